@@ -85,13 +85,13 @@ final class CompactCommand extends TierCommand {
     private boolean isWell(PackCompactor.Result.Done done) {
         PackCompactor.Left left = done.left();
         return done.unremoved() == 0 && left.damaged() == 0 && left.unread() == 0 && (left.gone() == 0 || done.packed() > 0)
-                && (!isSealing || done.loose() == PackManifest.Loose.NONE);
+                && (!isSealing || done.unpackedEntries() == PackManifest.UnpackedEntries.NONE);
     }
 
     private BucketCompactor.Outcome compact(GranaryConfig config, BucketConfig bucket, String target, Duration age) throws ConfigException {
         BucketCompactor compacting = new BucketCompactor(config, bucket, target, age);
         try (ProgressLine progress = new ProgressLine(err(), "compacting", 0).watching(compacting.waits())) {
-            return isDry ? compacting.plan() : compacting.run(isSealing ? PackManifest.Loose.NONE : PackManifest.Loose.ALLOWED,
+            return isDry ? compacting.plan() : compacting.run(isSealing ? PackManifest.UnpackedEntries.NONE : PackManifest.UnpackedEntries.POSSIBLE,
                     bytes -> progress.passing(Units.bytes(bytes)));
         }
     }
@@ -117,7 +117,7 @@ final class CompactCommand extends TierCommand {
         tell(plan.removed(), Units.plural(plan.removed(), "object") + " would be removed");
         tell(plan.waiting(), Units.plural(plan.waiting(), "object") + " will be removed when the grace is over");
         tell(plan.tooLarge(), Units.plural(plan.tooLarge(), "entry") + " too large for a pack would stay alone");
-        if (plan.isCut()) {
+        if (plan.isTruncated()) {
             out().println(MORE);
         }
     }
@@ -129,15 +129,15 @@ final class CompactCommand extends TierCommand {
         tell(done.left().otherVersion(), Units.plural(done.left().otherVersion(), "entry") + " left alone: written by another version of Granary");
         tell(done.left().unread(), Units.plural(done.left().unread(), "entry") + " left: not to be read now; compact again");
         tell(done.left().gone(), Units.plural(done.left().gone(), "entry") + " listed, and not there any more");
-        if (done.left().isCut()) {
+        if (done.left().isTruncated()) {
             out().println(MORE);
         }
         tell(done.dropped(), Units.plural(done.dropped(), "entry") + " dropped, which were damaged in a pack");
         tell(done.unremoved(), Units.plural(done.unremoved(), "object") + " could not be removed; that needs s3:DeleteObject");
-        if (isSealing && done.loose() == PackManifest.Loose.NONE) {
+        if (isSealing && done.unpackedEntries() == PackManifest.UnpackedEntries.NONE) {
             out().println("sealed: look-ups ask for nothing outside of packs");
         } else if (isSealing) {
-            out().println(done.left().total() > 0 || done.left().isCut()
+            out().println(done.left().total() > 0 || done.left().isTruncated()
                     ? "not sealed, because of the entries that were left"
                     : "not sealed, because another process published meanwhile; compact again");
         }
@@ -173,7 +173,7 @@ final class CompactCommand extends TierCommand {
                 object.addProperty("merge", plan.merged());
                 object.addProperty("lost", plan.lost());
                 object.addProperty("tooLarge", plan.tooLarge());
-                object.addProperty("more", plan.isCut());
+                object.addProperty("more", plan.isTruncated());
                 object.addProperty("remove", plan.removed());
                 object.addProperty("waiting", plan.waiting());
             }
@@ -189,9 +189,9 @@ final class CompactCommand extends TierCommand {
                 object.addProperty("tooLarge", done.left().tooLarge());
                 object.addProperty("otherVersion", done.left().otherVersion());
                 object.addProperty("gone", done.left().gone());
-                object.addProperty("more", done.left().isCut());
+                object.addProperty("more", done.left().isTruncated());
                 object.addProperty("dropped", done.dropped());
-                object.addProperty("sealed", done.loose() == PackManifest.Loose.NONE);
+                object.addProperty("sealed", done.unpackedEntries() == PackManifest.UnpackedEntries.NONE);
             }
             case BucketCompactor.Outcome.Failed(String cause) -> object.addProperty("failed", cause);
         }

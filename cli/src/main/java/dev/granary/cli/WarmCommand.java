@@ -43,7 +43,7 @@ final class WarmCommand extends TierCommand {
         boolean isWell = true;
         Set<String> empty = new LinkedHashSet<>(targets.namespaces());
         JsonArray results = new JsonArray();
-        try (Warmer warm = Warmer.open(config, isPacksOnly ? BulkEntryReader.Alone.LEAVE : BulkEntryReader.Alone.READ)) {
+        try (Warmer warm = Warmer.open(config, isPacksOnly ? BulkEntryReader.UnpackedEntries.SKIP : BulkEntryReader.UnpackedEntries.READ)) {
             for (BucketConfig layer : config.buckets()) {
                 for (String target : targets.namespaces()) {
                     long start = System.nanoTime();

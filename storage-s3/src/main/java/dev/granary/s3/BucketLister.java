@@ -46,7 +46,7 @@ final class BucketLister {
             throw new IOException(location + " could not be listed: " + lost.failure());
         }
         for (String namespace : withManifest) {
-            new PackListing(store, packs.keys(namespace), packs.indexes(namespace), packs.manifests(store, namespace)).list(told, packWrittenMillis, visitor);
+            new PackListing(store, packs.keys(namespace), packs.indexCache(namespace), packs.manifests(store, namespace)).list(told, packWrittenMillis, visitor);
         }
     }
 
@@ -61,7 +61,7 @@ final class BucketLister {
                 packWrittenMillis.put(object.key(), object.lastModifiedMillis());
             }
         } else if (withManifest.size() < MAX_NAMESPACES) {
-            layout.namespaceOfManifest(object.key()).ifPresent(withManifest::add);
+            layout.manifestNamespace(object.key()).ifPresent(withManifest::add);
         }
     }
 }

@@ -201,7 +201,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     /** True if a look-up met a named pack of the target of that id that the bucket does not have. Sends nothing. */
     public boolean hasLostPacks(Id id) {
         PackReader used = packs.peek();
-        return used != null && used.hasLost(id);
+        return used != null && used.hasLostPack(id);
     }
 
     /**
@@ -262,7 +262,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private LoadResult readLoose(Listed listed) {
         return switch (store.get(layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> new TargetLayout(layout.root(), listed.namespace())
-                    .inItsPlace(EntryFormat.decode(found.bytes(), VerificationLevel.CONTENT_HASH), listed.hash());
+                    .checkId(EntryFormat.decode(found.bytes(), VerificationLevel.CONTENT_HASH), listed.hash());
             case GetResult.Absent _ -> LoadResult.ABSENT;
             case GetResult.TooLarge large -> tooLarge(large);
             case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());

@@ -59,17 +59,17 @@ public final class BulkBucket implements AutoCloseable {
 
     /** What fills a node from the packs of the target of that namespace. */
     public BulkEntryReader warming(String namespace) {
-        return new BulkEntryReader(store, settings.keys(namespace), settings.indexes(namespace));
+        return new BulkEntryReader(store, settings.keys(namespace), settings.indexCache(namespace));
     }
 
     /** What publishes entries of the target of that namespace in packs. */
     public PackPublisher publisher(String namespace) {
-        return new PackPublisher(store, settings.keys(namespace), settings.indexes(namespace), random, pause);
+        return new PackPublisher(store, settings.keys(namespace), settings.indexCache(namespace), random, pause);
     }
 
     /** What compacts the target of that namespace. */
     public PackCompactor compaction(String namespace) {
-        return new PackCompactor(store, settings.keys(namespace), settings.indexes(namespace), manifests(namespace),
+        return new PackCompactor(store, settings.keys(namespace), settings.indexCache(namespace), manifests(namespace),
                 new PackWriter(store, random, pause), random);
     }
 

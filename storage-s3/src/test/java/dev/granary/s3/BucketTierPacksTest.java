@@ -46,7 +46,7 @@ class BucketTierPacksTest {
     }
 
     private LoadResult load(Id id) {
-        store.newNotes();
+        store.newRequests();
         return tier.load(id);
     }
 
@@ -55,16 +55,16 @@ class BucketTierPacksTest {
     void requests() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, load(one.id()));
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack"), store.newRequests());
         PersistentCacheContract.assertHit(one, load(one.id()));
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
         for (int i = 0; i < 100; i++) {
             assertEquals(LoadResult.ABSENT, tier.load(two.id()));
         }
-        assertEquals(List.of("GET entry"), store.newNotes());
+        assertEquals(List.of("GET entry"), store.newRequests());
         tier.store(two);
         PersistentCacheContract.assertHit(two, load(two.id()));
-        assertEquals(List.of("GET entry"), store.newNotes());
+        assertEquals(List.of("GET entry"), store.newRequests());
     }
 
     @Test
@@ -85,11 +85,11 @@ class BucketTierPacksTest {
         packs.publish(one);
         packs.seal();
         PersistentCacheContract.assertHit(one, load(one.id()));
-        store.newNotes();
+        store.newRequests();
         for (int i = 0; i < 10_000; i++) {
             assertEquals(LoadResult.ABSENT, tier.load(entries.id()));
         }
-        assertEquals(List.of(), store.newNotes());
+        assertEquals(List.of(), store.newRequests());
     }
 
     @Test
@@ -97,9 +97,9 @@ class BucketTierPacksTest {
     void duplicate() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, load(one.id()));
-        store.newNotes();
+        store.newRequests();
         assertEquals(StoreResult.DUPLICATE, tier.store(one));
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "HEAD pack"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "HEAD pack"), store.newRequests());
     }
 
     @Test
@@ -111,9 +111,9 @@ class BucketTierPacksTest {
         assertEquals(DamageKind.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, load(one.id())).damage());
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         PersistentCacheContract.assertHit(one, load(one.id()));
-        assertEquals(List.of("RANGE pack", "GET entry"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "GET entry"), store.newRequests());
         PersistentCacheContract.assertHit(one, load(one.id()));
-        assertEquals(List.of("GET entry"), store.newNotes());
+        assertEquals(List.of("GET entry"), store.newRequests());
         PersistentCacheContract.assertHit(two, load(two.id()));
         PersistentCacheContract.assertHit(one, tier().load(one.id()));
     }
@@ -139,7 +139,7 @@ class BucketTierPacksTest {
         packs.replace(pack, one, two);
         PersistentCacheContract.assertHit(one, load(one.id()));
         PersistentCacheContract.assertHit(two, load(two.id()));
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
     }
 
     @Test
@@ -181,9 +181,9 @@ class BucketTierPacksTest {
         packs.publish(one);
         BucketTier without = new BucketTier(S3Config.builder("bucket").manifestInterval(Duration.ZERO).build(), () -> store, timing,
                 TestSeed.random("withoutPacks"));
-        store.newNotes();
+        store.newRequests();
         assertEquals(LoadResult.ABSENT, without.load(one.id()));
-        assertEquals(List.of("GET entry"), store.newNotes());
+        assertEquals(List.of("GET entry"), store.newRequests());
     }
 
     private static boolean holds(BucketTier asked, Entry entry) {
@@ -202,9 +202,9 @@ class BucketTierPacksTest {
         assertInstanceOf(StoreResult.Stored.class, tier.store(two));
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
         assertTrue(holds(tier(), two));
-        store.newNotes();
+        store.newRequests();
         assertEquals(StoreResult.DUPLICATE, tier.store(two));
-        assertTrue(store.notes().stream().noneMatch(note -> note.startsWith("PUT m")), "committed once: " + store.notes());
+        assertTrue(store.requests().stream().noneMatch(note -> note.startsWith("PUT m")), "committed once: " + store.requests());
     }
 
     @Test
@@ -212,7 +212,7 @@ class BucketTierPacksTest {
     void aloneInSealed() {
         packs.publish(one);
         packs.seal();
-        packs.placeAlone(two);
+        packs.placeUnpacked(two);
         BucketTier ci = tier();
         assertEquals(LoadResult.ABSENT, ci.load(two.id()));
         passAbsentMemory();
@@ -237,18 +237,18 @@ class BucketTierPacksTest {
     @DisplayName("B8 an entry is published alone while a compaction is about to seal: found, and the compaction tells that it is not sealed")
     void sealedMeanwhile() {
         packs.publish(one);
-        PackCompactor.Result result = packs.compactAndSeal(() -> packs.placeAlone(two));
-        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
+        PackCompactor.Result result = packs.compactAndSeal(() -> packs.placeUnpacked(two));
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
         result = packs.compactAndSeal();
-        assertEquals(PackManifest.Loose.NONE, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
     }
 
     @Test
     @DisplayName("B8 a target without packs is sealed by its first compaction: what is published alone then is found after the next comparison")
     void firstSeal() {
-        packs.placeAlone(one);
+        packs.placeUnpacked(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         packs.compactAndSeal();
         assertInstanceOf(StoreResult.Stored.class, tier.store(two));
@@ -298,7 +298,7 @@ class BucketTierPacksTest {
     @Test
     @DisplayName("B8 a process that has only read the hint of a target without packs, and a first compaction that seals: found at once")
     void firstSealIsSeenAtOnce() {
-        packs.placeAlone(one);
+        packs.placeUnpacked(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         packs.compactAndSeal();
         assertInstanceOf(StoreResult.Stored.class, tier.store(two));
@@ -368,7 +368,7 @@ class BucketTierPacksTest {
     @Test
     @DisplayName("A3 S3 an entry that lies alone and is cut is not there already")
     void cutAlone() {
-        packs.placeAlone(one);
+        packs.placeUnpacked(one);
         assertTrue(holds(tier(), one));
         store.keys().stream().filter(key -> key.contains("/e/")).forEach(key ->
                 store.place(key, Arrays.copyOf(store.body(key), 60), store.marks(key)));
@@ -391,7 +391,7 @@ class BucketTierPacksTest {
         Entry other = entries.entry(one.id(), 300);
         Entry another = entries.entry(two.id(), 300);
         packs.publish(one);
-        packs.placeAlone(two);
+        packs.placeUnpacked(two);
         DuplicateFinder run = tier.duplicates();
         assertEquals(List.of(StoreResult.DUPLICATE, StoreResult.DIVERGENT, StoreResult.DUPLICATE, StoreResult.DIVERGENT),
                 Stream.of(one, other, two, another).map(entry -> run.find(entry).orElseThrow()).toList());
@@ -404,11 +404,11 @@ class BucketTierPacksTest {
         BucketTier ci = tier();
         PersistentCacheContract.assertHit(one, ci.load(one.id()));
         DuplicateFinder run = ci.duplicates();
-        store.newNotes();
+        store.newRequests();
         assertTrue(run.find(one).isPresent() && run.find(two).isPresent() && run.find(one).isPresent());
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "HEAD pack", "RANGE pack", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "HEAD pack", "RANGE pack", "RANGE pack", "RANGE pack"), store.newRequests());
         assertTrue(holds(ci, one));
-        assertEquals(6, store.newNotes().size());
+        assertEquals(6, store.newRequests().size());
     }
 
     @Test
@@ -426,7 +426,7 @@ class BucketTierPacksTest {
     void neverTold() {
         packs.publish(one);
         store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
-        packs.placeAlone(two);
+        packs.placeUnpacked(two);
         PersistentCacheContract.assertHit(two, tier.load(two.id()));
         assertInstanceOf(LoadResult.Unavailable.class, tier.load(one.id()));
         store.plan(FaultPlan.SOUND);
@@ -456,9 +456,9 @@ class BucketTierPacksTest {
         assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         PersistentCacheContract.assertHit(one, tier().load(one.id()));
-        store.newNotes();
+        store.newRequests();
         assertEquals(StoreResult.DUPLICATE, tier.store(one));
-        assertEquals(List.of("PUT entry", "HEAD entry"), store.newNotes().stream().filter(note -> note.endsWith(" entry")).toList(), "it is trusted again");
+        assertEquals(List.of("PUT entry", "HEAD entry"), store.newRequests().stream().filter(note -> note.endsWith(" entry")).toList(), "it is trusted again");
     }
 
     @Test
@@ -466,7 +466,7 @@ class BucketTierPacksTest {
     void divergentInSealed() {
         Entry first = entries.entry(two.id(), 300);
         packs.publish(one);
-        packs.placeAlone(first);
+        packs.placeUnpacked(first);
         packs.seal();
         assertEquals(StoreResult.DIVERGENT, tier.store(two));
         PersistentCacheContract.assertHit(first, tier().load(two.id()));
@@ -495,7 +495,7 @@ class BucketTierPacksTest {
         PersistentCacheContract.assertHit(one, read(tier, one));
         packs.damage(pack, one);
         assertInstanceOf(LoadResult.Damaged.class, read(tier(), one));
-        packs.placeAlone(one);
+        packs.placeUnpacked(one);
         PersistentCacheContract.assertHit(one, read(tier(), one));
         assertEquals(LoadResult.ABSENT, read(tier(), two));
         store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
@@ -511,8 +511,8 @@ class BucketTierPacksTest {
         assertEquals(LoadResult.ABSENT, tier.load(other.id()));
         DuplicateFinder run = tier.duplicates();
         assertTrue(run.find(one).isPresent());
-        store.newNotes();
+        store.newRequests();
         assertTrue(run.find(other).isEmpty());
-        assertTrue(store.newNotes().contains("GET newest"));
+        assertTrue(store.newRequests().contains("GET newest"));
     }
 }

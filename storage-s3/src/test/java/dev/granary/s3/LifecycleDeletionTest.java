@@ -122,7 +122,7 @@ class LifecycleDeletionTest {
         private void compact() {
             PackCompactor compaction = packed.compaction(TestEntries.TARGET.path());
             if (compaction.plan(Duration.ofSeconds(30)) instanceof PackCompactor.Planned.Ready ready) {
-                assertInstanceOf(PackCompactor.Result.class, compaction.run(ready.plan(), PackManifest.Loose.ALLOWED, _ -> {}));
+                assertInstanceOf(PackCompactor.Result.class, compaction.run(ready.plan(), PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
             }
         }
 

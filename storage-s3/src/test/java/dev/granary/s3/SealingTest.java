@@ -92,7 +92,7 @@ class SealingTest {
         if (requests[0] > publishedAt) {
             assertFound(alone);
         } else {
-            assertEquals(PackManifest.Loose.NONE, packs.newest().loose());
+            assertEquals(PackManifest.UnpackedEntries.NONE, packs.newest().unpackedEntries());
         }
         return requests[0];
     }
@@ -115,14 +115,14 @@ class SealingTest {
         packs.publish(packed);
         int[] manifests = {0};
         beforeEach(() -> {
-            if (store().notes().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
+            if (store().requests().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
                 publishAlone(alone);
                 packs.intendToSeal();
             } else if (manifests[0] >= 2) {
                 assertFound(alone);
             }
         });
-        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).unpackedEntries());
         assertTrue(manifests[0] >= 2);
         assertFound(alone);
     }
@@ -132,11 +132,11 @@ class SealingTest {
     void diedAfterItsPut() {
         packs.publish(packed);
         packs.intendToSeal();
-        packs.placeAlone(alone);
+        packs.placeUnpacked(alone);
         try (BucketTier publisher = tier()) {
             assertEquals(Optional.of(StoreResult.DUPLICATE), publisher.duplicates().find(alone));
         }
-        assertEquals(PackManifest.Loose.ALLOWED, packs.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, packs.newest().unpackedEntries());
     }
 
     @Test
@@ -144,9 +144,9 @@ class SealingTest {
     void intentLeftBehind() {
         packs.publish(packed);
         packs.intendToSeal();
-        packs.placeAlone(alone);
+        packs.placeUnpacked(alone);
         assertFound(alone);
-        assertEquals(PackManifest.Loose.NONE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).unpackedEntries());
         assertFound(alone);
         assertFound(packed);
     }
@@ -158,7 +158,7 @@ class SealingTest {
             packs = new PackFixture("SealingTest lagging " + lagging);
             packs.publish(packed);
             Entry unseen = entries.entry(lagging);
-            assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSealWithLag(lagging, unseen)).loose());
+            assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSealWithLag(lagging, unseen)).unpackedEntries());
             assertFound(unseen);
         }
     }

@@ -33,7 +33,7 @@ public final class WarmingProcess {
 
     private static Warmer.Outcome warm(GranaryConfig config, String target) throws Exception {
         BucketConfig layer = config.buckets().getFirst();
-        try (Warmer warm = Warmer.open(config, BulkEntryReader.Alone.LEAVE)) {
+        try (Warmer warm = Warmer.open(config, BulkEntryReader.UnpackedEntries.SKIP)) {
             return warm.from(layer, target, (_, _) -> {});
         }
     }

@@ -83,7 +83,7 @@ public final class BucketCompactor {
      * @param progress told how many bytes were read so far
      * @throws ConfigException if the bucket cannot be opened as configured
      */
-    public Outcome run(PackManifest.Loose loose, LongConsumer progress) throws ConfigException {
+    public Outcome run(PackManifest.UnpackedEntries loose, LongConsumer progress) throws ConfigException {
         try (BucketTier tier = BucketTierFactory.open(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), tier.traffic()::quiet);
             if (tier.conditionalWrites() == ConditionalWriteSupport.NONE) {

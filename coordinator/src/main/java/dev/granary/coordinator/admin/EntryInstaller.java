@@ -82,7 +82,7 @@ final class EntryInstaller implements BulkEntryReader.Receiver {
     /** What was counted so far. */
     WarmReport report(BulkReadPlan plan, long requests) {
         synchronized (skipped) {
-            return new WarmReport(plan.entries(), plan.entriesAlone(), installed.sum(), installedBytes.sum(), plan.present() + present.sum(),
+            return new WarmReport(plan.entries(), plan.unpackedEntries(), installed.sum(), installedBytes.sum(), plan.present() + present.sum(),
                     receivedBytes.sum(), requests, new TreeMap<>(skipped), 0, plan.unlisted());
         }
     }

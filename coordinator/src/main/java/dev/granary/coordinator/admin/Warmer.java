@@ -23,10 +23,10 @@ import java.util.Set;
 public final class Warmer implements AutoCloseable {
     private final GranaryConfig config;
     private final LocalTier local;
-    private final BulkEntryReader.Alone alone;
+    private final BulkEntryReader.UnpackedEntries alone;
     private final SilenceMonitor waits = new SilenceMonitor();
 
-    private Warmer(GranaryConfig config, LocalTier local, BulkEntryReader.Alone alone) {
+    private Warmer(GranaryConfig config, LocalTier local, BulkEntryReader.UnpackedEntries alone) {
         this.config = config;
         this.local = local;
         this.alone = alone;
@@ -62,7 +62,7 @@ public final class Warmer implements AutoCloseable {
      * @param alone whether entries outside of packs are fetched, too
      * @throws ConfigException if its directory cannot be used, or the configuration has no local tier
      */
-    public static Warmer open(GranaryConfig config, BulkEntryReader.Alone alone) throws ConfigException {
+    public static Warmer open(GranaryConfig config, BulkEntryReader.UnpackedEntries alone) throws ConfigException {
         if (config.capacityBytes() == 0) {
             throw new ConfigException("The capacity is 0, so there is nothing to be filled; set --capacity or GRANARY_CAPACITY.");
         }

@@ -49,11 +49,11 @@ class WarmerTest {
         return kernels.stream().map(kernel -> TestEntries.entry(kernel.getId(), FakeEngine.binaries(kernel, "ci"))).toList();
     }
 
-    private static WarmReport warm(GranaryConfig config, BulkEntryReader.Alone alone) throws Exception {
+    private static WarmReport warm(GranaryConfig config, BulkEntryReader.UnpackedEntries alone) throws Exception {
         return warm(config, config.buckets().getFirst(), alone);
     }
 
-    private static WarmReport warm(GranaryConfig config, BucketConfig layer, BulkEntryReader.Alone alone) throws Exception {
+    private static WarmReport warm(GranaryConfig config, BucketConfig layer, BulkEntryReader.UnpackedEntries alone) throws Exception {
         try (Warmer warm = Warmer.open(config, alone)) {
             Warmer.Outcome outcome = warm.from(layer, TestFleet.NAMESPACE, (_, _) -> {});
             return assertInstanceOf(Warmer.Outcome.Done.class, outcome, outcome::toString).report();
@@ -68,7 +68,7 @@ class WarmerTest {
         fleet.publish(List.of(TestEntries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), KernelBinaries.of(new byte[9]))));
         GranaryConfig config = fleet.config("node").build();
         fleet.asked();
-        WarmReport report = warm(config, BulkEntryReader.Alone.READ);
+        WarmReport report = warm(config, BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(50L, 50L, 0L, 0L, true), List.of(report.entries(), report.installed(), report.present(), report.displaced(), report.isWhole()));
         List<String> asked = fleet.asked();
         assertEquals(List.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", "GET range pack", "LIST entry", "GET range pack"), asked);
@@ -80,7 +80,7 @@ class WarmerTest {
         }
         assertEquals(List.of(), fleet.asked());
         assertEquals(0, fleet.engine.compiles.get());
-        WarmReport again = warm(config, BulkEntryReader.Alone.READ);
+        WarmReport again = warm(config, BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(0L, 0L, 50L, 0L), List.of(again.entries(), again.installed(), again.present(), again.receivedBytes()));
         assertEquals(0, fleet.asked().stream().filter(request -> request.startsWith("GET range")).count());
     }
@@ -96,14 +96,14 @@ class WarmerTest {
             assertTrue(ci.flush(TestNode.LONG));
         }
         fleet.publish(of(kernels.subList(4, 10)));
-        WarmReport packs = warm(fleet.config("first").build(), BulkEntryReader.Alone.LEAVE);
+        WarmReport packs = warm(fleet.config("first").build(), BulkEntryReader.UnpackedEntries.SKIP);
         assertEquals(List.of(6L, 0L), List.of(packs.installed(), packs.entriesAlone()));
         fleet.asked();
-        WarmReport both = warm(fleet.config("second").build(), BulkEntryReader.Alone.READ);
+        WarmReport both = warm(fleet.config("second").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(10L, 4L), List.of(both.installed(), both.entriesAlone()));
         assertEquals(4, fleet.asked().stream().filter("GET entry"::equals).count());
         fleet.way.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
-        WarmReport unlisted = warm(fleet.config("third").build(), BulkEntryReader.Alone.READ);
+        WarmReport unlisted = warm(fleet.config("third").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(6, unlisted.installed());
         assertTrue(unlisted.unlisted().orElseThrow().contains("AccessDenied"), unlisted::toString);
     }
@@ -121,7 +121,7 @@ class WarmerTest {
         fleet.publish(of(kernels.subList(12, 20)));
         String second = fleet.keys("/p/").stream().filter(key -> !key.equals(first)).findFirst().orElseThrow();
         fleet.change(second, _ -> new byte[1]);
-        WarmReport report = warm(fleet.config("node").build(), BulkEntryReader.Alone.READ);
+        WarmReport report = warm(fleet.config("node").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(11L, 9L, false), List.of(report.installed(), report.skippedEntries(), report.isWhole()));
         assertTrue(report.skipped().keySet().stream().anyMatch(cause -> cause.startsWith("damaged")), report::toString);
         assertTrue(report.skipped().keySet().stream().anyMatch(cause -> cause.startsWith("a pack cannot be read")), report::toString);
@@ -140,8 +140,8 @@ class WarmerTest {
             assertTrue(ci.flush(TestNode.LONG));
         }
         GranaryConfig both = fleet.config("node", "s3://kernels/ci s3://kernels/company?access=read").build();
-        assertEquals(2, warm(both, both.buckets().get(0), BulkEntryReader.Alone.READ).installed());
-        WarmReport second = warm(both, both.buckets().get(1), BulkEntryReader.Alone.READ);
+        assertEquals(2, warm(both, both.buckets().get(0), BulkEntryReader.UnpackedEntries.READ).installed());
+        WarmReport second = warm(both, both.buckets().get(1), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(1L, 2L), List.of(second.installed(), second.present()));
         try (Granary node = Granary.open(both)) {
             List<KernelBinaries> got = Stream.of(0, 2).map(i -> {
@@ -160,19 +160,19 @@ class WarmerTest {
     void tooSmall() throws Exception {
         fleet.publish(Stream.generate(() -> entries.entry(100 << 10)).limit(60).toList());
         GranaryConfig config = fleet.config("node").capacity("2MiB").build();
-        WarmReport report = warm(config, BulkEntryReader.Alone.READ);
+        WarmReport report = warm(config, BulkEntryReader.UnpackedEntries.READ);
         assertTrue(report.displaced() > 30, report::toString);
         try (TierInventory inventory = TierInventory.ofLocal(config)) {
             assertEquals(report.installed() - report.displaced(), inventory.entries().size());
         }
-        assertThrows(ConfigException.class, () -> Warmer.open(fleet.config("none").capacity("0").build(), BulkEntryReader.Alone.READ));
+        assertThrows(ConfigException.class, () -> Warmer.open(fleet.config("none").capacity("0").build(), BulkEntryReader.UnpackedEntries.READ));
     }
 
     @Test
     @DisplayName("R16 a bucket that does not answer is told, and nothing is installed")
     void unreachable() throws Exception {
         GranaryConfig config = fleet.config("node").endpoint("http://127.0.0.1:1").build();
-        try (Warmer warm = Warmer.open(config, BulkEntryReader.Alone.READ)) {
+        try (Warmer warm = Warmer.open(config, BulkEntryReader.UnpackedEntries.READ)) {
             Warmer.Outcome outcome = warm.from(config.buckets().getFirst(), TestFleet.NAMESPACE, (_, _) -> {});
             assertTrue(assertInstanceOf(Warmer.Outcome.Unavailable.class, outcome).cause().contains("refused"), outcome::toString);
         }

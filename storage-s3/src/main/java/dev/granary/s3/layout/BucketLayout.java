@@ -9,9 +9,15 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Where things lie in a bucket: {@code <prefix>/v1/<backend>/<target>/e/<hh>/<sha256>} and so on, see {@code docs/bucket-layout.md}. */
+/**
+ * Keys of the objects of a bucket: {@code <prefix>/v1/<backend>/<target>/e/<hh>/<sha256>} and
+ * others, as {@code docs/bucket-layout.md} lists them.
+ */
 public final class BucketLayout {
-    /** A target's path as {@link dev.granary.cache.Target#path()} makes it: none of its names begins with a dot. */
+    /**
+     * A path returned by {@link dev.granary.cache.Target#path()}: neither of its names begins with
+     * a dot.
+     */
     private static final String NAMESPACE = "([a-z0-9-]{1,64}/[a-z0-9_-][a-z0-9._-]{0,199})";
 
     private static final Pattern ENTRY = Pattern.compile(NAMESPACE + "/e/([0-9a-f]{2})/([0-9a-f]{64})");
@@ -27,44 +33,44 @@ public final class BucketLayout {
         this.root = prefix + "v1/";
     }
 
-    /** What the keys of all entries begin with. */
+    /** Returns the common prefix of the keys of all entries, packs and manifests. */
     public String root() {
         return root;
     }
 
-    /** The key of an entry. */
+    /** Returns the key of an unpacked entry. */
     public String entry(Id id) {
         return entry(id.target().path(), id.hash());
     }
 
-    /** The key of the entry of that hash in a namespace. */
+    /** Returns the key of the unpacked entry with that hash in a namespace. */
     public String entry(String namespace, Sha256 hash) {
         String name = hash.hex();
         return root + namespace + "/e/" + name.substring(0, 2) + "/" + name;
     }
 
-    /** The key of the store marker, the same for all versions of the layout. */
+    /** Returns the key of the capability marker, the same for all versions of the layout. */
     public String marker() {
         return prefix + "granary.json";
     }
 
-    /** A key for a trial object that no reader ever asks for. */
-    public String trial(String name) {
+    /** Returns a key for an object of a probe; no reader requests it. */
+    public String probeObject(String name) {
         return root + "trial/" + name;
     }
 
-    /** The target whose manifest, or hint to one, an object is by its key; empty for anything else. */
-    public Optional<String> namespaceOfManifest(String key) {
+    /** Returns the namespace of a manifest or hint by its key, or empty for any other key. */
+    public Optional<String> manifestNamespace(String key) {
         Matcher manifest = MANIFEST.matcher(key.startsWith(root) ? key.substring(root.length()) : "");
         return manifest.matches() ? Optional.of(manifest.group(1)) : Optional.empty();
     }
 
-    /** True where an object is a pack by its key. */
+    /** Returns true if the key is that of a pack. */
     public boolean isPack(String key) {
         return key.startsWith(root) && PACK.matcher(key.substring(root.length())).matches();
     }
 
-    /** The entry that an object is by its key; empty for anything else. */
+    /** Returns the entry that a listed object is by its key, or empty for any other object. */
     public Optional<EntryCatalog.Listed> listed(ObjectStore.Listed object) {
         if (!object.key().startsWith(root)) {
             return Optional.empty();

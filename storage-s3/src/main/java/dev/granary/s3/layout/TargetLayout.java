@@ -12,88 +12,92 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The keys of one target's packs and manifests in a bucket. Thread-safe. */
+/** Keys of the entries, packs and manifests of one target. Thread-safe. */
 public final class TargetLayout {
     private static final Pattern PACK = Pattern.compile("([0-9a-f]{64})\\.pack");
     private static final Pattern MANIFEST = Pattern.compile("[0-9]{16}");
 
     private final String root;
     private final String namespace;
-    private volatile @Nullable Target target; // one that has this namespace, once an entry of it was seen: the name takes long to make
+    private volatile @Nullable Target target; // cached: a target with this namespace, since computing a path is slow
 
     /**
-     * The keys of a target.
+     * Creates the layout of one target.
      *
-     * @param root what all keys of the bucket begin with; ends with a slash
-     * @param namespace the target, as {@link Target#path()} gives it
+     * @param root the common prefix of all keys of the bucket; ends with a slash
+     * @param namespace the target, as returned by {@link Target#path()}
      */
     public TargetLayout(String root, String namespace) {
         this.root = root;
         this.namespace = namespace;
     }
 
-    /** The target, as {@link Target#path()} gives it. */
+    /** Returns the target as a path, as {@link Target#path()} does. */
     public String namespace() {
         return namespace;
     }
 
-    /** The key of a pack. */
+    /** Returns the key of a pack. */
     public String pack(Sha256 name) {
         return packPrefix() + name.hex() + ".pack";
     }
 
-    /** What the keys of all packs begin with. */
+    /** Returns the common prefix of the keys of all packs. */
     public String packPrefix() {
         return root + namespace + "/p/";
     }
 
-    /** The name of the pack that an object under {@link #packPrefix} is by its key; empty for anything else. */
-    public Optional<Sha256> nameOfPack(String key) {
+    /**
+     * Returns the name of a pack by its key under {@link #packPrefix}, or empty for any other key.
+     */
+    public Optional<Sha256> packName(String key) {
         String prefix = packPrefix();
         Matcher name = PACK.matcher(key.startsWith(prefix) ? key.substring(prefix.length()) : "");
         return name.matches() ? Optional.of(Sha256.parse(name.group(1))) : Optional.empty();
     }
 
-    /** What the keys of all entries begin with that lie outside of packs. */
-    public String loosePrefix() {
+    /** Returns the common prefix of the keys of all unpacked entries. */
+    public String unpackedPrefix() {
         return root + namespace + "/e/";
     }
 
-    /** A decoded entry; damaged where it is another one than that name says, or of another target. */
-    public LoadResult inItsPlace(LoadResult decoded, Sha256 name) {
-        return decoded instanceof LoadResult.Hit(Entry entry) && !(entry.id().hash().equals(name) && isHere(entry.id().target()))
-                ? new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, in the place of another id")
+    /**
+     * Returns {@code decoded}, or damage if it is an entry with another hash or of another target.
+     */
+    public LoadResult checkId(LoadResult decoded, Sha256 name) {
+        return decoded instanceof LoadResult.Hit(Entry entry) && !(entry.id().hash().equals(name) && isOfThisTarget(entry.id().target()))
+                ? new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry under the key of another id")
                 : decoded;
     }
 
-    private boolean isHere(Target asked) {
-        if (asked.equals(target)) {
+    private boolean isOfThisTarget(Target other) {
+        if (other.equals(target)) {
             return true;
         }
-        boolean isHere = asked.path().equals(namespace);
-        if (isHere) {
-            target = asked;
+        boolean isOfThisTarget = other.path().equals(namespace);
+        if (isOfThisTarget) {
+            target = other;
         }
-        return isHere;
+        return isOfThisTarget;
     }
 
-    /** The key of the manifest of that number. */
+    /** Returns the key of the manifest with that number. */
     public String manifest(long number) {
         return root + namespace + "/m/" + String.format(Locale.ROOT, "%016d", number);
     }
 
-    /** The key of the object that says which manifest was the newest some time ago. */
+    /** Returns the key of the hint, which names a recent manifest. */
     public String hint() {
         return root + namespace + "/m/newest";
     }
 
-    /** What the keys of all manifests and of the hint begin with. */
+    /** Returns the common prefix of the keys of all manifests and of the hint. */
     public String manifestPrefix() {
         return root + namespace + "/m/";
     }
 
-    /** The number of the manifest that an object is by its key; empty for anything else. */
-    public OptionalLong numberOfManifest(String key) {
+    /** Returns the number of a manifest by its key, or empty for any other key. */
+    public OptionalLong manifestNumber(String key) {
         String prefix = manifestPrefix();
         return key.startsWith(prefix) && MANIFEST.matcher(key.substring(prefix.length())).matches()
                 ? OptionalLong.of(Long.parseLong(key.substring(prefix.length())))

@@ -1,4 +1,4 @@
-/** Keys of objects: those of a bucket, and those of one target. */
+/** Keys of objects in a bucket. */
 @NullMarked
 package dev.granary.s3.layout;
 

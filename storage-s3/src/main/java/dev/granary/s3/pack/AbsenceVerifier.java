@@ -7,21 +7,26 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 
 /**
- * Tells an object that is absent from one that may not be read. Amazon answers 403 for both to whoever lacks {@code s3:ListBucket}.
+ * Distinguishes an absent object from a forbidden one. Amazon S3 returns 403 for both to callers
+ * without {@code s3:ListBucket}.
  *
- * <p>The hint of the target decides: whoever may read it after the 403 may read the objects beside it. Then the object is asked for once more, so that
- * one wrong answer is no absence.
+ * <p>The hint of the target decides: if it can be read after the 403, the objects beside it can be
+ * read, too. The object is then requested once more, so that one wrong response is not taken for
+ * absence.
  */
 final class AbsenceVerifier {
-    /** The hint has at most that many bytes. */
+    /** The largest size of a hint in bytes. */
     static final int HINT_BYTES = 20;
 
     private static final int FORBIDDEN = 403;
 
     private AbsenceVerifier() {}
 
-    /** True if a read of {@code key} that ended in {@code failure} met an absent object. Sends requests after a 403, and none after any other failure. */
-    static boolean isMeantBy(StoreFailure failure, String key, ObjectStore store, TargetLayout keys) {
+    /**
+     * Returns true if a read of {@code key} failed because the object is absent. Sends requests
+     * only if the failure is a 403.
+     */
+    static boolean isAbsent(StoreFailure failure, String key, ObjectStore store, TargetLayout keys) {
         return isForbidden(failure) && store.get(keys.hint(), HINT_BYTES) instanceof GetResult.Found && switch (store.head(key)) {
             case HeadResult.Absent _ -> true;
             case HeadResult.Unavailable again -> isForbidden(again.failure());
@@ -29,11 +34,14 @@ final class AbsenceVerifier {
         };
     }
 
-    /** True for the 403 that an absent object may have; an answer to HEAD has no body and thus no code. */
+    /**
+     * Returns true for a 403 that may stand for absence. A response to HEAD has no body and thus no
+     * code.
+     */
     static boolean isForbidden(StoreFailure failure) {
         return failure.status() == FORBIDDEN && switch (failure.code()) {
             case "", "AccessDenied", "Forbidden", "403" -> true;
-            default -> false; // credentials that have expired, a clock that is wrong
+            default -> false; // such as expired credentials or a wrong clock
         };
     }
 }

@@ -13,17 +13,24 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Decides which packs and entries of one target may be removed from the bucket, and removes them. Nothing else of this module removes an object, but for
- * the trial objects of a probe. Thread-safe.
+ * Removes packs and unpacked entries of one target that are no longer needed. No other class of
+ * this module removes objects, except the probe its own. Thread-safe.
  *
- * <p>Every method reads the newest manifest first, {@linkplain PackManifestLog#confirmedWhole confirmed and whole}; without one it removes nothing. No
- * manifest is ever removed. {@code docs/deletions.md} has a row for each method: what it has checked, and why that is enough.
+ * <p>Every method first reads the newest manifest,
+ * {@linkplain PackManifestLog#confirmedWhole confirmed and whole}; without one it removes nothing.
+ * Manifests are never removed. {@code docs/deletions.md} lists for each method what it checks and
+ * why that is enough.
  */
 public final class BucketRemover {
-    /** A pack that no manifest names belongs, when it is younger, to a writer that may still name it. Longer than {@link #LONGEST_COMMIT}. */
+    /**
+     * The age below which a pack that no manifest names may still be named by its writer. Longer
+     * than {@link #LONGEST_COMMIT}.
+     */
     public static final Duration ORPHAN_AGE = Duration.ofHours(6);
 
-    /** A writer names no pack that is older: another process may just have decided to remove it. */
+    /**
+     * The age above which a writer does not name a pack: another process may be about to remove it.
+     */
     public static final Duration LONGEST_COMMIT = Duration.ofHours(3);
 
     private final ObjectStore store;
@@ -36,34 +43,35 @@ public final class BucketRemover {
         this.log = log;
     }
 
-    /** An entry outside of packs, and the pack in which a sound copy of it was read a moment ago. */
-    public record Copied(UnpackedEntry entry, PackInfo copy) {}
+    /** An unpacked entry and the pack in which a sound copy of it was just read. */
+    public record VerifiedCopy(UnpackedEntry entry, PackInfo copy) {}
 
-    /** A pack that was never named, and how long it must have been there. */
+    /** A pack that was never named, and the least age for its removal. */
     public record Orphan(Sha256 name, Duration age) {}
 
-    /** What became of packs that their writer wrote for nothing. */
-    public enum Unneeded {
+    /** The state of packs whose commit their writer gave up. */
+    public enum OwnPackState {
         /** The newest manifest names none of them. */
         NOT_NAMED,
         /** The newest manifest names at least one: they are committed after all. */
         NAMED,
-        /** Nobody can say; none was removed. */
+        /** The bucket did not report it; none was removed. */
         UNKNOWN
     }
 
     /**
-     * Removes packs that this process wrote, and whose commit is known not to be carried out. They are not named by any manifest, unless an answer about
-     * that was wrong: so the newest one is asked. What cannot be removed is an orphan, and goes later.
+     * Removes packs that this process wrote and whose commit is known to have failed. The newest
+     * manifest is read first, since that knowledge may come from a wrong response. A pack that
+     * cannot be removed is an orphan, and is removed later.
      */
-    public Unneeded removeOwn(List<PackInfo> packs) {
+    public OwnPackState removeOwn(List<PackInfo> packs) {
         if (!(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
-            return Unneeded.UNKNOWN;
+            return OwnPackState.UNKNOWN;
         }
-        Unneeded all = Unneeded.NOT_NAMED;
+        OwnPackState all = OwnPackState.NOT_NAMED;
         for (PackInfo pack : packs) {
             if (newest.names(pack.name())) {
-                all = Unneeded.NAMED;
+                all = OwnPackState.NAMED;
             } else {
                 WriteResult ignored = store.delete(keys.pack(pack.name()));
             }
@@ -72,10 +80,10 @@ public final class BucketRemover {
     }
 
     /**
-     * Removes packs that no manifest names. Their age is asked before the manifest is: a writer names no pack older than {@link #LONGEST_COMMIT}, so none
-     * is named after that was read.
+     * Removes packs that no manifest names. Their age is requested before the manifest is: a writer
+     * names no pack older than {@link #LONGEST_COMMIT}, so none is named after that.
      *
-     * @return how many were removed
+     * @return the number of removed packs
      */
     public long removeOrphans(List<Orphan> orphans) {
         List<Sha256> old = orphans.stream().filter(this::isOld).map(Orphan::name).toList();
@@ -85,53 +93,57 @@ public final class BucketRemover {
         Set<Sha256> known = new HashSet<>();
         newest.packs().forEach(pack -> known.add(pack.name()));
         newest.retired().forEach(retired -> known.add(retired.name()));
-        return old.stream().filter(name -> !known.contains(name) && isDone(store.delete(keys.pack(name)))).count();
+        return old.stream().filter(name -> !known.contains(name) && isRemoved(store.delete(keys.pack(name)))).count();
     }
 
-    /** True if the server's clock says that a pack is old enough; false if the server tells no time. */
+    /**
+     * Returns true if a pack is old enough by the server's clock; false if the server sends no
+     * time.
+     */
     private boolean isOld(Orphan orphan) {
         Duration least = orphan.age().compareTo(ORPHAN_AGE) > 0 ? orphan.age() : ORPHAN_AGE;
         return store.head(keys.pack(orphan.name())) instanceof HeadResult.Found found && isOlder(found.dates(), least);
     }
 
-    /** True if the server's clock says that an object is at least that old. */
+    /** Returns true if an object has at least that age by the server's clock. */
     public static boolean isOlder(ServerTimestamps dates, Duration age) {
         return dates.age().filter(actual -> actual.compareTo(age) >= 0).isPresent();
     }
 
     /**
-     * Removes packs that are named no more, for longer than the grace. The newest manifest must still say so: numbers may have begun again, and a pack may
-     * have come back.
+     * Removes packs that have been retired for longer than the grace period. The newest manifest
+     * must still list them as retired: numbering may have restarted, and a pack may have been
+     * restored.
      *
-     * @return those that were removed, to be forgotten by the next manifest
+     * @return the removed packs, which the next manifest need not list
      */
     public Set<PackManifest.Retired> removeRetired(List<PackManifest.Retired> expired) {
-        Set<PackManifest.Retired> gone = new HashSet<>();
+        Set<PackManifest.Retired> removed = new HashSet<>();
         if (expired.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
-            return gone;
+            return removed;
         }
         Set<PackManifest.Retired> retired = Set.copyOf(newest.retired());
         for (PackManifest.Retired one : expired) {
-            if (retired.contains(one) && !newest.names(one.name()) && isDone(store.delete(keys.pack(one.name())))) {
-                gone.add(one);
+            if (retired.contains(one) && !newest.names(one.name()) && isRemoved(store.delete(keys.pack(one.name())))) {
+                removed.add(one);
             }
         }
-        return gone;
+        return removed;
     }
 
     /**
-     * Removes entries that lie outside of packs, of which a sound copy in a pack was read a moment ago. The newest manifest must name that pack, or another
-     * one whose index, read from the bucket now, has the entry.
+     * Removes unpacked entries of which a sound copy in a pack was just read. The newest manifest
+     * must name that pack, or another one whose index, read from the bucket now, has the entry.
      *
-     * @return how many were removed
+     * @return the number of removed entries
      */
-    public long removeCopied(List<Copied> entries) {
+    public long removeCopied(List<VerifiedCopy> entries) {
         if (entries.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return 0;
         }
-        PackedIdFinder others = new PackedIdFinder(newest, keys, PackIndexCache.NONE, store); // this machine's disk tells nothing of the bucket
+        PackedIdFinder others = new PackedIdFinder(newest, keys, PackIndexCache.NONE, store); // not the local cache: it proves nothing about the bucket
         long removed = 0;
-        for (Copied one : entries) {
+        for (VerifiedCopy one : entries) {
             if ((newest.names(one.copy().name()) || others.contains(one.entry().id())) && remove(one.entry())) {
                 removed++;
             }
@@ -139,18 +151,21 @@ public final class BucketRemover {
         return removed;
     }
 
-    /** Exactly the version that was listed. Where the server knows no conditional deletes, the version is compared first. */
+    /**
+     * Removes exactly the listed version. If the server does not support conditional deletes, the
+     * version is compared first.
+     */
     private boolean remove(UnpackedEntry entry) {
         return switch (store.deleteIfMatch(entry.key(), entry.etag())) {
             case WriteResult.Done _ -> true;
             case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
                 store.head(entry.key()) instanceof HeadResult.Found found && found.etag().equals(entry.etag())
-                        && isDone(store.delete(entry.key()));
+                        && isRemoved(store.delete(entry.key()));
             case WriteResult.NotAllowed _, WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.NotSent _, WriteResult.Unknown _ -> false;
         };
     }
 
-    private static boolean isDone(WriteResult result) {
+    private static boolean isRemoved(WriteResult result) {
         return result instanceof WriteResult.Done;
     }
 }

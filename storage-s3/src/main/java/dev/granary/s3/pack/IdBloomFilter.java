@@ -6,10 +6,11 @@ import java.nio.ByteBuffer;
 import java.util.Collection;
 
 /**
- * Says of an id that it is surely not in a pack, or that it may be, without the pack's index: a Bloom filter (B. H. Bloom, 1970) with ten bits
- * and seven probes for each id, which errs for one absent id in about 120. Immutable.
+ * A Bloom filter (B. H. Bloom, 1970) of the ids in a pack, with 10 bits and 7 probes per id. Its
+ * false positive rate is about 1 in 120. Immutable.
  *
- * <p>The probes come from the id's SHA-256 itself by double hashing (A. Kirsch, M. Mitzenmacher, 2006).
+ * <p>The probes are taken from the id's SHA-256 by double hashing (A. Kirsch, M. Mitzenmacher,
+ * 2006).
  */
 public final class IdBloomFilter {
     private static final int BITS_PER_ID = 10;
@@ -21,7 +22,7 @@ public final class IdBloomFilter {
         this.words = words;
     }
 
-    /** The filter of these ids, by their hashes. */
+    /** Returns the filter of these ids, given by their hashes. */
     static IdBloomFilter of(Collection<Sha256> ids) {
         IdBloomFilter filter = new IdBloomFilter(new long[Math.max(1, (ids.size() * BITS_PER_ID + Long.SIZE - 1) / Long.SIZE)]);
         ids.forEach(filter::add);
@@ -36,7 +37,7 @@ public final class IdBloomFilter {
         }
     }
 
-    /** False where the id is surely not among those that the filter was made of. */
+    /** Returns false if the id is not among those of the filter. */
     boolean mayContain(Sha256 id) {
         ByteBuffer hash = ByteBuffer.wrap(id.bytes());
         for (int probe = 0; probe < PROBES; probe++) {
@@ -49,16 +50,16 @@ public final class IdBloomFilter {
     }
 
     private long bit(ByteBuffer hash, int probe) {
-        long step = hash.getLong(2 * Long.BYTES) | 1; // an even one would meet few of the bits of a small filter
+        long step = hash.getLong(2 * Long.BYTES) | 1; // an even step would reach few bits of a small filter
         return Long.remainderUnsigned(hash.getLong(Long.BYTES) + probe * step, (long) words.length * Long.SIZE);
     }
 
-    /** True where the filter may be that of so many ids: it is as large as theirs. */
+    /** Returns true if the filter is large enough for that number of ids. */
     boolean hasRoomFor(int ids) {
         return ids >= 0 && (long) words.length * Long.SIZE >= (long) ids * BITS_PER_ID;
     }
 
-    /** How many bytes {@link #writeTo} writes. */
+    /** Returns the number of bytes that {@link #writeTo} writes. */
     int byteSize() {
         return Integer.BYTES + words.length * Long.BYTES;
     }
@@ -71,9 +72,9 @@ public final class IdBloomFilter {
     }
 
     /**
-     * Reads what {@link #writeTo} wrote.
+     * Reads a filter written by {@link #writeTo}.
      *
-     * @throws BufferUnderflowException if the buffer has less than the filter says it has
+     * @throws BufferUnderflowException if the buffer ends before the filter does
      */
     static IdBloomFilter readFrom(ByteBuffer in) {
         int length = in.getInt();

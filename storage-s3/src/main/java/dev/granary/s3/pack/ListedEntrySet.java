@@ -3,9 +3,11 @@ package dev.granary.s3.pack;
 import dev.granary.cache.Sha256;
 
 /**
- * The entries that a listing has told, in 11 to 32 bytes each: by the first 64 bits of the hashes of their namespaces and ids. Not thread-safe.
+ * Set of the entries that a listing has returned, in 11 to 32 bytes each: a 64-bit fingerprint of
+ * namespace and id. Not thread-safe.
  *
- * <p>Of two entries that are equal in those bits the second one is not told. Among a million entries that happens once in 37 million listings.
+ * <p>If two entries have the same fingerprint, the second is not returned. Among a million entries
+ * that happens once in 37 million listings.
  */
 public final class ListedEntrySet {
     private static final int FIRST_SLOTS = 1 << 10;
@@ -13,39 +15,39 @@ public final class ListedEntrySet {
     private long[] slots = new long[FIRST_SLOTS]; // 0: free
     private int size;
 
-    /** No entry. */
+    /** Creates an empty set. */
     public ListedEntrySet() {}
 
-    /** Adds an entry; false where it is there already. */
+    /** Adds an entry; returns false if it was there already. */
     public boolean add(String namespace, Sha256 id) {
         if (size >= slots.length / 3 * 2) {
             long[] before = slots;
             slots = new long[before.length * 2];
-            for (long mark : before) {
-                if (mark != 0) {
-                    slots[slot(mark)] = mark;
+            for (long fingerprint : before) {
+                if (fingerprint != 0) {
+                    slots[slot(fingerprint)] = fingerprint;
                 }
             }
         }
-        long mark = mark(namespace, id);
-        int slot = slot(mark);
+        long fingerprint = fingerprint(namespace, id);
+        int slot = slot(fingerprint);
         boolean isNew = slots[slot] == 0;
         if (isNew) {
-            slots[slot] = mark;
+            slots[slot] = fingerprint;
             size++;
         }
         return isNew;
     }
 
-    private static long mark(String namespace, Sha256 id) {
-        long mark = id.prefix() ^ (namespace.hashCode() * 0x9E3779B97F4A7C15L);
-        return mark == 0 ? 1 : mark;
+    private static long fingerprint(String namespace, Sha256 id) {
+        long fingerprint = id.prefix() ^ (namespace.hashCode() * 0x9E3779B97F4A7C15L);
+        return fingerprint == 0 ? 1 : fingerprint;
     }
 
-    /** Where that mark is, or belongs. */
-    private int slot(long mark) {
-        int slot = (int) ((mark * 0xBF58476D1CE4E5B9L) >>> 32) & (slots.length - 1); // namespaces of a hostile bucket may be alike in their last bits
-        while (slots[slot] != 0 && slots[slot] != mark) {
+    /** Returns the slot of that fingerprint, or a free one for it. */
+    private int slot(long fingerprint) {
+        int slot = (int) ((fingerprint * 0xBF58476D1CE4E5B9L) >>> 32) & (slots.length - 1); // the last bits of namespaces may be alike in a hostile bucket
+        while (slots[slot] != 0 && slots[slot] != fingerprint) {
             slot = (slot + 1) & (slots.length - 1);
         }
         return slot;

@@ -12,11 +12,12 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Finds packs that a manifest names and the bucket does not have, such as after a lifecycle rule. A pack
- * counts as lost if neither a listing nor two requests for it show it. Thread-safe.
+ * Finder of lost packs: a manifest names them and the bucket does not have them, for example after
+ * a lifecycle rule. A pack counts as lost if it is absent from a listing and from the responses to
+ * two requests. Thread-safe.
  */
 final class LostPackFinder {
-    private static final int QUESTIONS = 2;
+    private static final int CHECKS = 2;
 
     private final ObjectStore store;
     private final TargetLayout keys;
@@ -26,42 +27,45 @@ final class LostPackFinder {
         this.keys = keys;
     }
 
-    /** Which packs are lost. */
-    sealed interface Found {
-        /** These, and none of the others as far as the bucket says. */
-        record Lost(Set<Sha256> names) implements Found {
+    /** The outcome of a search. */
+    sealed interface SearchResult {
+        /** The lost packs; the bucket has all others. */
+        record Lost(Set<Sha256> names) implements SearchResult {
             public Lost {
                 names = Set.copyOf(names);
             }
         }
 
         /** The bucket cannot be listed. */
-        record Unsaid(StoreFailure failure) implements Found {}
+        record Unavailable(StoreFailure failure) implements SearchResult {}
     }
 
-    /** The names of the lost ones among {@code named}. */
-    Found find(List<PackInfo> named) {
+    /** Returns the lost packs among {@code named}. */
+    SearchResult find(List<PackInfo> named) {
         Map<Sha256, PackInfo> unseen = new HashMap<>();
         named.forEach(pack -> unseen.put(pack.name(), pack));
-        ListResult listed = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).ifPresent(name -> {
+        ListResult listed = store.list(keys.packPrefix(), object -> keys.packName(object.key()).ifPresent(name -> {
             PackInfo pack = unseen.get(name);
             if (pack != null && pack.bytes() == object.bytes()) {
                 unseen.remove(name);
             }
         }));
-        if (listed instanceof ListResult.Unavailable unsaid && !mayNotList(unsaid.failure())) {
-            return new Found.Unsaid(unsaid.failure());
+        if (listed instanceof ListResult.Unavailable unavailable && !isListingForbidden(unavailable.failure())) {
+            return new SearchResult.Unavailable(unavailable.failure());
         }
-        return new Found.Lost(unseen.values().stream().filter(this::isGone).map(PackInfo::name).collect(Collectors.toSet()));
+        return new SearchResult.Lost(unseen.values().stream().filter(this::isLost).map(PackInfo::name).collect(Collectors.toSet()));
     }
 
-    /** Without the right to list, the requests for each pack decide; {@link AbsenceVerifier} repeats them. */
-    private static boolean mayNotList(StoreFailure failure) {
+    /**
+     * Without the right to list, the requests for each pack decide; {@link AbsenceVerifier} repeats
+     * them.
+     */
+    private static boolean isListingForbidden(StoreFailure failure) {
         return AbsenceVerifier.isForbidden(failure);
     }
 
-    private boolean isGone(PackInfo pack) {
-        for (int question = 1; question <= QUESTIONS; question++) {
+    private boolean isLost(PackInfo pack) {
+        for (int check = 1; check <= CHECKS; check++) {
             if (TargetPackReader.presence(pack, keys, store) != TargetPackReader.Presence.GONE) {
                 return false;
             }

@@ -1,6 +1,8 @@
 package dev.granary.s3.pack;
 
-/** A finished pack: its bytes, and what a manifest says of it. Immutable; the bytes must not be changed. */
+/**
+ * A finished pack: its bytes and its row in a manifest. Immutable; the bytes must not be changed.
+ */
 public final class Pack {
     private final byte[] body;
     private final PackInfo info;
@@ -10,12 +12,12 @@ public final class Pack {
         this.info = info;
     }
 
-    /** The object's bytes; not a copy. */
+    /** Returns the object's bytes; not a copy. */
     byte[] body() {
         return body;
     }
 
-    /** What a manifest says of it. */
+    /** Returns its row in a manifest. */
     public PackInfo info() {
         return info;
     }

@@ -3,46 +3,47 @@ package dev.granary.s3.pack;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 
-/** What a target's packs say of an id. */
+/** The result of a lookup in a target's packs. */
 public sealed interface PackAnswer {
     /**
-     * A pack has its entry, verified.
+     * A pack has the entry, verified.
      *
      * @param entry the entry
      */
     record Hit(Entry entry) implements PackAnswer {}
 
     /**
-     * A pack should have it, and what lies there is something else. It may have an entry of its own.
+     * A pack should have the entry, but its bytes there are damaged. An unpacked entry may exist.
      *
-     * @param damage what is wrong
-     * @param detail where and how, for people
+     * @param damage the kind of damage
+     * @param detail the place and nature of the damage, for people
      */
     record Damaged(DamageKind damage, String detail) implements PackAnswer {}
 
-    /** No pack has it; it may have an entry of its own. */
+    /** No pack has the entry; an unpacked entry may exist. */
     record NotPacked() implements PackAnswer {}
 
-    /** No pack has it, and nothing lies outside of packs. */
+    /** No pack has the entry, and no unpacked entry exists. */
     record Absent() implements PackAnswer {}
 
     /**
-     * Nobody can say what packs there are. It may have an entry of its own; where it has none, it is not known to be absent.
+     * The manifest is not known, or too old. An unpacked entry may exist; if none does, the id is
+     * not known to be absent.
      *
-     * @param cause why, for people
+     * @param cause the cause, for people
      */
     record Unconfirmed(String cause) implements PackAnswer {}
 
     /**
-     * Nobody can say.
+     * The lookup failed.
      *
-     * @param cause why, for people
+     * @param cause the cause, for people
      */
     record Unavailable(String cause) implements PackAnswer {}
 
-    /** The one {@link NotPacked}. */
+    /** The shared {@link NotPacked}. */
     PackAnswer NOT_PACKED = new NotPacked();
 
-    /** The one {@link Absent}. */
+    /** The shared {@link Absent}. */
     PackAnswer ABSENT = new Absent();
 }

@@ -14,16 +14,17 @@ import java.util.Set;
 import java.util.random.RandomGenerator;
 
 /**
- * Puts entries of one target together to a pack. Not thread-safe.
+ * Builder of a pack from entries of one target. Not thread-safe.
  *
- * <p>A pack holds a random number, so no two packs have one name: a pack that somebody removes is never one that somebody else writes anew.
+ * <p>A pack contains a random number, so that no two packs have the same name. A removed pack is
+ * thus never written again.
  */
 public final class PackBuilder {
     private static final byte[] MAGIC = "GRANPACK".getBytes(US_ASCII);
     private static final int FIRST_BYTES = 1 << 20;
 
     private final String namespace;
-    private final List<PackLocation> places = new ArrayList<>();
+    private final List<PackLocation> locations = new ArrayList<>();
     private final Set<Sha256> ids = new HashSet<>();
     private byte[] buffer = new byte[FIRST_BYTES];
     private int length;
@@ -42,7 +43,10 @@ public final class PackBuilder {
         header.putLong(nonce.high()).putLong(nonce.low());
     }
 
-    /** The same pack under another name, in the same memory: {@code pack} is used up. */
+    /**
+     * Returns the same pack under another name, in the same memory; {@code pack} must not be used
+     * any more.
+     */
     static Pack renamed(Pack pack, RandomGenerator random) {
         byte[] body = pack.body();
         PackInfo old = pack.info();
@@ -50,15 +54,15 @@ public final class PackBuilder {
         return new Pack(body, new PackInfo(Sha256.of(body), old.bytes(), old.indexOffset(), old.entries(), 0, old.filter()));
     }
 
-    /** True where an entry of that many bytes may lie in a pack at all. */
+    /** Returns true if an entry of that many bytes fits into a pack. */
     public static boolean fits(long entryBytes) {
         return entryBytes <= PackIndex.MAX_ENTRY_BYTES;
     }
 
     /**
-     * Adds an entry.
+     * Adds an entry, unless one with the same id was added before.
      *
-     * @param id the hash of its id; one that is there already is not added again
+     * @param id the hash of its id
      * @param entry the whole encoded entry, sound
      * @throws IllegalArgumentException if it does not {@linkplain #fits fit}
      */
@@ -73,33 +77,33 @@ public final class PackBuilder {
             buffer = Arrays.copyOf(buffer, Math.max(2 * buffer.length, length + entry.length));
         }
         System.arraycopy(entry, 0, buffer, length, entry.length);
-        places.add(new PackLocation(id, length, entry.length, PackIndex.crc(entry, 0, entry.length), compileNanos));
+        locations.add(new PackLocation(id, length, entry.length, PackIndex.crc(entry, 0, entry.length), compileNanos));
         length += entry.length;
     }
 
-    /** True where nothing more should be added. */
+    /** Returns true if no more entries should be added. */
     public boolean isFull() {
-        return bytes() >= PackPublisher.FULL_BYTES || places.size() >= PackInfo.MAX_ENTRIES;
+        return bytes() >= PackPublisher.FULL_BYTES || locations.size() >= PackInfo.MAX_ENTRIES;
     }
 
-    /** How many bytes the entries have so far. */
+    /** Returns the size of the entries so far, in bytes. */
     public long bytes() {
         return length - (long) PackIndex.HEADER_BYTES;
     }
 
-    /** How many entries there are so far. */
+    /** Returns the number of entries so far. */
     public int size() {
-        return places.size();
+        return locations.size();
     }
 
-    /** The pack. The builder is used up. */
+    /** Returns the pack. The builder must not be used any more. */
     public Pack build() {
-        places.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
-        byte[] tail = PackIndex.encode(places, length, namespace);
-        byte[] body = Arrays.copyOf(buffer, length + tail.length);
-        System.arraycopy(tail, 0, body, length, tail.length);
+        locations.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
+        byte[] encodedIndex = PackIndex.encode(locations, length, namespace);
+        byte[] body = Arrays.copyOf(buffer, length + encodedIndex.length);
+        System.arraycopy(encodedIndex, 0, body, length, encodedIndex.length);
         Sha256 name = Sha256.of(body);
-        IdBloomFilter filter = IdBloomFilter.of(places.stream().map(PackLocation::id).toList());
-        return new Pack(body, new PackInfo(name, body.length, length, places.size(), 0, filter));
+        IdBloomFilter filter = IdBloomFilter.of(locations.stream().map(PackLocation::id).toList());
+        return new Pack(body, new PackInfo(name, body.length, length, locations.size(), 0, filter));
     }
 }

@@ -13,15 +13,17 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * The index of a pack: where each entry lies, sorted by the hash of its id. Immutable, thread-safe.
+ * The index of a pack: the location of each entry, sorted by the hash of its id. Immutable,
+ * thread-safe.
  *
- * <p>It is the tail of the pack, rows and a footer, and is kept on the disk in the same form. {@code docs/bucket-layout.md} has the layout.
+ * <p>It ends the pack, as rows and a footer, and is cached on the local disk in the same form. The
+ * layout is in {@code docs/bucket-layout.md}.
  */
 public final class PackIndex {
-    /** How many bytes a pack begins with before its first entry. */
+    /** The length of the header of a pack in bytes. */
     public static final int HEADER_BYTES = 32;
 
-    /** No entry in a pack is larger, in bytes: larger ones lie alone. */
+    /** The largest size of an entry in a pack, in bytes; larger ones stay unpacked. */
     public static final int MAX_ENTRY_BYTES = 32 << 20;
 
     public static final int VERSION = 1;
@@ -38,21 +40,21 @@ public final class PackIndex {
         this.count = count;
     }
 
-    /** The outcome of reading an index. */
+    /** The outcome of decoding an index. */
     public sealed interface Read {
         /** A sound index of the pack. */
         record Ok(PackIndex index) implements Read {}
 
-        /** Anything else. */
+        /** A damaged or foreign index. */
         record Bad(DamageKind damage, String detail) implements Read {}
     }
 
-    /** How many entries the pack has. */
+    /** Returns the number of entries in the pack. */
     public int size() {
         return count;
     }
 
-    /** Where the entry of that id lies. */
+    /** Returns the location of the entry with that id. */
     public Optional<PackLocation> find(Sha256 id) {
         byte[] wanted = id.bytes();
         int low = 0;
@@ -62,7 +64,7 @@ public final class PackIndex {
             int at = middle * ROW_BYTES;
             int order = Arrays.compareUnsigned(rows, at, at + Sha256.BYTES, wanted, 0, Sha256.BYTES);
             if (order == 0) {
-                return Optional.of(place(middle));
+                return Optional.of(location(middle));
             } else if (order < 0) {
                 low = middle + 1;
             } else {
@@ -72,12 +74,12 @@ public final class PackIndex {
         return Optional.empty();
     }
 
-    /** All places, in the order of their ids' hashes; a view. */
-    public List<PackLocation> places() {
+    /** Returns a view of all locations, in the order of their ids' hashes. */
+    public List<PackLocation> locations() {
         return new AbstractList<>() {
             @Override
             public PackLocation get(int i) {
-                return place(i);
+                return location(i);
             }
 
             @Override
@@ -87,40 +89,43 @@ public final class PackIndex {
         };
     }
 
-    private PackLocation place(int row) {
+    private PackLocation location(int row) {
         ByteBuffer in = ByteBuffer.wrap(rows, row * ROW_BYTES, ROW_BYTES);
         byte[] id = new byte[Sha256.BYTES];
         in.get(id);
         return new PackLocation(Sha256.ofDigest(id), in.getLong(), in.getInt(), in.getInt(), in.getLong());
     }
 
-    /** Rows and footer of a pack whose entries end at {@code indexOffset}; {@code places} are sorted. */
-    public static byte[] encode(List<PackLocation> places, long indexOffset, String namespace) {
-        ByteBuffer out = ByteBuffer.allocate(places.size() * ROW_BYTES + FOOTER_BYTES);
-        for (PackLocation place : places) {
-            out.put(place.id().bytes()).putLong(place.offset()).putInt(place.length()).putInt(place.checksum()).putLong(place.compileNanos());
+    /**
+     * Encodes rows and footer of a pack whose entries end at {@code indexOffset}; {@code locations}
+     * are sorted.
+     */
+    public static byte[] encode(List<PackLocation> locations, long indexOffset, String namespace) {
+        ByteBuffer out = ByteBuffer.allocate(locations.size() * ROW_BYTES + FOOTER_BYTES);
+        for (PackLocation location : locations) {
+            out.put(location.id().bytes()).putLong(location.offset()).putInt(location.length()).putInt(location.checksum()).putLong(location.compileNanos());
         }
         int rowBytes = out.position();
-        out.put(MAGIC).putInt(VERSION).putInt(places.size()).putLong(indexOffset);
+        out.put(MAGIC).putInt(VERSION).putInt(locations.size()).putLong(indexOffset);
         out.putInt(crc(out.array(), 0, rowBytes)).put(Sha256.of(namespace.getBytes(UTF_8)).bytes());
         out.putInt(crc(out.array(), rowBytes, out.position() - rowBytes));
         return out.array();
     }
 
-    /** Reads the tail of a pack: all that follows its entries. */
-    public static Read decode(byte[] tail, long indexOffset, String namespace) {
-        int rowBytes = tail.length - FOOTER_BYTES;
+    /** Decodes all bytes of a pack that follow its entries. */
+    public static Read decode(byte[] encodedIndex, long indexOffset, String namespace) {
+        int rowBytes = encodedIndex.length - FOOTER_BYTES;
         if (rowBytes < 0) {
-            return new Read.Bad(DamageKind.TRUNCATED, tail.length + " bytes are too few for the footer of a pack");
+            return new Read.Bad(DamageKind.TRUNCATED, encodedIndex.length + " bytes are too few for the footer of a pack");
         }
-        ByteBuffer footer = ByteBuffer.wrap(tail, rowBytes, FOOTER_BYTES);
+        ByteBuffer footer = ByteBuffer.wrap(encodedIndex, rowBytes, FOOTER_BYTES);
         byte[] magic = new byte[MAGIC.length];
         footer.get(magic);
         int version = footer.getInt();
         if (!Arrays.equals(magic, MAGIC)) {
             return new Read.Bad(DamageKind.FOREIGN, "not the end of a pack");
         }
-        if (crc(tail, rowBytes, FOOTER_BYTES - Integer.BYTES) != ByteBuffer.wrap(tail).getInt(tail.length - Integer.BYTES)) {
+        if (crc(encodedIndex, rowBytes, FOOTER_BYTES - Integer.BYTES) != ByteBuffer.wrap(encodedIndex).getInt(encodedIndex.length - Integer.BYTES)) {
             return new Read.Bad(DamageKind.CORRUPT, "the footer does not match its checksum");
         }
         if (version != VERSION) {
@@ -137,14 +142,17 @@ public final class PackIndex {
         if (!Arrays.equals(target, Sha256.of(namespace.getBytes(UTF_8)).bytes())) {
             return new Read.Bad(DamageKind.WRONG_KEY, "the pack of another target");
         }
-        if (crc(tail, 0, rowBytes) != rowsChecksum) {
+        if (crc(encodedIndex, 0, rowBytes) != rowsChecksum) {
             return new Read.Bad(DamageKind.CORRUPT, "the index does not match its checksum");
         }
-        PackIndex index = new PackIndex(Arrays.copyOf(tail, rowBytes), count);
+        PackIndex index = new PackIndex(Arrays.copyOf(encodedIndex, rowBytes), count);
         return index.isConsistent(indexOffset) ? new Read.Ok(index) : new Read.Bad(DamageKind.CORRUPT, "the index is not in order");
     }
 
-    /** Entries lie back to back, so that they cannot have more bytes in all than the pack has: no reader is led to the same bytes again and again. */
+    /**
+     * Returns false if the index is out of order or its lengths do not add up. Entries may not
+     * overlap, so that no reader is made to read the same bytes repeatedly.
+     */
     private boolean isConsistent(long indexOffset) {
         long left = indexOffset - HEADER_BYTES;
         for (int i = 0; i < count; i++) {

@@ -21,17 +21,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One target's manifest and pack indexes on this machine's disk, so that a process starts with what others have read. Any number of processes
- * share it; any file may vanish or be damaged at any time, and is read from the bucket again. Thread-safe.
+ * Cache of one target's manifest and pack indexes on the local disk, so that a process starts with
+ * the results of earlier reads. Any number of processes share it. Any file may vanish or be damaged
+ * at any time, and is then read from the bucket again. Thread-safe.
  */
 public final class PackIndexCache {
-    /** A shelf that keeps nothing. */
+    /** A cache that stores nothing. */
     public static final PackIndexCache NONE = new PackIndexCache(null, () -> 0);
 
     private static final Logger LOG = LoggerFactory.getLogger(PackIndexCache.class);
     private static final String INDEX = ".index";
-    private static final String UNFINISHED = ".part";
-    private static final Duration ABANDONED = Duration.ofHours(1);
+    private static final String TEMP_SUFFIX = ".part";
+    private static final Duration ABANDONED_AGE = Duration.ofHours(1);
 
     private final @Nullable Path directory;
     private final RandomGenerator random;
@@ -42,14 +43,14 @@ public final class PackIndexCache {
         this.random = random;
     }
 
-    /** The manifest that was kept last, by this or another process. */
+    /** Returns the manifest that this or another process stored last. */
     Optional<PackManifest> manifest() {
         return read("manifest", PackManifest.MAX_BYTES).flatMap(bytes ->
                 PackManifest.decode(bytes) instanceof PackManifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty());
     }
 
-    /** Keeps a manifest, and no indexes of packs that it does not name. */
-    public void keep(PackManifest manifest) {
+    /** Stores a manifest, and removes the indexes of packs that it does not name. */
+    public void store(PackManifest manifest) {
         write("manifest", manifest.encode());
         Set<String> named = manifest.packs().stream().map(pack -> pack.name().hex() + INDEX).collect(Collectors.toSet());
         if (directory == null) {
@@ -58,7 +59,7 @@ public final class PackIndexCache {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
-                if ((name.endsWith(INDEX) && !named.contains(name)) || (name.endsWith(UNFINISHED) && isAbandoned(file))) {
+                if ((name.endsWith(INDEX) && !named.contains(name)) || (name.endsWith(TEMP_SUFFIX) && isAbandoned(file))) {
                     Files.deleteIfExists(file);
                 }
             }
@@ -67,8 +68,11 @@ public final class PackIndexCache {
         }
     }
 
-    /** How long ago the kept manifest was confirmed, by the clock of this machine, in milliseconds; empty where none is kept. */
-    Optional<Long> confirmedAgo(long nowMillis) {
+    /**
+     * Returns the time since the stored manifest was confirmed, in milliseconds by the local clock,
+     * or empty if none is stored.
+     */
+    Optional<Long> manifestAge(long nowMillis) {
         try {
             return directory == null
                     ? Optional.empty()
@@ -78,18 +82,18 @@ public final class PackIndexCache {
         }
     }
 
-    /** The tail of a pack. */
-    Optional<byte[]> tail(PackInfo pack) {
+    /** Returns the encoded index of a pack. */
+    Optional<byte[]> encodedIndex(PackInfo pack) {
         return read(pack.name().hex() + INDEX, pack.indexBytes());
     }
 
-    /** Keeps the tail of a pack. */
-    void keep(PackInfo pack, byte[] tail) {
-        write(pack.name().hex() + INDEX, tail);
+    /** Stores the encoded index of a pack. */
+    void store(PackInfo pack, byte[] encodedIndex) {
+        write(pack.name().hex() + INDEX, encodedIndex);
     }
 
-    /** Forgets the tail of a pack, which proved wrong. */
-    void forget(Sha256 pack) {
+    /** Removes the index of a pack that proved wrong. */
+    void remove(Sha256 pack) {
         try {
             if (directory != null) {
                 Files.deleteIfExists(directory.resolve(pack.hex() + INDEX));
@@ -99,9 +103,9 @@ public final class PackIndexCache {
         }
     }
 
-    /** What a process left that ended while it wrote. */
+    /** Returns true for a file of a process that ended while writing. */
     private static boolean isAbandoned(Path file) throws IOException {
-        return Files.getLastModifiedTime(file).toInstant().isBefore(Instant.now().minus(ABANDONED));
+        return Files.getLastModifiedTime(file).toInstant().isBefore(Instant.now().minus(ABANDONED_AGE));
     }
 
     private Optional<byte[]> read(String name, long limit) {
@@ -111,7 +115,7 @@ public final class PackIndexCache {
         Path file = directory.resolve(name);
         try {
             try (InputStream in = Files.newInputStream(file)) {
-                byte[] bytes = in.readNBytes((int) limit + 1); // and not what it has by its length: it may grow meanwhile, or have none
+                byte[] bytes = in.readNBytes((int) limit + 1); // a length taken beforehand may be outdated
                 return bytes.length > limit ? Optional.empty() : Optional.of(bytes);
             }
         } catch (NoSuchFileException e) {
@@ -126,17 +130,19 @@ public final class PackIndexCache {
         if (directory == null) {
             return;
         }
-        Path unfinished = directory.resolve(name + "-" + HexFormat.of().toHexDigits(random.nextLong()) + UNFINISHED);
+        Path temporary = directory.resolve(name + "-" + HexFormat.of().toHexDigits(random.nextLong()) + TEMP_SUFFIX);
         try {
             createPrivate(directory);
-            Files.write(unfinished, bytes);
-            Files.move(unfinished, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+            Files.write(temporary, bytes);
+            Files.move(temporary, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             warn(e);
         }
     }
 
-    /** Also where it makes the local directory itself, before the local tier was ever opened. */
+    /**
+     * Creates the directory with owner-only access. The local directory above it may not exist yet.
+     */
     private static void createPrivate(Path directory) throws IOException {
         if (directory.getFileSystem().supportedFileAttributeViews().contains("posix")) {
             Files.createDirectories(directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
@@ -148,7 +154,7 @@ public final class PackIndexCache {
     private void warn(Exception e) {
         if (!hasWarned) {
             hasWarned = true;
-            LOG.warn("The indexes of packs cannot be kept in {}, so each process reads them from the bucket: {}", directory, e.toString());
+            LOG.warn("The indexes of packs cannot be cached in {}, so each process reads them from the bucket: {}", directory, e.toString());
         }
     }
 }

@@ -15,21 +15,21 @@ import java.util.Set;
 import java.util.zip.CRC32C;
 
 /**
- * What a target's packs are: one version of it, whole. Immutable.
+ * One version of the list of a target's packs, complete. Immutable.
  *
- * @param number its number; the one before the first is 0
- * @param loose whether entries may lie outside of packs
- * @param packs the packs, the oldest first: an entry that is in several is taken from the first
- * @param retired packs that are named no more, and are to be removed when nobody can be reading them any more
+ * @param number its number; {@link #NONE} has 0
+ * @param unpackedEntries whether the target may have unpacked entries
+ * @param packs the packs, the oldest first: an entry in several is read from the first
+ * @param retired packs that are no longer named, to be removed when no reader can be using them
  */
-public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<Retired> retired) {
-    /** The manifest before the first. */
-    public static final PackManifest NONE = new PackManifest(0, Loose.ALLOWED, List.of(), List.of());
+public record PackManifest(long number, UnpackedEntries unpackedEntries, List<PackInfo> packs, List<Retired> retired) {
+    /** The state before the first manifest. */
+    public static final PackManifest NONE = new PackManifest(0, UnpackedEntries.POSSIBLE, List.of(), List.of());
 
-    /** No manifest is larger, in bytes. */
+    /** The largest size of a manifest in bytes. */
     static final int MAX_BYTES = 16 << 20;
 
-    /** No manifest names more entries, in all its packs: their indexes have 224 MiB. */
+    /** The largest number of entries in all packs of a manifest; their indexes have 224 MiB. */
     static final int MAX_ENTRIES = 1 << 22;
 
     private static final byte[] MAGIC = "GRANMANI".getBytes(US_ASCII);
@@ -38,54 +38,54 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
     private static final int SEALING_FLAG = 1 << 1;
     private static final int FIXED_BYTES = MAGIC.length + 5 * Integer.BYTES + Long.BYTES;
 
-    /** How many bytes tell that an object is a manifest, and of which number. */
+    /** The number of bytes that identify an object as the manifest of a number. */
     static final int HEAD_BYTES = MAGIC.length + 2 * Integer.BYTES + Long.BYTES;
 
-    /** Whether entries may lie outside of packs. */
-    public enum Loose {
-        /** An id that no pack has may have an entry of its own: readers ask for it. */
-        ALLOWED,
+    /** Whether the target may have unpacked entries. */
+    public enum UnpackedEntries {
+        /** An id in no pack may have an unpacked entry: lookups request it. */
+        POSSIBLE,
         /**
-         * The same for readers; a compaction is about to commit {@link #NONE}. Whoever publishes an entry alone commits {@link #ALLOWED} first, and the
-         * compaction seals nothing then: its listing may be older than that entry.
+         * The same for lookups; a compaction is about to commit {@link #NONE}. A process that
+         * stores an unpacked entry commits {@link #POSSIBLE}; the compaction then does not seal,
+         * since its listing may be older than that entry.
          */
         SEALING,
-        /** What no pack has is not there: readers ask for nothing. */
+        /** An id in no pack is absent: lookups send no request. */
         NONE
     }
 
     /**
-     * A pack that is named no more.
+     * A pack that is no longer named.
      *
      * @param name its name
      * @param since the number of the first manifest that did not name it
      */
     public record Retired(Sha256 name, long since) {}
 
-    /** Copies the lists. */
     public PackManifest {
         packs = List.copyOf(packs);
         retired = List.copyOf(retired);
     }
 
-    /** The outcome of reading a manifest. */
+    /** The outcome of decoding a manifest. */
     sealed interface Read {
-        /** A sound one. */
+        /** A sound manifest. */
         record Ok(PackManifest manifest) implements Read {}
 
-        /** Anything else. */
+        /** A damaged or foreign manifest. */
         record Bad(DamageKind damage, String detail) implements Read {}
     }
 
-    /** The next manifest, with a pack more. */
+    /** Returns the next manifest, with one more pack. */
     PackManifest plus(PackInfo pack) {
         List<PackInfo> all = new ArrayList<>(packs);
         all.add(pack.since(number + 1));
-        return new PackManifest(number + 1, loose, all, retired);
+        return new PackManifest(number + 1, unpackedEntries, all, retired);
     }
 
-    /** The next manifest, with packs in place of others, which are retired, and that said of loose entries. */
-    public PackManifest replacing(Set<Sha256> old, List<PackInfo> with, Loose choice) {
+    /** Returns the next manifest, with packs that replace others, which are retired. */
+    public PackManifest replacing(Set<Sha256> old, List<PackInfo> with, UnpackedEntries unpackedEntries) {
         List<PackInfo> all = new ArrayList<>();
         Set<Retired> gone = new LinkedHashSet<>(retired);
         for (PackInfo pack : packs) {
@@ -96,54 +96,56 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
             }
         }
         with.forEach(pack -> all.add(pack.since(number + 1)));
-        return new PackManifest(number + 1, choice, all, List.copyOf(gone));
+        return new PackManifest(number + 1, unpackedEntries, all, List.copyOf(gone));
     }
 
-    /** The next manifest, which says the same of packs, and that of loose entries. */
-    public PackManifest saying(Loose choice) {
-        return new PackManifest(number + 1, choice, packs, retired);
+    /** Returns the next manifest, with the same packs. */
+    public PackManifest with(UnpackedEntries unpackedEntries) {
+        return new PackManifest(number + 1, unpackedEntries, packs, retired);
     }
 
-    /** The next manifest, with packs in place of others that turned out to be unusable; the packs are retired no more. */
+    /**
+     * Returns the next manifest, with packs that replace unusable ones and are no longer retired.
+     */
     public PackManifest restoring(Set<Sha256> unusable, List<PackInfo> with) {
         Set<Sha256> back = new LinkedHashSet<>();
         with.forEach(pack -> back.add(pack.name()));
-        PackManifest replaced = replacing(unusable, with, Loose.ALLOWED);
-        return new PackManifest(replaced.number(), replaced.loose(), replaced.packs(),
+        PackManifest replaced = replacing(unusable, with, UnpackedEntries.POSSIBLE);
+        return new PackManifest(replaced.number(), replaced.unpackedEntries(), replaced.packs(),
                 replaced.retired().stream().filter(one -> !back.contains(one.name())).toList());
     }
 
-    /** True for a manifest that is the same to the byte, its number included. */
+    /** Returns true if both manifests have the same bytes, number included. */
     public boolean isSameAs(PackManifest other) {
         return number == other.number && Arrays.equals(encode(), other.encode());
     }
 
-    /** True if a pack of that name is named. */
+    /** Returns true if a pack of that name is named. */
     public boolean names(Sha256 pack) {
         return packs.stream().anyMatch(one -> one.name().equals(pack));
     }
 
-    /** True if a pack of that name is named, or retired. */
-    boolean knows(Sha256 pack) {
+    /** Returns true if a pack of that name is named or retired. */
+    boolean namesOrRetires(Sha256 pack) {
         return names(pack) || retired.stream().anyMatch(one -> one.name().equals(pack));
     }
 
-    /** The next manifest, with these retired packs forgotten. */
-    public PackManifest forgetting(Set<Retired> removed) {
-        return new PackManifest(number + 1, loose, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
+    /** Returns the next manifest, without these retired packs. */
+    public PackManifest withoutRetired(Set<Retired> removed) {
+        return new PackManifest(number + 1, unpackedEntries, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
     }
 
-    /** How many entries the packs have, those counted twice that are in two. */
+    /** Returns the number of entries in all packs; an entry in two packs counts twice. */
     public long entries() {
         return packs.stream().mapToLong(PackInfo::entries).sum();
     }
 
-    /** How many bytes the packs have. */
+    /** Returns the size of all packs in bytes. */
     public long bytes() {
         return packs.stream().mapToLong(PackInfo::bytes).sum();
     }
 
-    /** True where readers take it. */
+    /** Returns true if the manifest is within the limits that readers accept. */
     boolean isReadable() {
         return entries() <= MAX_ENTRIES && byteSize() <= MAX_BYTES;
     }
@@ -154,7 +156,7 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
 
     byte[] encode() {
         ByteBuffer out = ByteBuffer.allocate((int) byteSize());
-        out.put(MAGIC).putInt(VERSION).putInt(flags(loose)).putLong(number);
+        out.put(MAGIC).putInt(VERSION).putInt(flags(unpackedEntries)).putLong(number);
         out.putInt(packs.size());
         packs.forEach(pack -> pack.writeTo(out));
         out.putInt(retired.size());
@@ -162,15 +164,15 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
         return out.putInt(PackIndex.crc(out.array(), 0, out.position())).array();
     }
 
-    private static int flags(Loose loose) {
-        return switch (loose) {
-            case ALLOWED -> 0;
+    private static int flags(UnpackedEntries unpackedEntries) {
+        return switch (unpackedEntries) {
+            case POSSIBLE -> 0;
             case SEALING -> SEALING_FLAG;
             case NONE -> SEALED_FLAG;
         };
     }
 
-    /** True for the beginning of the manifest of that number, in any version. */
+    /** Returns true if the bytes begin the manifest of that number, in any version. */
     static boolean isHeadOf(byte[] first, long number) {
         return first.length >= HEAD_BYTES && Arrays.equals(first, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
                 && ByteBuffer.wrap(first).getLong(HEAD_BYTES - Long.BYTES) == number;
@@ -192,19 +194,19 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
         in.position(MAGIC.length);
         int version = in.getInt();
         int flags = in.getInt();
-        Optional<Loose> loose = Arrays.stream(Loose.values()).filter(choice -> flags(choice) == flags).findFirst();
-        if (version != VERSION || loose.isEmpty()) {
+        Optional<UnpackedEntries> unpackedEntries = Arrays.stream(UnpackedEntries.values()).filter(value -> flags(value) == flags).findFirst();
+        if (version != VERSION || unpackedEntries.isEmpty()) {
             return new Read.Bad(version < VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW, "manifest version " + version + ", flags " + flags);
         }
         try {
-            return readLists(in, loose.get());
+            return readLists(in, unpackedEntries.get());
         } catch (BufferUnderflowException e) {
             return new Read.Bad(DamageKind.CORRUPT, "the lengths in the manifest do not add up");
         }
     }
 
-    /** Lists grow as their elements are read: a count that is too large ends with the bytes, not with the memory. */
-    private static Read readLists(ByteBuffer in, Loose loose) {
+    /** Decodes the lists. They grow as elements are read, so that a wrong count takes no memory. */
+    private static Read readLists(ByteBuffer in, UnpackedEntries unpackedEntries) {
         long number = in.getLong();
         List<PackInfo> packs = new ArrayList<>();
         long entries = 0;
@@ -227,7 +229,7 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
         }
         return in.hasRemaining() || number < 0
                 ? new Read.Bad(DamageKind.CORRUPT, "the lengths in the manifest do not add up")
-                : new Read.Ok(new PackManifest(number, loose, packs, retired));
+                : new Read.Ok(new PackManifest(number, unpackedEntries, packs, retired));
     }
 
     private static int count(ByteBuffer in) {

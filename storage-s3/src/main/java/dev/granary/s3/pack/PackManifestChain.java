@@ -25,10 +25,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds and reads the manifests of one target. Changes nothing in the bucket. Thread-safe.
+ * Reads the manifests of one target, and finds the newest. Changes nothing in the bucket.
+ * Thread-safe.
  *
- * <p>Readers take the last sound manifest: a stale one costs them misses. Writers and removers take {@linkplain #confirmed confirmed}
- * ones only: what is not in the manifest that they build on is lost to everybody.
+ * <p>Readers take the last sound manifest: a stale one costs them misses. Writers and removers take
+ * {@linkplain #confirmed confirmed} ones only: a pack that is missing in the manifest that they
+ * build on is lost to all readers.
  */
 final class PackManifestChain {
     private static final int MAX_STEPS_BACK = 8;
@@ -39,14 +41,17 @@ final class PackManifestChain {
     private static final int CHECKSUM_BYTES = Integer.BYTES;
     private static final int NOT_SATISFIABLE = 416;
 
-    /** Numbers are milliseconds since {@link #EPOCH} at the most, and a few: enough for 278 years. */
+    /** The largest number of a manifest: milliseconds since {@link #EPOCH} for 278 years. */
     private static final long MAX_NUMBER = 1L << 43;
 
     private static final long SMALL_NUMBER = 1L << 20;
     private static final int LARGE_DIGITS = 16;
     private static final String LARGE_NUMBER = "%0" + LARGE_DIGITS + "d";
 
-    /** The first number of a chain that begins when the server's clock says so; one that began before, or at an unknown time, begins at 1. */
+    /**
+     * The time from which the first number of a chain is counted, in milliseconds of the server's
+     * clock. A chain that began earlier, or at an unknown time, begins at 1.
+     */
     private static final Instant EPOCH = Instant.parse("2026-01-01T00:00:00Z");
     private static final Duration PAUSE = Duration.ofMillis(50);
 
@@ -63,22 +68,24 @@ final class PackManifestChain {
     /**
      * The hint.
      *
-     * @param number what it says; 0 if it says nothing of use, or nothing is committed yet
+     * @param number the manifest that it names; 0 if it is malformed, or nothing is committed yet
      * @param etag its version
-     * @param writtenMillis when it was written, by the server's clock, in milliseconds since 1970; 0 if the server did not tell
+     * @param writtenMillis when it was written, by the server's clock, in milliseconds since 1970;
+     *     0 if the server did not report it
      */
     record Hint(long number, String etag, long writtenMillis) {
         /**
-         * The number of the first manifest where there is none. All writers that see this version of the hint come to the same one, so that one of them
-         * creates it. It is larger than any number of manifests that were removed before the hint was written: numbers never come again, and whoever
-         * knows a manifest from before a bucket was emptied builds on nothing that is there now.
+         * Returns the number of the first manifest of a chain. All writers that read this version
+         * of the hint compute the same one, so that one of them creates it. It is larger than all
+         * numbers that were removed before the hint was written. Numbers are thus never reused, and
+         * a process that knows a manifest of an earlier chain builds nothing on it.
          */
         long first() {
             return Math.max(Math.max(1, writtenMillis - EPOCH.toEpochMilli()), number + 1);
         }
 
-        /** The number from which on the newest manifest is searched: all up to the newest follow without a gap. */
-        long searchedFrom() {
+        /** Returns the number to search from: all later manifests follow without a gap. */
+        long searchStart() {
             return number > 0 ? number : first() - 1;
         }
     }
@@ -87,11 +94,15 @@ final class PackManifestChain {
      * A manifest on which a writer may build.
      *
      * @param manifest the manifest
-     * @param isWhole false if the newest one is damaged in the bucket, and this is the last sound one before it
+     * @param isWhole false if the newest one is damaged in the bucket, and this is the last sound
+     *     one before it
      */
     record Confirmed(PackManifest manifest, boolean isWhole) {}
 
-    /** The hint; empty if there is none, and thus nobody has ever begun a commit. A text that is none of a hint's is asked for again. */
+    /**
+     * Returns the hint, or empty if there is none, and thus no commit was ever begun. A malformed
+     * hint is requested again.
+     */
     Optional<Hint> hint() throws UnknownStateException {
         GetResult answer = store.get(keys.hint(), AbsenceVerifier.HINT_BYTES);
         for (int read = 1; read < READER_READS && answer instanceof GetResult.Found found && parsed(found).isEmpty(); read++) {
@@ -101,11 +112,14 @@ final class PackManifestChain {
             case GetResult.Found found -> Optional.of(new Hint(parsed(found).orElse(0), found.etag(), found.dates().lastModifiedMillis()));
             case GetResult.TooLarge _ -> Optional.of(new Hint(0, "", 0));
             case GetResult.Absent _ -> Optional.empty();
-            case GetResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
-    /** The text of a hint. Large numbers have zeros in front, so that the beginning of one is never taken for another one. */
+    /**
+     * Returns the bytes of a hint. Large numbers are padded with zeros, so that a truncated one is
+     * never taken for another.
+     */
     static byte[] hintText(long number) {
         return (number < SMALL_NUMBER ? Long.toString(number) : String.format(Locale.ROOT, LARGE_NUMBER, number)).getBytes(US_ASCII);
     }
@@ -121,18 +135,21 @@ final class PackManifestChain {
         }
     }
 
-    /** The newest manifest for a reader, who knows {@code known} already. */
+    /** Returns the newest manifest for a reader that has read {@code known}. */
     PackManifest newest(PackManifest known) throws UnknownStateException {
         long number = known.number() == 0 ? 0 : lastFrom(known.number());
-        boolean isStill = number > known.number() || (number > 0 && isStill(known));
+        boolean isUnchanged = number > known.number() || (number > 0 && isUnchanged(known));
         Optional<Hint> hint = hint();
-        if (isStill && hint.map(Hint::number).orElse(0L) <= number) { // a later hint leads over a gap, or to what began anew in an emptied bucket
+        if (isUnchanged && hint.map(Hint::number).orElse(0L) <= number) { // a later hint skips a gap, or leads to a chain that began in an emptied bucket
             return number == known.number() ? known : read(number, known);
         }
         return hint.isEmpty() ? PackManifest.NONE : read(newestNumber(hint.get()), PackManifest.NONE);
     }
 
-    /** True if a reader who starts anew comes to {@code known}, as far as the hint and the next number tell. */
+    /**
+     * Returns true if a new reader comes to {@code known}, as far as the hint and the next number
+     * show.
+     */
     boolean isNewest(PackManifest known) throws UnknownStateException {
         Optional<Hint> hint = hint();
         if (hint.isEmpty()) {
@@ -142,48 +159,55 @@ final class PackManifestChain {
     }
 
     /**
-     * True if a process that starts anew at the hint comes to the manifest of that number, or a later one that was built on it.
+     * Returns true if a new process that starts at the hint reaches the manifest of that number, or
+     * a later one built on it.
      *
-     * @param number of a manifest that is there
+     * @param number the number of an existing manifest
      */
-    boolean isLedTo(long number, Hint hint) throws UnknownStateException {
-        long from = hint.searchedFrom();
-        return from >= number ? from == number || isJoined(number, from) : number == from + 1 || isJoined(from, number);
+    boolean leadsTo(long number, Hint hint) throws UnknownStateException {
+        long from = hint.searchStart();
+        return from >= number ? from == number || isContiguous(number, from) : number == from + 1 || isContiguous(from, number);
     }
 
     /**
-     * True if a manifest that was just created is not the newest, and the next one was not built on it: somebody had removed the one before that, of the
-     * same number. One that is damaged hides nothing, since it is passed by.
+     * Returns true if a manifest that was just created is not the newest, and the next one was not
+     * built on it. An earlier manifest of the same number was then removed. A damaged one hides
+     * nothing, since it is skipped.
      */
     boolean isHidden(PackManifest created) throws UnknownStateException {
         return exists(created.number() + 1) && content(created.number() + 1) instanceof Content.Sound(PackManifest next)
-                && !created.packs().stream().allMatch(pack -> next.knows(pack.name()));
+                && !created.packs().stream().allMatch(pack -> next.namesOrRetires(pack.name()));
     }
 
-    /** True if the manifest that the hint names is there, or the one after it. */
+    /** Returns true if the manifest that the hint names exists, or the one after it. */
     boolean leadsAnywhere(Hint hint) throws UnknownStateException {
         return hint.number() > 0 && (exists(hint.number()) || exists(hint.number() + 1));
     }
 
     /**
-     * True if a manifest knows every pack of the one to which look-ups come from a hint whose own manifest is gone: a rule has taken some in between,
-     * and nothing of those that are left would be lost behind a hint that names the later one.
+     * Returns true if {@code later} has every pack of the manifest that lookups find from a hint
+     * whose own manifest is gone. A lifecycle rule has then removed some manifests in between, and
+     * advancing the hint to the later one loses no pack.
      */
     boolean isBuiltOn(PackManifest later, Hint hint) throws UnknownStateException {
         long there = lastFrom(hint.number());
         return there < later.number() && content(there) instanceof Content.Sound(PackManifest earlier)
-                && earlier.packs().stream().allMatch(pack -> later.knows(pack.name()));
+                && earlier.packs().stream().allMatch(pack -> later.namesOrRetires(pack.name()));
     }
 
-    /** True if there is a manifest of each number from the one after {@code low} to {@code high}: the later ones were built on the earlier ones. */
-    boolean isJoined(long low, long high) throws UnknownStateException {
+    /**
+     * Returns true if all numbers after {@code low} up to {@code high} exist: the later manifests
+     * were built on the earlier ones.
+     */
+    boolean isContiguous(long low, long high) throws UnknownStateException {
         return lastFrom(low) >= high;
     }
 
     /**
-     * The newest manifest for a writer, who knows {@code known} already: a wrong answer makes it fail, not step back.
+     * Returns the newest manifest for a writer that knows {@code known}; a wrong response fails the
+     * call and never yields an older manifest.
      *
-     * @param hint where to start searching
+     * @param hint where the search starts
      */
     Confirmed confirmed(PackManifest known, Hint hint) throws UnknownStateException {
         PackManifest start = known;
@@ -193,7 +217,7 @@ final class PackManifestChain {
                 return new Confirmed(PackManifest.NONE, true);
             }
             if (number == start.number()) {
-                if (isStill(start)) {
+                if (isUnchanged(start)) {
                     return new Confirmed(start, true);
                 }
             } else {
@@ -202,38 +226,41 @@ final class PackManifestChain {
                     return read.get();
                 }
             }
-            start = PackManifest.NONE; // it vanished meanwhile
+            start = PackManifest.NONE; // it was removed meanwhile
         }
-        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.SERVER, "the newest manifest is there in one answer and gone in the next"));
+        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.SERVER, "the newest manifest is present in one response and absent in the next"));
     }
 
-    /** False if a manifest is not there any more: somebody emptied the bucket, and numbers begin again, or old ones were removed. */
-    private boolean isStill(PackManifest known) throws UnknownStateException {
+    /**
+     * Returns false if a manifest no longer exists: the bucket was emptied and numbering restarted,
+     * or old manifests were removed.
+     */
+    private boolean isUnchanged(PackManifest known) throws UnknownStateException {
         String key = keys.manifest(known.number());
         return switch (store.head(key)) {
-            case HeadResult.Found found when found.marks().sha256().isEmpty() -> endsLike(known, key, found.bytes());
+            case HeadResult.Found found when found.marks().sha256().isEmpty() -> hasSameChecksum(known, key, found.bytes());
             case HeadResult.Found found -> {
                 byte[] expected = known.encode();
                 yield found.bytes() == expected.length && found.marks().sha256().equals(Sha256.of(expected).hex());
             }
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> false;
-            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> false;
+            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
-    /** Compares the checksum at the end, for servers that keep no metadata. */
-    private boolean endsLike(PackManifest known, String key, long bytes) throws UnknownStateException {
+    /** Compares the trailing checksum, for servers that store no metadata. */
+    private boolean hasSameChecksum(PackManifest known, String key, long bytes) throws UnknownStateException {
         byte[] expected = known.encode();
         int from = expected.length - CHECKSUM_BYTES;
         return bytes == expected.length
-                && part(key, from, CHECKSUM_BYTES).filter(end -> Arrays.equals(end, 0, end.length, expected, from, expected.length)).isPresent();
+                && readRange(key, from, CHECKSUM_BYTES).filter(end -> Arrays.equals(end, 0, end.length, expected, from, expected.length)).isPresent();
     }
 
-    /** The number of the newest manifest; 0 if there is none. */
+    /** Returns the number of the newest manifest; 0 if there is none. */
     long newestNumber(Hint hint) throws UnknownStateException {
         boolean isThere = hint.number() > 0 && exists(hint.number());
-        long from = isThere || hint.number() == 0 ? hint.searchedFrom() : 0;
+        long from = isThere || hint.number() == 0 ? hint.searchStart() : 0;
         long last = lastFrom(from);
         if (isThere || (hint.number() == 0 && last > from)) {
             return last;
@@ -242,31 +269,34 @@ final class PackManifestChain {
     }
 
     /**
-     * The number of the last manifest in a listing, for a chain whose beginning was removed behind the hint. A target whose hint is 0, and which may
-     * not be listed, is taken for one whose first commit is under way.
+     * Returns the last number in a listing, for a chain whose first manifests were removed. If the
+     * hint is 0 and listing is forbidden, the first commit of the target is taken to be in
+     * progress.
      */
     private long lastListed(long hint) throws UnknownStateException {
         if (store instanceof DeadlineBound) {
-            long after = hint == 0 ? 0 : lastFrom(hint); // a rule may have taken the one that the hint names, and left what follows
+            long after = hint == 0 ? 0 : lastFrom(hint); // a lifecycle rule may have removed the manifest of the hint, but not the later ones
             if (hint == 0 || after > hint) {
                 return after;
             }
-            throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "the newest manifest must be listed, which takes longer than a look-up may"));
+            throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.TIMEOUT,
+                    "the newest manifest must be listed, which takes longer than the deadline of a lookup"));
         }
         NavigableSet<Long> last = new TreeSet<>();
-        ListResult listed = store.list(keys.manifestPrefix(), object -> keys.numberOfManifest(object.key()).ifPresent(number -> {
+        ListResult listed = store.list(keys.manifestPrefix(), object -> keys.manifestNumber(object.key()).ifPresent(number -> {
             last.add(number);
             if (last.size() > MAX_CANDIDATES) {
                 last.pollFirst();
             }
         }));
-        if (listed instanceof ListResult.Unavailable lost) {
-            if (hint == 0 && AbsenceVerifier.isForbidden(lost.failure())) {
+        if (listed instanceof ListResult.Unavailable unavailable) {
+            if (hint == 0 && AbsenceVerifier.isForbidden(unavailable.failure())) {
                 return 0;
             }
-            String advice = AbsenceVerifier.isForbidden(lost.failure())
+            String advice = AbsenceVerifier.isForbidden(unavailable.failure())
                     ? " (" + keys.hint() + " names a manifest that is gone, so the newest one must be listed: allow s3:ListBucket)" : "";
-            throw new UnknownStateException(new StoreFailure(lost.failure().kind(), lost.failure().status(), lost.failure().code(), lost.failure().message() + advice));
+            StoreFailure failure = unavailable.failure();
+            throw new UnknownStateException(new StoreFailure(failure.kind(), failure.status(), failure.code(), failure.message() + advice));
         }
         for (long number : last.descendingSet()) {
             if (number > 0 && number <= MAX_NUMBER && exists(number)) {
@@ -276,7 +306,10 @@ final class PackManifestChain {
         return 0;
     }
 
-    /** The number of the last manifest, searched from one that is there, or from 0: steps of 1, 2, 4, ... forward, then halves. */
+    /**
+     * Returns the number of the last manifest, searched from an existing one or from 0: in steps of
+     * 1, 2, 4, ..., then in halves.
+     */
     private long lastFrom(long start) throws UnknownStateException {
         long low = start;
         long step = 1;
@@ -295,42 +328,51 @@ final class PackManifestChain {
         return low;
     }
 
-    /** True if there is a manifest of that number. */
+    /** Returns true if the manifest of that number exists. */
     boolean exists(long number) throws UnknownStateException {
         String key = keys.manifest(number);
         return switch (store.head(key)) {
             case HeadResult.Found found -> !found.marks().putId().isEmpty() || beginsLikeManifest(key, number);
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> false;
-            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> false;
+            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
-    /** Without metadata it is a manifest behind a proxy that strips metadata, or nothing of ours, such as a page with 200. */
+    /**
+     * Returns true if an object without metadata is a manifest. A proxy may strip metadata, or
+     * return a page with status 200.
+     */
     private boolean beginsLikeManifest(String key, long number) throws UnknownStateException {
-        return part(key, 0, PackManifest.HEAD_BYTES).filter(first -> PackManifest.isHeadOf(first, number)).isPresent();
+        return readRange(key, 0, PackManifest.HEAD_BYTES).filter(first -> PackManifest.isHeadOf(first, number)).isPresent();
     }
 
-    private Optional<byte[]> part(String key, long offset, int length) throws UnknownStateException {
+    private Optional<byte[]> readRange(String key, long offset, int length) throws UnknownStateException {
         return switch (store.range(key, offset, length)) {
             case GetResult.Found found -> Optional.of(found.bytes().toArray(ValueLayout.JAVA_BYTE));
             case GetResult.Absent _, GetResult.TooLarge _ -> Optional.empty();
-            case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> Optional.empty();
-            case GetResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case GetResult.Unavailable unavailable when unavailable.failure().status() == NOT_SATISFIABLE -> Optional.empty();
+            case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
-    /** What one read of a manifest brought. */
+    /** The outcome of one read of a manifest. */
     private sealed interface Content {
         record Sound(PackManifest manifest) implements Content {}
 
         record Absent() implements Content {}
 
-        /** Something else; the bytes are empty if there are more than a manifest has. */
+        /**
+         * Something else; the bytes are empty if there are more than
+         * {@link PackManifest#MAX_BYTES}.
+         */
         record Bad(MemorySegment bytes, String detail) implements Content {}
     }
 
-    /** One of a newer version is no damage: to go on without what it says would take it from everybody. */
+    /**
+     * Reads a manifest. One of a newer version is not treated as damaged: a commit without its
+     * content would lose that content.
+     */
     private Content content(long number) throws UnknownStateException {
         String key = keys.manifest(number);
         return switch (store.get(key, PackManifest.MAX_BYTES)) {
@@ -346,12 +388,15 @@ final class PackManifestChain {
             }
             case GetResult.TooLarge _ -> new Content.Bad(MemorySegment.NULL, "it has more than " + PackManifest.MAX_BYTES + " bytes");
             case GetResult.Absent _ -> new Content.Absent();
-            case GetResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> new Content.Absent();
-            case GetResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case GetResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> new Content.Absent();
+            case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
-    /** The manifest of that number; if it is damaged, under its number what the last sound one before it says. For readers. */
+    /**
+     * Returns the manifest of that number for readers; if it is damaged, the last sound one before
+     * it, under that number.
+     */
     private PackManifest read(long number, PackManifest known) throws UnknownStateException {
         for (long at = number; at > 0 && at > number - MAX_STEPS_BACK; at--) {
             if (at == known.number()) {
@@ -367,18 +412,19 @@ final class PackManifestChain {
     }
 
     /**
-     * The manifest of that number, for writers; empty if it is gone. One that is damaged must be so in the bucket, and not in an answer: then the last
-     * sound one before it counts, as for readers, and none if there is none.
+     * Returns the manifest of that number for writers; empty if it is gone. If it is damaged in the
+     * bucket, and not only in a response, the last sound one before it counts, as for readers. If
+     * there is none, the empty manifest counts.
      */
     private Optional<Confirmed> readConfirmed(long number) throws UnknownStateException {
         for (long at = number; at > number - MAX_STEPS_BACK; at--) {
             if (at == 0) {
                 return Optional.of(new Confirmed(renumbered(PackManifest.NONE, number), false));
             }
-            if (at == number - MAX_STEPS_BACK + 1 && isGone(at)) { // the chain began later, or a rule has taken what was before: readers find nothing either
+            if (at == number - MAX_STEPS_BACK + 1 && isGone(at)) { // the chain began later, or a rule removed what was before: readers find nothing either
                 return Optional.of(new Confirmed(renumbered(PackManifest.NONE, number), false));
             }
-            Optional<PackManifest> sound = soundOrDamaged(at);
+            Optional<PackManifest> sound = readSound(at);
             if (sound.isPresent()) {
                 return Optional.of(new Confirmed(renumbered(sound.get(), number), at == number));
             }
@@ -390,11 +436,11 @@ final class PackManifestChain {
                 + " are damaged or gone: remove them to begin anew"));
     }
 
-    /** The manifest; empty if it is damaged or gone in the bucket, which takes several answers that agree. */
-    private Optional<PackManifest> soundOrDamaged(long number) throws UnknownStateException {
+    /** Returns the manifest; empty if several agreeing responses show it to be damaged or gone. */
+    private Optional<PackManifest> readSound(long number) throws UnknownStateException {
         @Nullable MemorySegment before = null;
         int agreeing = 0;
-        String detail = "it is answered 404";
+        String detail = "the response is 404";
         for (int read = 0; read < READS; read++) {
             if (read > 0) {
                 pause.accept(PAUSE.multipliedBy(read));
@@ -416,7 +462,8 @@ final class PackManifestChain {
         if (agreeing == READS && (before == null ? isGone(number) : isStored(number, before))) {
             return Optional.empty();
         }
-        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, keys.manifest(number) + " is there, and is not answered as it was written: " + detail));
+        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, keys.manifest(number)
+                + " exists, but is not returned as it was written: " + detail));
     }
 
     private boolean isGone(long number) throws UnknownStateException {
@@ -424,22 +471,28 @@ final class PackManifestChain {
         return switch (store.head(key)) {
             case HeadResult.Found _ -> false;
             case HeadResult.Absent _ -> true;
-            case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> true;
-            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> true;
+            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
-    /** True if the object has as many bytes as were answered: an answer that was cut on its way is no damage in the bucket. */
+    /**
+     * Returns true if the object has as many bytes as the response: a truncated response is no
+     * damage in the bucket.
+     */
     private boolean isStored(long number, MemorySegment answered) throws UnknownStateException {
         return switch (store.head(keys.manifest(number))) {
             case HeadResult.Found found -> answered.byteSize() == 0 ? found.bytes() > PackManifest.MAX_BYTES : found.bytes() == answered.byteSize();
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
-    /** Under another number it is the last sound one before a damaged one, which may have said that entries lie alone. */
+    /**
+     * Returns the manifest under another number. The damaged one that it replaces may have allowed
+     * unpacked entries.
+     */
     private static PackManifest renumbered(PackManifest manifest, long number) {
-        return manifest.number() == number ? manifest : new PackManifest(number, PackManifest.Loose.ALLOWED, manifest.packs(), manifest.retired());
+        return manifest.number() == number ? manifest : new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, manifest.packs(), manifest.retired());
     }
 }

@@ -22,14 +22,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * The manifests of one target in a bucket: reads the newest, commits the next. Thread-safe.
  *
- * <p>They are numbered without gaps, each is whole, and none is ever changed: to create the next number is to commit, and of any number
- * of writers one creates it. The others plan again on top of it. A hint says which was the newest some time ago; it is created before
- * the first manifest, so that a bucket without it has none, and is otherwise only a place to start searching from. The time at which it was created
- * gives the first number. So numbers never come again, even if all of this was removed: a writer that stood still meanwhile may still create the manifest
- * after the one that it knew, but no reader comes to it, and the writer finds that out before it says that anything is committed.
+ * <p>Manifests are numbered without gaps, complete, and never changed. Creating the next number is
+ * the commit; of several writers one succeeds, and the others plan again on top of it. The hint
+ * names a recent manifest. It is created before the first manifest, so that a bucket without a hint
+ * has no manifests. Otherwise it is only a place to start searching from.
  *
- * <p>A commit builds on nothing but a {@linkplain PackManifestChain#confirmed confirmed} manifest, and its own manifest is recognised by its bytes: metadata
- * may be stripped on the way. An answer that leaves open whether a manifest landed stays open until the bucket shows the manifest, or another one.
+ * <p>The first number is derived from the time at which the hint was created. Numbers are thus
+ * never reused, even if all objects were removed. A writer that was suspended meanwhile may still
+ * create the manifest after the one that it knew. Readers do not find that manifest, and the writer
+ * detects this before it reports success.
+ *
+ * <p>A commit builds only on a {@linkplain PackManifestChain#confirmed confirmed} manifest. Its own
+ * manifest is recognised by its bytes, since metadata may be stripped. An ambiguous write stays
+ * ambiguous until the bucket shows that manifest or another one.
  */
 public final class PackManifestLog {
     private static final int MAX_ATTEMPTS = 20;
@@ -38,8 +43,8 @@ public final class PackManifestLog {
     private static final int MAX_UNDATED = 1;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final int LONGEST_PAUSE_SHIFT = 5;
-    private static final String UNLED = "whether readers come to the newest manifest: the hint cannot be read";
-    private static final String ASTRAY = "a manifest was written that readers do not reach now";
+    private static final String HINT_UNREADABLE = "it is unknown whether readers reach the newest manifest: the hint cannot be read";
+    private static final String UNREACHABLE = "a manifest was written that readers do not reach now";
 
     private final ObjectStore store;
     private final TargetLayout keys;
@@ -48,9 +53,9 @@ public final class PackManifestLog {
     private final Consumer<Duration> pause;
 
     /**
-     * The manifests under {@code keys}.
+     * Creates a log of the manifests under {@code keys}.
      *
-     * @param pause waits that long before a request is tried again
+     * @param pause waits for a duration before a retry
      */
     public PackManifestLog(ObjectStore store, TargetLayout keys, RandomGenerator random, Consumer<Duration> pause) {
         this.store = store;
@@ -60,51 +65,56 @@ public final class PackManifestLog {
         this.pause = pause;
     }
 
-    /** What the bucket says of the newest manifest. */
+    /** The outcome of reading the newest manifest. */
     public sealed interface Newest {
         /**
-         * This one; {@link PackManifest#NONE} where there is none.
+         * The newest manifest.
          *
-         * @param manifest the manifest
+         * @param manifest the manifest; {@link PackManifest#NONE} if there is none
          */
         record Found(PackManifest manifest) implements Newest {}
 
         /**
-         * Nobody can say.
+         * The newest manifest cannot be determined.
          *
-         * @param cause why, for people
+         * @param cause the cause, for people
          */
         record Unavailable(String cause) implements Newest {}
     }
 
-    /** What became of a commit. */
+    /** The outcome of a commit. */
     public sealed interface Committed {
         /**
-         * The plan is carried out.
+         * The plan was committed.
          *
-         * @param manifest the newest manifest, ours
+         * @param manifest the newest manifest, created by this commit
          */
         record Done(PackManifest manifest) implements Committed {}
 
-        /** The planner wants nothing any more, in view of the newest manifest, and no manifest of this commit is in the bucket or may come to be. */
+        /**
+         * The planner had nothing to change in the newest manifest, and no manifest of this commit
+         * exists or may come to exist.
+         */
         record Overtaken() implements Committed {}
 
         /**
-         * Not carried out, now or later; a later try may succeed, unless it was refused.
+         * The plan was not and will not be committed. A later attempt may succeed, unless it was
+         * refused.
          *
-         * @param cause why, for people
+         * @param cause the cause, for people
          */
         record Failed(String cause) implements Committed {}
 
         /**
-         * It may be carried out or not, now or later: the answer never came, or a manifest of this commit is there and readers did not come to it.
+         * The plan may be committed, now or later: a write was ambiguous, or a manifest of this
+         * commit exists and readers do not reach it.
          *
-         * @param cause why, for people
+         * @param cause the cause, for people
          */
         record Unknown(String cause) implements Committed {}
     }
 
-    /** The newest manifest, where {@code known} is one that was read before. */
+    /** Returns the newest manifest; {@code known} is one that was read before. */
     public Newest newest(PackManifest known) {
         try {
             return new Newest.Found(chain.newest(known));
@@ -113,7 +123,9 @@ public final class PackManifestLog {
         }
     }
 
-    /** True if readers who start anew come to {@code known}; empty if the bucket does not say. */
+    /**
+     * Returns true if new readers come to {@code known}; empty if the bucket does not report it.
+     */
     Optional<Boolean> isNewest(PackManifest known) {
         try {
             return Optional.of(chain.isNewest(known));
@@ -123,41 +135,48 @@ public final class PackManifestLog {
     }
 
     /**
-     * Has the hint name {@code newest}, which was confirmed a moment ago, as far as that is possible. Sends one request where it does.
+     * Makes the hint name {@code newest}, which was just confirmed, as far as possible. Sends one
+     * request if it does already.
      *
-     * @return false if look-ups do not come to it, or nobody can say
+     * @return false if lookups do not reach {@code newest}, or the bucket does not report it
      */
     public boolean repairHint(PackManifest newest) {
         try {
             return newest.number() == 0 || chain.hint().filter(hint -> hint.number() == newest.number()).isPresent()
-                    || lead(newest, Known.BEFORE) == Led.YES;
+                    || advanceHint(newest, Origin.EARLIER) == Reachability.REACHED;
         } catch (UnknownStateException e) {
             return false;
         }
     }
 
-    /** The newest manifest as a writer must know it: one wrong answer is a failure, and never an older manifest. */
+    /**
+     * Returns the newest manifest for a writer: a wrong response is a failure, and never yields an
+     * older manifest.
+     */
     public Newest confirmed() {
-        return confirmed(Damaged.PASSED_BY);
+        return confirmed(DamagePolicy.SKIP);
     }
 
-    /** The newest manifest as a remover must know it: confirmed, not damaged in the bucket either, and one to which look-ups come. */
+    /**
+     * Returns the newest manifest for a remover: confirmed, undamaged in the bucket, and reached by
+     * lookups.
+     */
     Newest confirmedWhole() {
-        return confirmed(Damaged.UNAVAILABLE);
+        return confirmed(DamagePolicy.FAIL);
     }
 
-    /** What to make of a newest manifest that is damaged in the bucket. */
-    private enum Damaged { PASSED_BY, UNAVAILABLE }
+    /** The handling of a newest manifest that is damaged in the bucket. */
+    private enum DamagePolicy { SKIP, FAIL }
 
-    private Newest confirmed(Damaged damaged) {
+    private Newest confirmed(DamagePolicy policy) {
         try {
             Optional<PackManifestChain.Hint> hint = chain.hint();
             PackManifestChain.Confirmed newest = chain.confirmed(PackManifest.NONE, hint.orElse(new PackManifestChain.Hint(0, "", 0)));
             long number = newest.manifest().number();
-            if (damaged == Damaged.PASSED_BY) {
+            if (policy == DamagePolicy.SKIP) {
                 return new Newest.Found(newest.manifest());
             }
-            if (number > 0 && (hint.isEmpty() || !chain.isLedTo(number, hint.get()))) {
+            if (number > 0 && (hint.isEmpty() || !chain.leadsTo(number, hint.get()))) {
                 return new Newest.Unavailable("the hint does not lead to manifest " + number);
             }
             return newest.isWhole() ? new Newest.Found(newest.manifest()) : new Newest.Unavailable("manifest " + number + " is damaged");
@@ -167,22 +186,23 @@ public final class PackManifestLog {
     }
 
     /**
-     * Commits what {@code plan} makes of the newest manifest; it is asked again whenever another writer was faster.
+     * Commits the result of {@code plan} for the newest manifest. The plan is made again whenever
+     * another writer was faster.
      *
-     * @param plan gives the next manifest, or empty where there is nothing to do any more
+     * @param plan returns the next manifest, or empty if nothing is to be changed
      */
     public Committed commit(Function<PackManifest, Optional<PackManifest>> plan) {
         return new Committer(plan).commit();
     }
 
-    /** Carries out one plan. For one thread and one use. */
+    /** Executor of one plan. For one thread and one use. */
     private final class Committer {
         private final Function<PackManifest, Optional<PackManifest>> plan;
         private PackManifestChain.Hint hint = new PackManifestChain.Hint(0, "", 0);
         private PackManifest base = PackManifest.NONE;
-        private @Nullable PackManifest open; // sent, and nobody can say yet whether it is committed
-        private boolean isAnyAstray; // of those that were sent: there, or may come to be, and readers did not come to it
-        private String trouble = "";
+        private @Nullable PackManifest pending; // sent, with unknown outcome
+        private boolean hasUnreachable; // a sent manifest exists, or may come to exist, and readers do not reach it
+        private String pendingCause = "";
 
         Committer(Function<PackManifest, Optional<PackManifest>> plan) {
             this.plan = plan;
@@ -197,240 +217,262 @@ public final class PackManifestLog {
                         return end.get();
                     }
                 }
-                return failed(open == null ? "other writers were faster " + MAX_ATTEMPTS + " times" : trouble);
+                return failed(pending == null ? "other writers were faster " + MAX_ATTEMPTS + " times" : pendingCause);
             } catch (UnknownStateException e) {
                 return e.mayHaveLanded() ? new Committed.Unknown(e.failure().toString()) : failed(e.failure().toString());
             }
         }
 
-        /** Plans, and creates what is planned; empty if the plan must be made again. */
+        /**
+         * Plans, and creates the planned manifest; returns empty if the plan must be made again.
+         */
         private Optional<Committed> attempt(int attempt) throws UnknownStateException {
             base = chain.confirmed(base, hint).manifest();
             Optional<PackManifest> landed = landed();
             if (landed.isPresent()) {
-                return led(landed.get(), Known.BEFORE);
+                return settle(landed.get(), Origin.EARLIER);
             }
-            boolean isStray = isStray();
-            Optional<PackManifest> next = plan.apply(isStray ? stray(base, hint) : base);
+            boolean isDetached = isDetached();
+            Optional<PackManifest> next = plan.apply(isDetached ? detachedBase(base, hint) : base);
             if (next.isEmpty()) {
-                return isStray && base.loose() == PackManifest.Loose.NONE ? unsealed() : unwanted();
+                return isDetached && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE ? unsealed() : nothingPlanned();
             }
             if (!next.get().isReadable()) {
                 return Optional.of(failed("the packs of this target would have more than " + PackManifest.MAX_ENTRIES + " entries, or their manifest"
                         + " more than " + PackManifest.MAX_BYTES + " bytes: compact them, or remove what is not needed"));
             }
-            Optional<Committed> end = created(next.get(), isStray);
+            Optional<Committed> end = created(next.get(), isDetached);
             if (end.isEmpty()) {
                 pause.accept(Duration.ofNanos(1 + random.nextLong(FIRST_PAUSE.toNanos() << Math.min(attempt, LONGEST_PAUSE_SHIFT))));
             }
             return end;
         }
 
-        /** The manifest that was left open, if it turns out to be committed. It is not left open any more if its number is taken. */
+        /**
+         * Returns the pending manifest if it proves to be committed. If its number is taken by
+         * another, it is no longer pending.
+         */
         private Optional<PackManifest> landed() throws UnknownStateException {
-            if (open == null || base.number() < open.number()) {
+            if (pending == null || base.number() < pending.number()) {
                 return Optional.empty();
             }
-            PackManifest sent = open;
-            open = null;
-            return switch (fate(sent, base)) {
+            PackManifest sent = pending;
+            pending = null;
+            return switch (outcome(sent, base)) {
                 case COMMITTED -> Optional.of(sent);
-                case ANOTHERS -> Optional.empty();
-                case ASTRAY -> {
-                    isAnyAstray = true;
+                case FOREIGN -> Optional.empty();
+                case UNREACHABLE -> {
+                    hasUnreachable = true;
                     yield Optional.empty();
                 }
             };
         }
 
-        /** True if the hint does not lead to the newest manifest, or is not the one that was there when that was sealed. */
-        private boolean isStray() throws UnknownStateException {
-            boolean isUnled = hint.number() == 0 && base.loose() == PackManifest.Loose.NONE;
-            return base.number() == 0 || isUnled || !chain.isLedTo(base.number(), hint);
+        /**
+         * Returns true if the hint does not lead to the newest manifest, or was created anew after
+         * that one was sealed.
+         */
+        private boolean isDetached() throws UnknownStateException {
+            boolean isHintRecreated = hint.number() == 0 && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE;
+            return base.number() == 0 || isHintRecreated || !chain.leadsTo(base.number(), hint);
         }
 
-        /** A sealed manifest to which only a listing leads: its seal is taken off before anybody relies on it. */
+        /**
+         * Removes the seal from a manifest that only a listing leads to, before a process relies on
+         * it.
+         */
         private Optional<Committed> unsealed() throws UnknownStateException {
-            PackManifest unsealed = stray(base, hint).saying(PackManifest.Loose.ALLOWED);
-            if (create(unsealed) instanceof Created.Mine) {
-                lead(unsealed, Known.JUST_CREATED);
+            PackManifest unsealed = detachedBase(base, hint).with(PackManifest.UnpackedEntries.POSSIBLE);
+            if (create(unsealed) instanceof Creation.Own) {
+                advanceHint(unsealed, Origin.JUST_CREATED);
             }
-            beginAnew();
+            restart();
             return Optional.empty();
         }
 
-        /** Nothing is to be done any more. The caller relies on what is there: readers must come to it. */
-        private Optional<Committed> unwanted() throws UnknownStateException {
-            if (isAnywhere()) { // what the newest manifest says may be overtaken by what was sent
-                return Optional.of(new Committed.Unknown(open == null ? ASTRAY : trouble));
+        /**
+         * Ends a commit with nothing to change. The caller relies on the newest manifest, so
+         * readers must reach it.
+         */
+        private Optional<Committed> nothingPlanned() throws UnknownStateException {
+            if (mayExist()) { // a sent manifest may overtake the newest one
+                return Optional.of(new Committed.Unknown(pending == null ? UNREACHABLE : pendingCause));
             }
             if (hint.number() == base.number() || base.number() == 0) {
                 return Optional.of(new Committed.Overtaken());
             }
-            return switch (lead(base, Known.BEFORE)) {
-                case YES -> Optional.of(new Committed.Overtaken());
-                case UNKNOWN -> Optional.of(new Committed.Failed(UNLED));
-                case NO -> {
-                    beginAnew();
+            return switch (advanceHint(base, Origin.EARLIER)) {
+                case REACHED -> Optional.of(new Committed.Overtaken());
+                case UNKNOWN -> Optional.of(new Committed.Failed(HINT_UNREADABLE));
+                case NOT_REACHED -> {
+                    restart();
                     yield Optional.empty();
                 }
             };
         }
 
-        private Optional<Committed> created(PackManifest next, boolean isStray) throws UnknownStateException {
+        private Optional<Committed> created(PackManifest next, boolean isDetached) throws UnknownStateException {
             switch (create(next)) {
-                case Created.Mine _ -> {
-                    return led(next, Known.JUST_CREATED);
+                case Creation.Own _ -> {
+                    return settle(next, Origin.JUST_CREATED);
                 }
-                case Created.Others _ -> {
-                    trouble = "";
-                    base = isStray ? PackManifest.NONE : base; // searched anew: numbers between may be missing
+                case Creation.Foreign _ -> {
+                    pendingCause = "";
+                    base = isDetached ? PackManifest.NONE : base; // search again: numbers in between may be missing
                 }
-                case Created.Open(String cause) -> {
-                    isAnyAstray |= open != null && open.number() != next.number(); // one number has one manifest
-                    open = next;
-                    trouble = cause;
+                case Creation.Undecided(String cause) -> {
+                    hasUnreachable |= pending != null && pending.number() != next.number(); // each number has one manifest
+                    pending = next;
+                    pendingCause = cause;
                 }
             }
             return Optional.empty();
         }
 
-        /** What a manifest of this commit that is there means: readers come to it, or the plan is made again. */
-        private Optional<Committed> led(PackManifest own, Known known) throws UnknownStateException {
-            isAnyAstray = true; // until it is known that readers come to it
-            return switch (lead(own, known)) {
-                case YES -> Optional.of(new Committed.Done(own));
-                case UNKNOWN -> Optional.of(new Committed.Unknown(UNLED));
-                case NO -> { // somebody removed manifests: the bucket was begun anew while this process stood still, or has a gap
-                    beginAnew();
+        /** Ends a commit whose manifest exists: readers reach it, or the plan is made again. */
+        private Optional<Committed> settle(PackManifest own, Origin origin) throws UnknownStateException {
+            hasUnreachable = true; // until readers are known to reach it
+            return switch (advanceHint(own, origin)) {
+                case REACHED -> Optional.of(new Committed.Done(own));
+                case UNKNOWN -> Optional.of(new Committed.Unknown(HINT_UNREADABLE));
+                case NOT_REACHED -> { // manifests were removed: the chain was restarted meanwhile, or has a gap
+                    restart();
                     yield Optional.empty();
                 }
             };
         }
 
-        private void beginAnew() throws UnknownStateException {
+        private void restart() throws UnknownStateException {
             hint = createdHint();
             base = PackManifest.NONE;
         }
 
-        /** True if a manifest that this commit has sent is in the bucket, or may come to be. */
-        private boolean isAnywhere() {
-            return open != null || isAnyAstray;
+        /** Returns true if a manifest that this commit sent exists, or may come to exist. */
+        private boolean mayExist() {
+            return pending != null || hasUnreachable;
         }
 
         private Committed failed(String cause) {
-            return isAnywhere() ? new Committed.Unknown(cause) : new Committed.Failed(cause);
+            return mayExist() ? new Committed.Unknown(cause) : new Committed.Failed(cause);
         }
     }
 
     /**
-     * What to build on where the hint does not lead to a manifest: the one that a listing leads to, or none. It gets the number that the hint names, if that
-     * is larger, since numbers do not come again. While look-ups did not come to it, entries may have been published alone whatever it says of them.
+     * Returns the base of a plan if the hint does not lead to a manifest: the one that a listing
+     * leads to, or none. It gets the number that the hint names, if that is larger, since numbers
+     * are not reused. Unpacked entries are possible whatever the manifest says, since lookups did
+     * not reach it.
      */
-    private static PackManifest stray(PackManifest base, PackManifestChain.Hint hint) {
+    private static PackManifest detachedBase(PackManifest base, PackManifestChain.Hint hint) {
         long number = base.number() == 0 ? hint.first() - 1 : Math.max(base.number(), hint.number());
-        return new PackManifest(number, PackManifest.Loose.ALLOWED, base.packs(), base.retired());
+        return new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, base.packs(), base.retired());
     }
 
-    /** What became of one attempt to create a manifest. */
-    private sealed interface Created {
-        record Mine() implements Created {}
+    /** The outcome of one attempt to create a manifest. */
+    private sealed interface Creation {
+        record Own() implements Creation {}
 
-        /** That number is somebody else's. */
-        record Others() implements Created {}
+        /** Another writer has created that number. */
+        record Foreign() implements Creation {}
 
-        /** Nobody can say yet; the bucket shows no manifest of that number, or none that is sound. */
-        record Open(String cause) implements Created {}
+        /** Not known yet: the bucket shows no sound manifest of that number. */
+        record Undecided(String cause) implements Creation {}
     }
 
-    private Created create(PackManifest next) throws UnknownStateException {
+    private Creation create(PackManifest next) throws UnknownStateException {
         byte[] body = next.encode();
         ObjectMarks marks = new ObjectMarks(WriteAttemptId.random(random).hex(), Sha256.of(body).hex());
         String key = keys.manifest(next.number());
-        Optional<StoreFailure> unheard = Optional.empty(); // why there is no answer to an attempt that may have landed, or still may
+        Optional<StoreFailure> unanswered = Optional.empty(); // the failure of an ambiguous write, which may still land
         for (int attempt = 1; ; attempt++) {
             switch (store.putIfAbsent(key, body, marks)) {
                 case WriteResult.Done _ -> {
-                    return new Created.Mine();
+                    return new Creation.Own();
                 }
-                case WriteResult.PreconditionFailed _ -> { // a proxy may have sent it twice: then the object is ours
-                    return judged(key, body, unheard, "the server says that " + key + " is there, and does not show it");
+                case WriteResult.PreconditionFailed _ -> { // a proxy may have sent the request twice: then the object is ours
+                    return examine(key, body, unanswered, "the server reports that " + key + " exists, but does not return it");
                 }
                 case WriteResult.Conflict _ -> {
-                    if (unheard.isEmpty()) {
-                        return judged(key, body, unheard, "a conflict at " + key);
+                    if (unanswered.isEmpty()) {
+                        return examine(key, body, unanswered, "a conflict at " + key);
                     }
-                    // else the conflict may be with the attempt before
+                    // else the conflict may be with the previous attempt
                 }
-                case WriteResult.Unknown lost -> unheard = Optional.of(lost.failure());
-                case WriteResult.NotAllowed refused -> throw unheard.isPresent() ? UnknownStateException.afterWrite(refused.failure()) : new UnknownStateException(refused.failure());
-                case WriteResult.NotSent unsent -> throw unheard.isPresent() ? UnknownStateException.afterWrite(unsent.failure()) : new UnknownStateException(unsent.failure());
+                case WriteResult.Unknown unknown -> unanswered = Optional.of(unknown.failure());
+                case WriteResult.NotAllowed refused -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(refused.failure())
+                        : new UnknownStateException(refused.failure());
+                case WriteResult.NotSent unsent -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(unsent.failure())
+                        : new UnknownStateException(unsent.failure());
             }
             if (attempt > MAX_UNKNOWNS) {
-                return judged(key, body, unheard, "a conflict at " + key);
+                return examine(key, body, unanswered, "a conflict at " + key);
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt));
         }
     }
 
-    /** Whose manifest is there. Its bytes tell: if they are those that were sent, the plan is carried out, whoever created it. */
-    private Created judged(String key, byte[] body, Optional<StoreFailure> unheard, String cause) throws UnknownStateException {
+    /**
+     * Determines whose manifest exists. If its bytes are those that were sent, the plan is
+     * committed, by whichever writer.
+     */
+    private Creation examine(String key, byte[] body, Optional<StoreFailure> unanswered, String cause) throws UnknownStateException {
         switch (store.get(key, PackManifest.MAX_BYTES)) {
             case GetResult.Found found -> {
                 byte[] there = found.bytes().toArray(ValueLayout.JAVA_BYTE);
                 if (Arrays.equals(there, body)) {
-                    return new Created.Mine();
+                    return new Creation.Own();
                 }
-                return PackManifest.decode(there) instanceof PackManifest.Read.Ok ? new Created.Others() : new Created.Open(cause);
+                return PackManifest.decode(there) instanceof PackManifest.Read.Ok ? new Creation.Foreign() : new Creation.Undecided(cause);
             }
             case GetResult.TooLarge _ -> {
-                return new Created.Others();
+                return new Creation.Foreign();
             }
             case GetResult.Absent _ -> {
-                return absent(unheard, cause);
+                return absent(unanswered, cause);
             }
-            case GetResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> {
-                return absent(unheard, cause);
+            case GetResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> {
+                return absent(unanswered, cause);
             }
-            case GetResult.Unavailable lost -> throw UnknownStateException.afterWrite(lost.failure());
+            case GetResult.Unavailable unavailable -> throw UnknownStateException.afterWrite(unavailable.failure());
         }
     }
 
-    private static Created absent(Optional<StoreFailure> unheard, String cause) throws UnknownStateException {
-        if (unheard.isPresent()) {
-            throw UnknownStateException.afterWrite(unheard.get()); // it may land later
+    private static Creation absent(Optional<StoreFailure> unanswered, String cause) throws UnknownStateException {
+        if (unanswered.isPresent()) {
+            throw UnknownStateException.afterWrite(unanswered.get()); // it may land later
         }
-        return new Created.Open(cause);
+        return new Creation.Undecided(cause);
     }
 
-    /** What became of a manifest that was sent without an answer, and whose number is not free any more. */
-    private enum Fate {
+    /** The outcome of an ambiguous write whose number is no longer free. */
+    private enum Outcome {
         COMMITTED,
-        /** The manifest of that number is somebody else's. */
-        ANOTHERS,
-        /** It is there, or may come to be, and the newest manifest is not built on it. */
-        ASTRAY
+        /** The manifest of that number is another writer's. */
+        FOREIGN,
+        /** It exists, or may come to exist, and the newest manifest is not built on it. */
+        UNREACHABLE
     }
 
-    /** What became of a manifest that was sent, where {@code newest} has the same number or a later one. */
-    private Fate fate(PackManifest sent, PackManifest newest) throws UnknownStateException {
+    /** Returns the outcome of a sent manifest; {@code newest} has the same or a later number. */
+    private Outcome outcome(PackManifest sent, PackManifest newest) throws UnknownStateException {
         byte[] body = sent.encode();
         if (newest.number() == sent.number()) {
-            return Arrays.equals(newest.encode(), body) ? Fate.COMMITTED : Fate.ANOTHERS;
+            return Arrays.equals(newest.encode(), body) ? Outcome.COMMITTED : Outcome.FOREIGN;
         }
-        return switch (judged(keys.manifest(sent.number()), body, Optional.empty(), "")) {
-            case Created.Mine _ -> chain.isJoined(sent.number(), newest.number()) ? Fate.COMMITTED : Fate.ASTRAY;
-            case Created.Others _ -> Fate.ANOTHERS;
-            case Created.Open _ -> Fate.ASTRAY;
+        return switch (examine(keys.manifest(sent.number()), body, Optional.empty(), "")) {
+            case Creation.Own _ -> chain.isContiguous(sent.number(), newest.number()) ? Outcome.COMMITTED : Outcome.UNREACHABLE;
+            case Creation.Foreign _ -> Outcome.FOREIGN;
+            case Creation.Undecided _ -> Outcome.UNREACHABLE;
         };
     }
 
     /**
-     * The hint, created if there is none, with the time at which it was written. An answer that says nothing is asked for again: a bucket without a hint
-     * has no manifests, and the first manifest gets its number from that time.
+     * Returns the hint with the time at which it was written, and creates it if there is none. An
+     * unusable response is requested again: a bucket without a hint has no manifests, and the first
+     * manifest gets its number from that time.
      */
     private PackManifestChain.Hint createdHint() throws UnknownStateException {
-        StoreFailure trouble = StoreFailure.of(StoreFailure.Kind.SERVER, "the server says that " + keys.hint() + " is there, and does not show it");
+        StoreFailure failure = StoreFailure.of(StoreFailure.Kind.SERVER, "the server reports that " + keys.hint() + " exists, but does not return it");
         int undated = 0;
         for (int attempt = 0; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
             Optional<PackManifestChain.Hint> hint = Optional.empty();
@@ -440,10 +482,10 @@ public final class PackManifestLog {
                     return hint.get();
                 }
                 if (hint.isPresent() && ++undated > MAX_UNDATED) {
-                    return hint.get(); // a server that tells no time
+                    return hint.get(); // the server sends no time
                 }
             } catch (UnknownStateException e) {
-                trouble = e.failure(); // 403 may stand for an absent one, and creating it does no harm in any case
+                failure = e.failure(); // a 403 may stand for absence, and creating the hint does no harm
             }
             if (hint.isEmpty() && attempt < MAX_HINT_ATTEMPTS) {
                 switch (store.putIfAbsent(keys.hint(), PackManifestChain.hintText(0), ObjectMarks.NONE)) {
@@ -451,76 +493,80 @@ public final class PackManifestLog {
                         continue;
                     }
                     case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
-                    case WriteResult.Unknown lost -> trouble = lost.failure();
+                    case WriteResult.Unknown unanswered -> failure = unanswered.failure();
                     case WriteResult.NotAllowed refused -> throw new UnknownStateException(refused.failure());
                     case WriteResult.NotSent unsent -> throw new UnknownStateException(unsent.failure());
                 }
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt + 1L));
         }
-        throw new UnknownStateException(trouble);
+        throw new UnknownStateException(failure);
     }
 
-    /** Whether a process that knows nothing comes to a manifest. */
-    private enum Led { YES, NO, UNKNOWN }
+    /** Whether a process that starts anew reaches a manifest. */
+    private enum Reachability { REACHED, NOT_REACHED, UNKNOWN }
 
-    /** Since when a manifest is known to be there. */
-    private enum Known { JUST_CREATED, BEFORE }
+    /** Since when a manifest is known to exist. */
+    private enum Origin { JUST_CREATED, EARLIER }
 
     /**
-     * Finds out whether a process that knows nothing comes to the manifest, or a later one that was built on it, and advances the hint, as
-     * far as that is possible: one that stays behind costs requests.
+     * Determines whether a process that starts anew reaches the manifest, or a later one that was
+     * built on it. Advances the hint as far as possible: one that stays behind costs requests.
      *
-     * <p>A hint of other manifests is left as it is: they began after these were removed. A server that replaces no versions gets a plain write, which may
-     * take the hint back a little; but a hint that is never written expires, and with it what readers find.
+     * <p>A hint to a newer chain is left as it is. A server without conditional replacement gets a
+     * plain write, which may set the hint back a little. A hint that is never written expires, and
+     * readers find nothing.
      */
-    private Led lead(PackManifest manifest, Known known) {
+    private Reachability advanceHint(PackManifest manifest, Origin origin) {
         byte[] text = PackManifestChain.hintText(manifest.number());
-        Led led = Led.UNKNOWN;
+        Reachability reachability = Reachability.UNKNOWN;
         for (int attempt = 1; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
-            led = Led.UNKNOWN; // the hint may be gone since the last attempt
+            reachability = Reachability.UNKNOWN; // the hint may be gone since the last attempt
             try {
                 Optional<PackManifestChain.Hint> now = chain.hint();
-                Way way = way(manifest, known, now);
-                if (way == Way.NONE) {
-                    return Led.NO;
+                Route route = route(manifest, origin, now);
+                if (route == Route.NONE) {
+                    return Reachability.NOT_REACHED;
                 }
-                boolean isAhead = way == Way.HINT && now.isPresent() && now.get().number() >= manifest.number();
+                boolean isAhead = route == Route.HINT && now.isPresent() && now.get().number() >= manifest.number();
                 if (isAhead || isHintWritten(now, text)) {
-                    return Led.YES;
+                    return Reachability.REACHED;
                 }
-                led = way == Way.HINT ? Led.YES : Led.UNKNOWN;
+                reachability = route == Route.HINT ? Reachability.REACHED : Reachability.UNKNOWN;
             } catch (UnknownStateException e) {
-                // asked again
+                // retried
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt));
         }
-        return led;
+        return reachability;
     }
 
-    /** How a process that knows nothing comes to a manifest. */
-    private enum Way { HINT, LISTING, NONE }
+    /** How a process that starts anew reaches a manifest. */
+    private enum Route { HINT, LISTING, NONE }
 
-    /** A hint that is not there, or leads nowhere, makes it list; if that leads to the manifest, the hint may be written. */
-    private Way way(PackManifest manifest, Known known, Optional<PackManifestChain.Hint> hint) throws UnknownStateException {
+    /**
+     * Returns how a new process reaches the manifest. Without a usable hint it lists; if the
+     * listing leads to the manifest, the hint may be written.
+     */
+    private Route route(PackManifest manifest, Origin origin, Optional<PackManifestChain.Hint> hint) throws UnknownStateException {
         long number = manifest.number();
-        if (known == Known.JUST_CREATED && chain.isHidden(manifest)) {
-            return Way.NONE;
+        if (origin == Origin.JUST_CREATED && chain.isHidden(manifest)) {
+            return Route.NONE;
         }
-        if ((known == Known.BEFORE || hint.isEmpty()) && !chain.exists(number)) {
-            return Way.NONE; // what is gone is nobody's newest
+        if ((origin == Origin.EARLIER || hint.isEmpty()) && !chain.exists(number)) {
+            return Route.NONE; // a removed manifest is not the newest
         }
-        if (hint.isPresent() && chain.isLedTo(number, hint.get())) {
-            return Way.HINT;
+        if (hint.isPresent() && chain.leadsTo(number, hint.get())) {
+            return Route.HINT;
         }
         if (hint.isPresent() && chain.leadsAnywhere(hint.get()) && !chain.isBuiltOn(manifest, hint.get())) {
-            return Way.NONE;
+            return Route.NONE;
         }
-        if (manifest.loose() == PackManifest.Loose.NONE) {
-            return Way.NONE; // while look-ups did not come to it, entries may have been published alone
+        if (manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE) {
+            return Route.NONE; // unpacked entries may have been stored while lookups did not reach it
         }
         long newest = chain.newestNumber(hint.orElse(new PackManifestChain.Hint(0, "", 0)));
-        return newest == number || (newest > number && chain.isJoined(number, newest)) ? Way.LISTING : Way.NONE;
+        return newest == number || (newest > number && chain.isContiguous(number, newest)) ? Route.LISTING : Route.NONE;
     }
 
     private boolean isHintWritten(Optional<PackManifestChain.Hint> before, byte[] text) {

@@ -23,42 +23,43 @@ import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 
 /**
- * Publishes entries of one target in packs. An entry is stored when the manifest names its pack, which is after {@link #finish()}, or
- * when a pack has become full before. Thread-safe.
+ * Publisher of entries of one target in packs. An entry is stored when the manifest names its pack:
+ * after {@link #finish()}, or earlier if the pack became full. Thread-safe.
  *
- * <p>In memory is one pack, at most {@value #FULL_BYTES} bytes, an entry and an index long, in a buffer of at most twice that, and once more while it is
- * written; and the entry that each caller is adding.
+ * <p>Memory holds one pack of at most {@value #FULL_BYTES} bytes, one entry and an index, in a
+ * buffer of at most twice that size. While the pack is written it is held once more. Each caller in
+ * {@code add} holds its entry.
  */
 public final class PackPublisher {
-    /** From this length on a pack is full. */
+    /** The size in bytes from which a pack is full. */
     public static final int FULL_BYTES = 32 << 20;
 
-    /** How often a pack is written that is lost between its PUT and the end of its commit. */
+    /** The number of attempts to write a pack that is lost before its commit ends. */
     private static final int MAX_ATTEMPTS = 3;
 
     private final ObjectStore store;
     private final TargetLayout keys;
-    private final PackIndexCache shelf;
+    private final PackIndexCache indexCache;
     private final PackManifestLog log;
     private final PackWriter writer;
     private final BucketRemover remover;
     private final LostPackFinder lostPacks;
     private final RandomGenerator random;
-    private final Map<Sha256, Waiting> waiting = new LinkedHashMap<>(); // guarded by this
+    private final Map<Sha256, PendingEntry> pending = new LinkedHashMap<>(); // guarded by this
     private PackBuilder open; // guarded by this
 
-    /** Who waits to hear of an entry, and how many bytes it has. */
-    private record Waiting(long bytes, List<Consumer<StoreResult>> listeners) {
-        void hear(StoreResult result) {
+    /** The size of an entry and the listeners for its result. */
+    private record PendingEntry(long bytes, List<Consumer<StoreResult>> listeners) {
+        void complete(StoreResult result) {
             StoreResult own = result instanceof StoreResult.Stored ? new StoreResult.Stored(bytes) : result;
             listeners.forEach(listener -> listener.accept(own));
         }
     }
 
-    public PackPublisher(ObjectStore store, TargetLayout keys, PackIndexCache shelf, RandomGenerator random, Consumer<Duration> pause) {
+    public PackPublisher(ObjectStore store, TargetLayout keys, PackIndexCache indexCache, RandomGenerator random, Consumer<Duration> pause) {
         this.store = store;
         this.keys = keys;
-        this.shelf = shelf;
+        this.indexCache = indexCache;
         this.log = new PackManifestLog(store, keys, random, pause);
         this.writer = new PackWriter(store, random, pause);
         this.remover = new BucketRemover(store, keys, log);
@@ -68,11 +69,11 @@ public final class PackPublisher {
     }
 
     /**
-     * Adds an entry to the pack.
+     * Adds an entry to the pack. An entry that is pending already is not added again; all listeners
+     * get the same result.
      *
-     * @param whenDone told what became of it; called when its pack is finished. An entry that waits already is not added again: all who added it
-     *     hear the same
-     * @return false where it is too large for a pack; nothing was added then
+     * @param whenDone called with the result when the entry's pack is finished
+     * @return false if the entry is too large for a pack and was not added
      */
     public boolean add(Entry entry, Consumer<StoreResult> whenDone) {
         byte[] encoded;
@@ -85,13 +86,13 @@ public final class PackPublisher {
             return false;
         }
         synchronized (this) {
-            Waiting before = waiting.get(entry.id().hash());
+            PendingEntry before = pending.get(entry.id().hash());
             if (before != null) {
-                before.listeners().add(whenDone); // nothing is written yet: whatever becomes of it is told to all
+                before.listeners().add(whenDone); // its pack is not written yet, so both get the same result
                 return true;
             }
             open.add(entry.id().hash(), encoded, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
-            waiting.put(entry.id().hash(), new Waiting(encoded.length, new ArrayList<>(List.of(whenDone))));
+            pending.put(entry.id().hash(), new PendingEntry(encoded.length, new ArrayList<>(List.of(whenDone))));
             if (open.isFull()) {
                 publish();
             }
@@ -99,65 +100,70 @@ public final class PackPublisher {
         }
     }
 
-    /** Writes the pack under construction, if it has any entry, and commits it; tells every entry what became of it. */
+    /**
+     * Writes and commits the pack under construction, if it has any entry, and passes the result to
+     * the listeners.
+     */
     public synchronized void finish() {
         if (open.size() > 0) {
             publish();
         }
     }
 
-    /** What became of the packs that a manifest names and the bucket has lost. */
+    /** The outcome of removing lost packs from the manifest. */
     public sealed interface Forgotten {
         /**
-         * The manifest names none of them.
+         * The manifest names no lost pack.
          *
-         * @param packs how many were taken off it
+         * @param packs the number of packs that were removed from it
          */
         record Done(int packs) implements Forgotten {}
 
         /**
-         * The manifest names them still, as far as is known: {@code warm} reports them.
+         * The manifest still names them, as far as is known: {@code warm} reports them.
          *
-         * @param cause why, for people
+         * @param cause the cause, for people
          */
         record Failed(String cause) implements Forgotten {}
     }
 
     /**
-     * Commits a manifest without the packs that the bucket does not have any more: else every reader asks for them, and {@code warm} reports their entries
-     * as missing. Sends one read of the newest manifest and a listing; commits nothing if no pack is lost or the bucket does not say.
+     * Commits a manifest without the packs that the bucket has lost: otherwise every reader
+     * requests them, and {@code warm} reports their entries as missing. Sends one read of the
+     * newest manifest and a listing; commits nothing if no pack is lost or the bucket cannot be
+     * read.
      */
     public Forgotten forgetLost() {
-        LostPackFinder.Found[] last = {new LostPackFinder.Found.Lost(Set.of())};
+        LostPackFinder.SearchResult[] last = {new LostPackFinder.SearchResult.Lost(Set.of())};
         PackManifestLog.Committed committed = log.commit(base -> {
             last[0] = lostPacks.find(base.packs());
-            return last[0] instanceof LostPackFinder.Found.Lost(Set<Sha256> gone) && !gone.isEmpty()
-                    ? Optional.of(base.replacing(gone, List.of(), base.loose()))
+            return last[0] instanceof LostPackFinder.SearchResult.Lost(Set<Sha256> gone) && !gone.isEmpty()
+                    ? Optional.of(base.replacing(gone, List.of(), base.unpackedEntries()))
                     : Optional.empty();
         });
         return switch (committed) {
             case PackManifestLog.Committed.Failed failed -> new Forgotten.Failed("the manifest could not be committed: " + failed.cause());
             case PackManifestLog.Committed.Unknown unknown ->
-                new Forgotten.Failed("whether the manifest is committed nobody can say: " + unknown.cause());
+                new Forgotten.Failed("the outcome of the commit is unknown: " + unknown.cause());
             case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ -> switch (last[0]) {
-                case LostPackFinder.Found.Lost(Set<Sha256> gone) -> new Forgotten.Done(gone.size());
-                case LostPackFinder.Found.Unsaid(StoreFailure failure) -> new Forgotten.Failed("the packs could not be listed: " + failure);
+                case LostPackFinder.SearchResult.Lost(Set<Sha256> gone) -> new Forgotten.Done(gone.size());
+                case LostPackFinder.SearchResult.Unavailable(StoreFailure failure) -> new Forgotten.Failed("the packs could not be listed: " + failure);
             };
         };
     }
 
-    /** Called with the lock held: who adds meanwhile waits, which bounds the memory. */
+    /** Called with the lock held: other callers of {@code add} wait, which bounds the memory. */
     private void publish() {
         Pack pack = open.build();
         open = new PackBuilder(keys.namespace(), random);
-        Map<Sha256, Waiting> told = new LinkedHashMap<>(waiting);
-        waiting.clear();
+        Map<Sha256, PendingEntry> batch = new LinkedHashMap<>(pending);
+        pending.clear();
         StoreResult result = new StoreResult.Failed("the pack could not be written");
         try {
-            result = write(pack, told.keySet());
-        } finally { // a store that breaks its contract leaves nobody waiting
+            result = write(pack, batch.keySet());
+        } finally { // the listeners are called even if the store breaks its contract
             StoreResult last = result;
-            told.values().forEach(one -> one.hear(last));
+            batch.values().forEach(one -> one.complete(last));
         }
     }
 
@@ -174,20 +180,20 @@ public final class PackPublisher {
                     return overtaken(info);
                 }
                 case PackManifestLog.Committed.Unknown unknown -> {
-                    return new StoreResult.Unknown("whether the manifest is committed nobody can say: " + unknown.cause());
+                    return new StoreResult.Unknown("the outcome of the commit is unknown: " + unknown.cause());
                 }
                 case PackManifestLog.Committed.Failed failed -> {
                     return new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
                 }
                 case PackManifestLog.Committed.Done(PackManifest committed) -> {
-                    switch (writer.named(info, keys, committed.number())) {
-                        case PackWriter.Named.Lasting _ -> {
+                    switch (writer.stateAfterCommit(info, keys, committed.number())) {
+                        case PackWriter.PackState.Lasting _ -> {
                             return new StoreResult.Stored(info.bytes());
                         }
-                        case PackWriter.Named.Unknown unsaid -> {
-                            return new StoreResult.Unknown("whether the pack is there nobody can say: " + unsaid.failure());
+                        case PackWriter.PackState.Unknown unavailable -> {
+                            return new StoreResult.Unknown("the presence of the pack is unknown: " + unavailable.failure());
                         }
-                        case PackWriter.Named.Late _, PackWriter.Named.Gone _ -> {
+                        case PackWriter.PackState.Late _, PackWriter.PackState.Gone _ -> {
                             lost.add(info.name());
                             current = PackBuilder.renamed(current, random);
                         }
@@ -196,12 +202,13 @@ public final class PackPublisher {
             }
         }
         return new StoreResult.Failed("the pack was gone, or out of date, after each of " + MAX_ATTEMPTS
-                + " commits: this process or the server stands still for hours, or something removes new packs");
+                + " commits: this process or the server is suspended for hours, or new packs are removed");
     }
 
     /**
-     * The next manifest; empty if other packs have all entries. A pack that was named and is gone gives way to the one that is written in its place. One
-     * that was named too late, and is there, stays named beside it: others may have been told of what it has.
+     * Returns the next manifest; empty if other packs have all entries. A pack that was named and
+     * is gone is replaced by the new one. One that was named too late, and exists, stays named:
+     * other writers may rely on its entries.
      */
     private Optional<PackManifest> next(PackManifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost) {
         if (hasAll(base, ids, lost)) {
@@ -210,7 +217,7 @@ public final class PackPublisher {
         Set<Sha256> gone = base.packs().stream()
                 .filter(named -> lost.contains(named.name()) && TargetPackReader.presence(named, keys, store) == TargetPackReader.Presence.GONE)
                 .map(PackInfo::name).collect(Collectors.toSet());
-        return Optional.of(gone.isEmpty() ? base.plus(pack) : base.replacing(gone, List.of(pack), base.loose()));
+        return Optional.of(gone.isEmpty() ? base.plus(pack) : base.replacing(gone, List.of(pack), base.unpackedEntries()));
     }
 
     private StoreResult overtaken(PackInfo pack) {
@@ -221,8 +228,8 @@ public final class PackPublisher {
     }
 
     /**
-     * True if packs that are in the bucket now have every one of these ids: another writer published the same. An index alone proves nothing: it may be
-     * one that this machine has kept of a pack that was removed since.
+     * Returns true if packs that are in the bucket now have all these ids: another writer published
+     * them. An index alone proves nothing: it may be a cached one of a pack that was removed since.
      */
     private boolean hasAll(PackManifest manifest, Set<Sha256> ids, Set<Sha256> lost) {
         Set<Sha256> missing = new HashSet<>(ids);
@@ -230,7 +237,7 @@ public final class PackPublisher {
             if (lost.contains(pack.name()) || missing.stream().noneMatch(pack.filter()::mayContain)) {
                 continue;
             }
-            if (TargetPackReader.fetchIndex(pack, keys, shelf, store) instanceof TargetPackReader.Indexed.Ok ok
+            if (TargetPackReader.fetchIndex(pack, keys, indexCache, store) instanceof TargetPackReader.IndexResult.Ok ok
                     && missing.stream().anyMatch(id -> ok.index().find(id).isPresent())
                     && TargetPackReader.presence(pack, keys, store) == TargetPackReader.Presence.THERE) {
                 missing.removeIf(id -> ok.index().find(id).isPresent());

@@ -5,37 +5,43 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * A part of a pack that is read with one request, and the wanted entries in it.
+ * A range of a pack that is read with one request, and the wanted entries in it.
  *
  * @param pack the pack
- * @param offset where the part begins
- * @param places the wanted entries, in the order in which they lie
+ * @param offset the start of the range
+ * @param locations the wanted entries, in the order of their offsets
  */
-public record PackRange(PackInfo pack, long offset, List<PackLocation> places) {
-    /** What is not wanted is read along up to this length, in bytes, instead of making another request. */
+public record PackRange(PackInfo pack, long offset, List<PackLocation> locations) {
+    /**
+     * The largest gap between wanted entries, in bytes, that is read along instead of sending
+     * another request.
+     */
     private static final int MAX_GAP = 256 << 10;
 
     public int length() {
-        return (int) (places.getLast().end() - offset);
+        return (int) (locations.getLast().end() - offset);
     }
 
-    /** The parts of a pack that have all wanted entries, each a little longer than {@code bytes} where there is so much. */
+    /**
+     * Returns ranges of a pack that cover all wanted entries. A range is closed when it has
+     * {@code bytes}, or before a large gap.
+     */
     public static List<PackRange> of(PackInfo pack, List<PackLocation> wanted, long bytes) {
-        List<PackLocation> places = wanted.stream().sorted(Comparator.comparingLong(PackLocation::offset)).toList();
-        List<PackRange> parts = new ArrayList<>();
+        List<PackLocation> locations = wanted.stream().sorted(Comparator.comparingLong(PackLocation::offset)).toList();
+        List<PackRange> ranges = new ArrayList<>();
         List<PackLocation> open = new ArrayList<>();
-        for (PackLocation place : places) {
+        for (PackLocation location : locations) {
             boolean isFull = !open.isEmpty()
-                    && (open.getLast().end() - open.getFirst().offset() >= bytes || place.offset() - open.getLast().end() > MAX_GAP);
+                    && (open.getLast().end() - open.getFirst().offset() >= bytes || location.offset() - open.getLast().end() > MAX_GAP);
             if (isFull) {
-                parts.add(new PackRange(pack, open.getFirst().offset(), List.copyOf(open)));
+                ranges.add(new PackRange(pack, open.getFirst().offset(), List.copyOf(open)));
                 open.clear();
             }
-            open.add(place);
+            open.add(location);
         }
         if (!open.isEmpty()) {
-            parts.add(new PackRange(pack, open.getFirst().offset(), List.copyOf(open)));
+            ranges.add(new PackRange(pack, open.getFirst().offset(), List.copyOf(open)));
         }
-        return parts;
+        return ranges;
     }
 }

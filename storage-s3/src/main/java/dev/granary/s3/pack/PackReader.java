@@ -20,15 +20,18 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** The packs of one bucket, target by target. Sends nothing until it is asked. Thread-safe. */
+/**
+ * Reader of the packs of one bucket for lookups, target by target. Sends no request before the
+ * first lookup. Thread-safe.
+ */
 public final class PackReader implements AutoCloseable {
     private static final int NAME_DIGITS = 16;
 
     private final ObjectStore store;
     private final Settings settings;
-    private final RefreshSchedule intervals;
+    private final RefreshSchedule schedule;
     private final Map<String, TargetPackReader> targets = new ConcurrentHashMap<>();
-    private final ExecutorService refreshing = Executors.newSingleThreadExecutor(task -> {
+    private final ExecutorService refreshThread = Executors.newSingleThreadExecutor(task -> {
         Thread thread = new Thread(task, "granary-manifests");
         thread.setDaemon(true);
         return thread;
@@ -36,106 +39,117 @@ public final class PackReader implements AutoCloseable {
     private final Executor executor;
 
     /**
-     * What all that is done with the packs of a bucket has in common.
+     * Settings shared by all readers and writers of packs in a bucket.
      *
-     * @param root what all keys of the bucket begin with; ends with a slash
-     * @param shelves where manifests and indexes are kept on this machine's disk; empty: they are not
-     * @param random makes names and spreads what is done at intervals
-     * @param pause waits that long
+     * @param root the common prefix of all keys of the bucket; ends with a slash
+     * @param indexDirectory the local directory of manifests and indexes; if empty, they are not
+     *     cached
+     * @param random source of names, and of the spread of intervals
+     * @param pause waits for a duration
      */
-    public record Settings(String root, Optional<Path> shelves, RandomGenerator random, Consumer<Duration> pause) {
-        /** The keys of the target of that namespace. */
+    public record Settings(String root, Optional<Path> indexDirectory, RandomGenerator random, Consumer<Duration> pause) {
+        /** Returns the layout of the target of that namespace. */
         public TargetLayout keys(String namespace) {
             return new TargetLayout(root, namespace);
         }
 
-        /** The manifests of the target of that namespace. */
+        /** Returns the manifests of the target of that namespace. */
         public PackManifestLog manifests(ObjectStore store, String namespace) {
             return new PackManifestLog(store, keys(namespace), random, pause);
         }
 
-        /** The indexes of the target of that namespace on this machine. */
-        public PackIndexCache indexes(String namespace) {
-            return shelves.map(directory -> new PackIndexCache(directory.resolve(namespace), random)).orElse(PackIndexCache.NONE);
+        /** Returns the local index cache of the target of that namespace. */
+        public PackIndexCache indexCache(String namespace) {
+            return indexDirectory.map(directory -> new PackIndexCache(directory.resolve(namespace), random)).orElse(PackIndexCache.NONE);
         }
     }
 
     /**
-     * The packs of a bucket for look-ups; a thread of their own compares manifests.
+     * Creates a reader that compares manifests on a thread of its own.
      *
-     * @param interval how often a manifest is compared with the bucket's
-     * @param patience how long a look-up waits for another one that is reading a manifest or an index
+     * @param interval the time between two comparisons of a manifest with the bucket's
+     * @param timeout the longest time that a lookup waits for another one that reads a manifest or
+     *     an index
      * @param nanos the monotonic clock
      */
-    public PackReader(ObjectStore store, Settings settings, Duration interval, Duration patience, LongSupplier nanos) {
-        this(store, settings, new RefreshSchedule(interval, patience, nanos, System::currentTimeMillis, settings.random()), null);
+    public PackReader(ObjectStore store, Settings settings, Duration interval, Duration timeout, LongSupplier nanos) {
+        this(store, settings, new RefreshSchedule(interval, timeout, nanos, System::currentTimeMillis, settings.random()), null);
     }
 
-    PackReader(ObjectStore store, Settings settings, RefreshSchedule intervals, @Nullable Executor executor) {
+    PackReader(ObjectStore store, Settings settings, RefreshSchedule schedule, @Nullable Executor executor) {
         this.store = store;
         this.settings = settings;
-        this.intervals = intervals;
-        this.executor = executor == null ? refreshing : executor;
+        this.schedule = schedule;
+        this.executor = executor == null ? refreshThread : executor;
     }
 
-    /** The directory below {@code localDirectory} for the indexes of a bucket, which is named among all buckets of all servers. */
-    public static Path shelves(Path localDirectory, String bucketName) {
+    /**
+     * Returns the directory below {@code localDirectory} for the indexes of a bucket.
+     *
+     * @param bucketName a name that is unique among all buckets of all servers
+     */
+    public static Path indexDirectory(Path localDirectory, String bucketName) {
         return localDirectory.resolve("packs").resolve(Sha256.of(bucketName.getBytes(UTF_8)).hex().substring(0, NAME_DIGITS));
     }
 
-    /** What the packs say of an id; {@code lookUp} sends what the caller waits for. */
-    public PackAnswer load(Id id, ObjectStore lookUp) {
-        return target(id.target().path()).load(id, lookUp);
+    /** Looks up an id in the packs; {@code lookupStore} sends the requests of this call. */
+    public PackAnswer load(Id id, ObjectStore lookupStore) {
+        return target(id.target().path()).load(id, lookupStore);
     }
 
-    /** What the packs of a target have under the hash of an id. */
-    public PackAnswer load(String namespace, Sha256 id, ObjectStore lookUp) {
-        return target(namespace).load(id, lookUp);
+    /** Looks up the hash of an id in the packs of a target. */
+    public PackAnswer load(String namespace, Sha256 id, ObjectStore lookupStore) {
+        return target(namespace).load(id, lookupStore);
     }
 
-    /** True where a pack that is there now has an entry of that id; false where nobody can say. */
-    public boolean holds(Id id, ObjectStore lookUp) {
-        return target(id.target().path()).holds(id, lookUp);
+    /**
+     * Returns true if an existing pack has an entry of that id; false also if the bucket does not
+     * report it.
+     */
+    public boolean holds(Id id, ObjectStore lookupStore) {
+        return target(id.target().path()).holds(id, lookupStore);
     }
 
-    /** A mark for {@link #confirm}: what is read of the target of that id from now on is newer. */
+    /** Returns a mark for {@link #confirm}: later reads of the target of that id are newer. */
     public long mark(Id id) {
         return target(id.target().path()).mark();
     }
 
     /**
-     * Sees to it that what is known of the target's packs is what a process with an empty directory has come to know since the mark.
+     * Ensures that the known manifest of the target is one that a process with an empty directory
+     * has read since the mark.
      *
-     * @return false if the bucket does not say what that is
+     * @return false if the bucket does not report it
      */
-    public boolean confirm(Id id, long mark, ObjectStore lookUp) {
-        return target(id.target().path()).confirm(mark, lookUp);
+    public boolean confirm(Id id, long mark, ObjectStore lookupStore) {
+        return target(id.target().path()).confirm(mark, lookupStore);
     }
 
     /**
-     * Has look-ups ask for entries outside of packs, after one was written there.
+     * Makes lookups request unpacked entries, after one was stored.
      *
-     * @return what is to be told instead of success: that could not be committed, or the bucket does not say whether it is necessary; empty if look-ups ask
+     * @return the result to return instead of success: the commit failed, or the bucket does not
+     *     report whether one is necessary; empty if lookups request them
      */
     public Optional<StoreResult> unseal(Id id) {
         return switch (target(id.target().path()).unseal(store)) {
             case TargetPackReader.Unsealed.Done _ -> Optional.empty();
             case TargetPackReader.Unsealed.Failed failed -> Optional.of(new StoreResult.Failed(
-                    "it lies where the manifest says that nothing does, and that could not be changed: " + failed.cause()));
-            case TargetPackReader.Unsealed.Unknown unknown -> Optional.of(new StoreResult.Unknown("it lies outside of packs; " + unknown.cause()));
+                    "it is unpacked, but the manifest excludes unpacked entries, and that could not be changed: " + failed.cause()));
+            case TargetPackReader.Unsealed.Unknown unknown -> Optional.of(new StoreResult.Unknown("it is unpacked; " + unknown.cause()));
         };
     }
 
-    /** True where the packs have an entry of that id, as far as is known without a request. */
+    /** Returns true if the packs have an entry of that id, as far as is known without a request. */
     public boolean isKnown(Id id) {
         TargetPackReader known = targets.get(id.target().path());
         return known != null && known.isKnown(id);
     }
 
-    /** True if a look-up met a pack of the target of that id that is not there, since the manifest was read. */
-    public boolean hasLost(Id id) {
+    /** Returns true if a lookup found a pack of that target missing since the manifest was read. */
+    public boolean hasLostPack(Id id) {
         TargetPackReader known = targets.get(id.target().path());
-        return known != null && known.hasLost();
+        return known != null && known.hasLostPack();
     }
 
     private TargetPackReader target(String namespace) {
@@ -144,13 +158,13 @@ public final class PackReader implements AutoCloseable {
     }
 
     private TargetPackReader open(String namespace) {
-        return new TargetPackReader(store, settings.keys(namespace), settings.indexes(namespace), intervals,
-                over -> settings.manifests(over, namespace), executor);
+        return new TargetPackReader(store, settings.keys(namespace), settings.indexCache(namespace), schedule,
+                requests -> settings.manifests(requests, namespace), executor);
     }
 
-    /** Ends what is under way. */
+    /** Stops the comparison of manifests. */
     @Override
     public void close() {
-        refreshing.shutdownNow();
+        refreshThread.shutdownNow();
     }
 }

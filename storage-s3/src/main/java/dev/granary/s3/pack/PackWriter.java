@@ -14,7 +14,8 @@ import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 
 /**
- * Puts packs into the bucket. A pack is written before any manifest names it; one that no manifest comes to name is only bytes. Thread-safe.
+ * Writer of packs into the bucket. A pack is written before a manifest names it; one that is never
+ * named is an orphan. Thread-safe.
  */
 public final class PackWriter {
     private static final int MAX_ATTEMPTS = 3;
@@ -32,14 +33,17 @@ public final class PackWriter {
 
     /** The outcome of writing a pack. */
     public sealed interface Written {
-        /** It is there. */
+        /** The pack is in the bucket. */
         record Done() implements Written {}
 
-        /** It is not, or nobody knows. */
+        /** The pack is not in the bucket, or its state is unknown. */
         record Failed(StoreFailure failure) implements Written {}
     }
 
-    /** Writes a pack. Nobody else writes one of that name, so one that is there already is this one, of a request whose answer was lost. */
+    /**
+     * Writes a pack. No other process writes one of that name, so an existing one is this pack,
+     * from a request whose response was lost.
+     */
     public Written write(Pack pack, TargetLayout keys) {
         ObjectMarks marks = new ObjectMarks(WriteAttemptId.random(random).hex(), pack.info().name().hex());
         String key = keys.pack(pack.info().name());
@@ -54,11 +58,11 @@ public final class PackWriter {
                 case WriteResult.NotSent unsent -> {
                     return new Written.Failed(unsent.failure());
                 }
-                case WriteResult.PreconditionFailed _ -> { // said to be there: packs take the place of others, so that is not just believed
+                case WriteResult.PreconditionFailed _ -> { // verified, since the pack may replace others
                     if (isThere(key, pack)) {
                         return new Written.Done();
                     } else if (attempt == MAX_ATTEMPTS) {
-                        return new Written.Failed(StoreFailure.of(StoreFailure.Kind.SERVER, "the server says that the pack is there, and does not find it"));
+                        return new Written.Failed(StoreFailure.of(StoreFailure.Kind.SERVER, "the server reports that the pack exists, but does not find it"));
                     }
                 }
                 case WriteResult.Conflict _ -> {
@@ -67,9 +71,9 @@ public final class PackWriter {
                         return isThere(key, pack) ? new Written.Done() : new Written.Failed(conflict);
                     }
                 }
-                case WriteResult.Unknown lost -> {
+                case WriteResult.Unknown unanswered -> {
                     if (attempt == MAX_ATTEMPTS) {
-                        return isThere(key, pack) ? new Written.Done() : new Written.Failed(lost.failure());
+                        return isThere(key, pack) ? new Written.Done() : new Written.Failed(unanswered.failure());
                     }
                 }
             }
@@ -81,32 +85,39 @@ public final class PackWriter {
         return store.head(key) instanceof HeadResult.Found found && found.bytes() == pack.info().bytes();
     }
 
-    /** Whether a pack may be relied on that a manifest is to name, or names. */
-    public sealed interface Named {
-        /** It is there, and nobody removes it who has not seen that manifest. */
-        record Lasting() implements Named {}
+    /** The state of a pack that a manifest names or is about to name. */
+    public sealed interface PackState {
+        /** It exists, and only processes that have read that manifest may remove it. */
+        record Lasting() implements PackState {}
 
-        /** It is there, and was so old before a manifest named it that another process may just be removing it: this process stood still. */
-        record Late() implements Named {}
+        /**
+         * It exists, but was too old when the manifest named it, since this process was suspended.
+         * Another process may be about to remove it.
+         */
+        record Late() implements PackState {}
 
-        /** It is not there. */
-        record Gone() implements Named {}
+        /** It does not exist. */
+        record Gone() implements PackState {}
 
-        /** Nobody can say. */
-        record Unknown(StoreFailure failure) implements Named {}
-    }
-
-    /** Asks for a pack before its commit. A server that tells no time never says that a pack is old, to those who remove any either. */
-    public Named named(PackInfo pack, TargetLayout keys) {
-        return named(pack, keys, _ -> false);
+        /** The bucket did not report it. */
+        record Unknown(StoreFailure failure) implements PackState {}
     }
 
     /**
-     * Asks for a pack after the commit of the manifest of that number, which names it. The age of the pack at the commit decides: a process that stood
-     * still afterwards was in time.
+     * Returns the state of a pack before its commit. If the server sends no time, the pack never
+     * counts as old, for removers as well.
      */
-    public Named named(PackInfo pack, TargetLayout keys, long number) {
-        return named(pack, keys, packDates -> store.head(keys.manifest(number)) instanceof HeadResult.Found manifest
+    public PackState stateBeforeCommit(PackInfo pack, TargetLayout keys) {
+        return state(pack, keys, _ -> false);
+    }
+
+    /**
+     * Returns the state of a pack after the commit of the manifest of that number, which names it.
+     * The age of the pack at the commit decides, so that a later suspension of this process does no
+     * harm.
+     */
+    public PackState stateAfterCommit(PackInfo pack, TargetLayout keys, long number) {
+        return state(pack, keys, packDates -> store.head(keys.manifest(number)) instanceof HeadResult.Found manifest
                 && isInTime(packDates, manifest.dates()));
     }
 
@@ -115,14 +126,15 @@ public final class PackWriter {
                 && manifest.lastModifiedMillis() - pack.lastModifiedMillis() < BucketRemover.LONGEST_COMMIT.toMillis();
     }
 
-    private Named named(PackInfo pack, TargetLayout keys, Predicate<ServerTimestamps> wasInTime) {
+    private PackState state(PackInfo pack, TargetLayout keys, Predicate<ServerTimestamps> wasInTime) {
         return switch (store.head(keys.pack(pack.name()))) {
-            case HeadResult.Found found when found.bytes() != pack.bytes() -> new Named.Gone();
+            case HeadResult.Found found when found.bytes() != pack.bytes() -> new PackState.Gone();
             case HeadResult.Found found -> !BucketRemover.isOlder(found.dates(), BucketRemover.LONGEST_COMMIT) || wasInTime.test(found.dates())
-                    ? new Named.Lasting() : new Named.Late();
-            case HeadResult.Absent _ -> new Named.Gone();
-            case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), keys.pack(pack.name()), store, keys) -> new Named.Gone();
-            case HeadResult.Unavailable lost -> new Named.Unknown(lost.failure());
+                    ? new PackState.Lasting() : new PackState.Late();
+            case HeadResult.Absent _ -> new PackState.Gone();
+            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys) ->
+                    new PackState.Gone();
+            case HeadResult.Unavailable unavailable -> new PackState.Unknown(unavailable.failure());
         };
     }
 }

@@ -9,35 +9,40 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Tells which entries the packs of one manifest have. An index is read when an id is asked for that it may have, and once. For one thread.
+ * Finder of ids in the packs of one manifest. The index of a pack is read once, when an id that it
+ * may have is looked up. For one thread.
  *
- * <p>In memory is each index that was read: 56 bytes for each of its entries.
+ * <p>Memory holds each index that was read: 56 bytes for each of its entries.
  */
 public final class PackedIdFinder {
     private final PackManifest manifest;
     private final TargetLayout keys;
-    private final PackIndexCache shelf;
+    private final PackIndexCache indexCache;
     private final ObjectStore store;
     private final List<PackIndex> indexes = new ArrayList<>();
-    private final Set<Sha256> asked = new HashSet<>();
+    private final Set<Sha256> requested = new HashSet<>();
 
     /**
-     * The entries in the packs of a manifest.
+     * Creates a finder for the packs of a manifest.
      *
-     * @param shelf where indexes may be taken from; {@link PackIndexCache#NONE}: from the bucket alone
+     * @param indexCache cache of indexes; {@link PackIndexCache#NONE} to read them from the bucket
+     *     only
      */
-    public PackedIdFinder(PackManifest manifest, TargetLayout keys, PackIndexCache shelf, ObjectStore store) {
+    public PackedIdFinder(PackManifest manifest, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
         this.manifest = manifest;
         this.keys = keys;
-        this.shelf = shelf;
+        this.indexCache = indexCache;
         this.store = store;
     }
 
-    /** True if the index of a pack has the id; false also if an index that may have it cannot be read. */
+    /**
+     * Returns true if the index of a pack has the id; false also if an index that may have it
+     * cannot be read.
+     */
     public boolean contains(Sha256 id) {
         for (PackInfo pack : manifest.packs()) {
-            if (pack.filter().mayContain(id) && asked.add(pack.name())
-                    && TargetPackReader.fetchIndex(pack, keys, shelf, store) instanceof TargetPackReader.Indexed.Ok ok) {
+            if (pack.filter().mayContain(id) && requested.add(pack.name())
+                    && TargetPackReader.fetchIndex(pack, keys, indexCache, store) instanceof TargetPackReader.IndexResult.Ok ok) {
                 indexes.add(ok.index());
             }
         }

@@ -7,45 +7,51 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * When manifests are read again, and how long a look-up waits for another one that is reading.
+ * Schedule of reading manifests again, and the timeout of lookups that wait for a read.
  *
- * <p>Each interval is between a half and one and a half times what was asked for, so that the nodes of a fleet that start together do not ask
- * together. Thread-safe where its parts are.
+ * <p>Each interval is between 0.5 and 1.5 times the configured one, so that nodes that start
+ * together do not send requests together. Thread-safe if its components are.
  *
- * @param interval how often a manifest is compared with the bucket's
- * @param patience how long a look-up waits for another one that is reading a manifest or an index
+ * @param interval the time between two comparisons of a manifest with the bucket's
+ * @param timeout the longest time that a lookup waits for another one that reads a manifest or an
+ *     index
  * @param nanos the monotonic clock
- * @param wallMillis the wall clock, which tells when another process has read; a wrong one costs a request more or less
+ * @param wallMillis the wall clock, which dates the reads of other processes; a wrong one costs a
+ *     request more or less
  * @param random spreads the intervals
  */
-record RefreshSchedule(Duration interval, Duration patience, LongSupplier nanos, LongSupplier wallMillis, RandomGenerator random) {
-    /** After that many intervals a manifest does not tell any more what is absent. */
+record RefreshSchedule(Duration interval, Duration timeout, LongSupplier nanos, LongSupplier wallMillis, RandomGenerator random) {
+    /** The number of intervals after which a manifest no longer shows that an id is absent. */
     static final int MAX_AGE = 3;
 
     private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
 
     /**
-     * A moment by both clocks. The monotonic one stands still while a machine sleeps; the other one may be set.
+     * A moment by both clocks. The monotonic clock stops while a machine sleeps; the wall clock may
+     * be set.
      *
-     * @param isKnown false for a moment of which nothing is known but that it is long ago
+     * @param isKnown false for an unknown moment in the distant past
      */
     record Moment(long nanos, long wallMillis, boolean isKnown) {
         static final Moment NEVER = new Moment(0, 0, false);
     }
 
-    /** This moment. */
+    /** Returns the current moment. */
     Moment now() {
         return new Moment(nanos.getAsLong(), wallMillis.getAsLong(), true);
     }
 
-    /** The moment so long ago, in milliseconds; empty or far in the future: nothing is known of it. */
+    /** Returns the moment that many milliseconds ago; unknown if empty or too far in the future. */
     Moment before(Optional<Long> millisAgo) {
         return millisAgo.filter(ago -> ago >= -longestMillis()).map(ago -> Math.max(0, ago))
                 .map(ago -> new Moment(nanos.getAsLong() - TimeUnit.MILLISECONDS.toNanos(ago), wallMillis.getAsLong() - ago, true))
                 .orElse(Moment.NEVER);
     }
 
-    /** True if that was more than {@value #MAX_AGE} intervals ago by either clock, or nobody can say. */
+    /**
+     * Returns true if a moment is more than {@value #MAX_AGE} intervals ago by either clock, or
+     * unknown.
+     */
     boolean isOutOfDate(Moment confirmed) {
         long longest = longestMillis();
         long byWall = wallMillis.getAsLong() - confirmed.wallMillis();
@@ -53,10 +59,15 @@ record RefreshSchedule(Duration interval, Duration patience, LongSupplier nanos,
                 || byWall > longest || byWall < -longest;
     }
 
-    /** When to read next, after a manifest was confirmed so long ago, in milliseconds; empty: just now. */
-    long nextRefresh(Optional<Long> confirmedAgo) {
+    /**
+     * Returns the time of the next read.
+     *
+     * @param manifestAge the time since the manifest was confirmed, in milliseconds; empty if it
+     *     was just confirmed
+     */
+    long nextRefresh(Optional<Long> manifestAge) {
         long whole = interval.toNanos() / 2 + random.nextLong(interval.toNanos() + 1);
-        long passed = confirmedAgo.map(TimeUnit.MILLISECONDS::toNanos).orElse(0L);
+        long passed = manifestAge.map(TimeUnit.MILLISECONDS::toNanos).orElse(0L);
         return nanos.getAsLong() + (passed < 0 ? 0 : Math.max(0, whole - passed));
     }
 
@@ -64,12 +75,12 @@ record RefreshSchedule(Duration interval, Duration patience, LongSupplier nanos,
         return interval.multipliedBy(MAX_AGE).toMillis();
     }
 
-    /** When to try again after nobody could say. */
+    /** Returns the time of the next read after a failed one. */
     long nextTry() {
         return nanos.getAsLong() + Math.min(interval.toNanos(), AFTER_FAILURE.toNanos());
     }
 
-    /** True where it is time. */
+    /** Returns true if that time has come. */
     boolean isDue(long at) {
         return nanos.getAsLong() - at >= 0;
     }

@@ -25,51 +25,53 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks ids of one target up in its packs. Thread-safe.
+ * Looks up ids in the packs of one target. Thread-safe.
  *
- * <p>Manifest and indexes are read from the disk of this machine where another process has kept them, and the manifest is compared with the
- * bucket's behind the callers, once in an interval. Only who finds neither waits for the bucket, and who finds an id in no pack of a manifest that was
- * confirmed more than {@value RefreshSchedule#MAX_AGE} intervals ago. Then an id that no pack has costs no request, and
- * one that a pack has costs one: the range where its entry lies.
+ * <p>Manifest and indexes are read from the local disk if another process has stored them there. A
+ * background thread compares the manifest with the bucket's, once per interval. A lookup waits for
+ * the bucket if neither memory nor disk has a manifest. It also waits if the id is in no pack and
+ * the manifest was confirmed more than {@value RefreshSchedule#MAX_AGE} intervals ago. Otherwise an
+ * id in no pack costs no request, and one in a pack costs one: the range of its entry.
  *
- * <p>A pack that is missing or too short makes the look-up read the manifest again, once, and look in the other packs; then it is a miss.
+ * <p>If a pack is missing or too short, the lookup reads the manifest again, once, and searches the
+ * other packs; then it is a miss.
  */
 public final class TargetPackReader {
     private static final int NOT_SATISFIABLE = 416;
-    private static final int LOOKS = 2;
+    private static final int MAX_PASSES = 2;
 
-    /** In how many packs more an entry is looked for that is damaged in one. */
+    /** The number of further packs in which an entry that is damaged in one is searched. */
     private static final int MAX_COPIES = 3;
 
     private final ObjectStore background;
     private final TargetLayout keys;
-    private final PackIndexCache shelf;
-    private final RefreshSchedule intervals;
+    private final PackIndexCache indexCache;
+    private final RefreshSchedule schedule;
     private final Function<ObjectStore, PackManifestLog> logs;
     private final Executor executor;
-    private final ReentrantLock reading = new ReentrantLock();
+    private final ReentrantLock fetchLock = new ReentrantLock();
     private final AtomicBoolean isRefreshing = new AtomicBoolean();
     private volatile @Nullable TargetPackState current;
-    private volatile boolean hasFailed; // to read the manifest, the last time
-    private volatile boolean hasWrittenAlone;
-    private volatile String trouble = "";
-    private final AtomicLong freshBegun = new AtomicLong(); // readings of the newest manifest from nothing; counted with the lock held
-    private volatile long freshDone; // the last of them that succeeded
+    private volatile boolean hasFailed; // the last read of the manifest
+    private volatile boolean hasWrittenUnpacked;
+    private volatile String failureCause = "";
+    private final AtomicLong fullReadsBegun = new AtomicLong(); // reads of the newest manifest from nothing; counted with the lock held
+    private volatile long lastFullRead; // the last of them that succeeded
     private volatile long refreshAt;
-    private final AtomicLong readings = new AtomicLong(); // how often the manifest was read; counted with the lock held
+    private final AtomicLong readCount = new AtomicLong(); // reads of the manifest; counted with the lock held
 
-    TargetPackReader(ObjectStore background, TargetLayout keys, PackIndexCache shelf, RefreshSchedule intervals,
+    TargetPackReader(ObjectStore background, TargetLayout keys, PackIndexCache indexCache, RefreshSchedule schedule,
             Function<ObjectStore, PackManifestLog> logs, Executor executor) {
         this.background = background;
         this.keys = keys;
-        this.shelf = shelf;
-        this.intervals = intervals;
+        this.indexCache = indexCache;
+        this.schedule = schedule;
         this.logs = logs;
         this.executor = executor;
     }
 
     /**
-     * What the packs say of an id.
+     * Looks up an id.
      *
      * @param store sends the requests; its deadline bounds the call
      */
@@ -77,75 +79,78 @@ public final class TargetPackReader {
         return load(id.hash(), stored -> EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH), store);
     }
 
-    /** What the packs have under the hash of an id that is not known itself. */
+    /** Looks up the hash of an unknown id. */
     PackAnswer load(Sha256 hash, ObjectStore store) {
-        return load(hash, stored -> keys.inItsPlace(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), hash), store);
+        return load(hash, stored -> keys.checkId(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), hash), store);
     }
 
     private PackAnswer load(Sha256 id, Function<MemorySegment, LoadResult> decoder, ObjectStore store) {
         Optional<PackAnswer> damaged = Optional.empty();
-        int look = 1;
+        int pass = 1;
         int copies = 0;
         while (true) {
-            boolean isLast = look == LOOKS;
-            long seen = readings.get();
-            TargetPackState catalogue = catalogue(store).orElse(null);
-            if (catalogue == null) {
-                return new PackAnswer.Unconfirmed("the manifest of packs is being read, and that takes too long");
+            boolean isLast = pass == MAX_PASSES;
+            long seen = readCount.get();
+            TargetPackState state = state(store).orElse(null);
+            if (state == null) {
+                return new PackAnswer.Unconfirmed("another lookup is reading the manifest of packs, which takes too long");
             }
-            boolean isOld = intervals.isOutOfDate(catalogue.confirmedAt());
-            Found found = find(catalogue, id, store);
+            boolean isOld = schedule.isOutOfDate(state.confirmedAt());
+            SearchResult found = find(state, id, store);
             switch (found) {
-                case Found.Nowhere _ when !isLast && isOld && (!hasFailed || intervals.isDue(refreshAt)) -> {} // it may be in a pack that was published since
-                case Found.Nowhere _ when !catalogue.isTold() || isOld -> {
+                case SearchResult.NotFound _ when !isLast && isOld && (!hasFailed || schedule.isDue(refreshAt)) -> {} // it may be in a pack published since
+                case SearchResult.NotFound _ when !state.isKnown() || isOld -> {
                     return damaged.orElseGet(() ->
-                            new PackAnswer.Unconfirmed("the bucket has not told what packs there are, or not for long: " + trouble));
+                            new PackAnswer.Unconfirmed("the bucket has not reported its packs, or not recently: " + failureCause));
                 }
-                case Found.Nowhere _ -> {
-                    return damaged.orElseGet(() -> catalogue.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED);
+                case SearchResult.NotFound _ -> {
+                    return damaged.orElseGet(() -> state.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED);
                 }
-                case Found.Lost _ -> {} // it is remembered: the next look passes that pack by
-                case Found.Unsaid unsaid -> {
-                    return new PackAnswer.Unavailable(unsaid.failure().toString());
+                case SearchResult.PackLost _ -> {} // recorded: the next pass skips that pack
+                case SearchResult.Unavailable unavailable -> {
+                    return new PackAnswer.Unavailable(unavailable.failure().toString());
                 }
-                case Found.In in -> {
-                    Optional<PackAnswer> answer = read(catalogue, in, decoder, store);
+                case SearchResult.InPack in -> {
+                    Optional<PackAnswer> answer = read(state, in, decoder, store);
                     if (answer.isPresent() && !(answer.get() instanceof PackAnswer.Damaged)) {
                         return answer.get();
                     }
                     if (answer.isPresent()) {
                         damaged = damaged.or(() -> answer);
                         if (copies++ < MAX_COPIES) {
-                            continue; // that pack is passed by now: another one may have the entry, too
+                            continue; // that pack is skipped from now on; another one may have the entry, too
                         }
                         return damaged.get();
                     }
                     if (isLast) {
-                        continue; // a lost pack is passed by, too
+                        continue; // the lost pack is skipped, too
                     }
                 }
             }
             if (isLast) {
                 return damaged.orElse(PackAnswer.NOT_PACKED);
             }
-            refreshAfterLoss(store, seen, found instanceof Found.Nowhere ? Lost.FORGET : Lost.KEEP);
-            look++;
+            refreshAfterLoss(store, seen, found instanceof SearchResult.NotFound ? LostPacks.FORGET : LostPacks.KEEP);
+            pass++;
         }
     }
 
-    /** True where a pack that is there now has an entry of that id; false where nobody can say. An index alone may be of a pack that was removed. */
+    /**
+     * Returns true if an existing pack has an entry of that id; false also if the bucket does not
+     * report it. An index alone may be that of a removed pack.
+     */
     boolean holds(Id id, ObjectStore store) {
-        TargetPackState catalogue = catalogue(store).orElse(null);
-        while (catalogue != null && find(catalogue, id.hash(), store) instanceof Found.In in) {
-            if (catalogue.isWhole(in.pack())) {
+        TargetPackState state = state(store).orElse(null);
+        while (state != null && find(state, id.hash(), store) instanceof SearchResult.InPack in) {
+            if (state.isWhole(in.pack())) {
                 return true;
             }
             switch (presence(in.pack(), keys, store)) {
                 case THERE -> {
-                    catalogue.whole(in.pack());
+                    state.markWhole(in.pack());
                     return true;
                 }
-                case GONE -> catalogue.lost(in.pack()); // another pack may have the entry, too
+                case GONE -> state.markLost(in.pack()); // another pack may have the entry, too
                 case UNKNOWN -> {
                     return false;
                 }
@@ -154,56 +159,58 @@ public final class TargetPackReader {
         return false;
     }
 
-    /** A mark for {@link #confirm}: what is read from now on is newer. */
+    /** Returns a mark for {@link #confirm}: later reads are newer. */
     long mark() {
-        return freshBegun.get();
+        return fullReadsBegun.get();
     }
 
     /**
-     * Sees to it that the manifest that is known is one to which a process with an empty directory has come since the {@linkplain #mark mark}.
+     * Ensures that the known manifest is one that a process with an empty directory has read since
+     * the {@linkplain #mark mark}.
      *
-     * @return false if the bucket does not say which one that is
+     * @return false if the bucket does not report it
      */
     boolean confirm(long mark, ObjectStore store) {
-        if (freshDone <= mark && beginReading(store)) {
+        if (lastFullRead <= mark && tryFetchLock(store)) {
             try {
-                if (freshDone <= mark) {
-                    readNewest(store, PackManifest.NONE, Lost.FORGET);
+                if (lastFullRead <= mark) {
+                    readNewest(store, PackManifest.NONE, LostPacks.FORGET);
                 }
             } finally {
-                reading.unlock();
+                fetchLock.unlock();
             }
         }
-        return freshDone > mark;
+        return lastFullRead > mark;
     }
 
     /** The outcome of {@link #unseal}. */
     sealed interface Unsealed {
-        /** Look-ups ask for entries outside of packs. */
+        /** Lookups request unpacked entries. */
         record Done() implements Unsealed {}
 
-        /** They do not. */
+        /** Lookups do not request them. */
         record Failed(String cause) implements Unsealed {}
 
-        /** Nobody can say. */
+        /** The bucket did not report it. */
         record Unknown(String cause) implements Unsealed {}
     }
 
     /**
-     * Commits that entries may lie outside of packs, unless that is so, after one was written there. The bucket is asked afterwards, and not what is known
-     * from before: another process may have sealed the target a moment ago, or be about to, and have listed before that entry was there.
+     * Commits that the target may have unpacked entries, after one was stored, unless the manifest
+     * says so. The bucket is read after the write: another process may have sealed the target from
+     * an older listing, or be about to.
      */
     Unsealed unseal(ObjectStore store) {
         long mark = mark();
-        Optional<TargetPackState> ignored = catalogue(store); // reads the manifest if none is known
-        boolean isFresh = freshDone > mark; // asked before the manifest is taken, which is then at least as new
+        Optional<TargetPackState> ignored = state(store); // reads the manifest if none is known
+        boolean isFresh = lastFullRead > mark; // evaluated before the manifest is taken, which is then at least as new
         PackManifest known = known();
         Optional<Boolean> isNewest = isFresh ? Optional.of(true) : logs.apply(store).isNewest(known);
         if (isNewest.isEmpty()) {
-            hasWrittenAlone = true;
-            return new Unsealed.Unknown("the bucket does not say whether look-ups ask for entries outside of packs");
+            hasWrittenUnpacked = true;
+            return new Unsealed.Unknown("the bucket does not report whether lookups request unpacked entries");
         }
-        if (isNewest.get() && known.loose() == PackManifest.Loose.ALLOWED) {
+        if (isNewest.get() && known.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE) {
             return new Unsealed.Done();
         }
         Unsealed unsealed = commitUnsealed(store);
@@ -213,7 +220,8 @@ public final class TargetPackReader {
 
     private Unsealed commitUnsealed(ObjectStore store) {
         PackManifestLog.Committed committed = logs.apply(store)
-                .commit(base -> base.loose() == PackManifest.Loose.ALLOWED ? Optional.empty() : Optional.of(base.saying(PackManifest.Loose.ALLOWED)));
+                .commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE ? Optional.empty()
+                        : Optional.of(base.with(PackManifest.UnpackedEntries.POSSIBLE)));
         return switch (committed) {
             case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ -> new Unsealed.Done();
             case PackManifestLog.Committed.Failed failed -> new Unsealed.Failed(failed.cause());
@@ -221,213 +229,226 @@ public final class TargetPackReader {
         };
     }
 
-    /** Whether a pack is in the bucket. */
+    /** The presence of a pack in the bucket. */
     public enum Presence { THERE, GONE, UNKNOWN }
 
-    /** Asks the bucket for a pack: an index that is kept on this machine tells nothing of it. One of another length is as good as gone. */
+    /**
+     * Requests a pack from the bucket, since a cached index proves nothing. One of another length
+     * counts as gone.
+     */
     public static Presence presence(PackInfo pack, TargetLayout keys, ObjectStore store) {
         return switch (store.head(keys.pack(pack.name()))) {
             case HeadResult.Found found -> found.bytes() == pack.bytes() ? Presence.THERE : Presence.GONE;
             case HeadResult.Absent _ -> Presence.GONE;
-            case HeadResult.Unavailable lost -> AbsenceVerifier.isMeantBy(lost.failure(), keys.pack(pack.name()), store, keys) ? Presence.GONE : Presence.UNKNOWN;
+            case HeadResult.Unavailable unavailable -> AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys)
+                    ? Presence.GONE : Presence.UNKNOWN;
         };
     }
 
-    /** True where the packs have an entry of that id, as far as is known without a request. */
+    /** Returns true if the packs have an entry of that id, as far as is known without a request. */
     boolean isKnown(Id id) {
-        TargetPackState catalogue = current;
-        return catalogue != null && catalogue.manifest().packs().stream().anyMatch(pack ->
-                catalogue.mayHave(pack, id.hash()) && catalogue.index(pack).flatMap(index -> index.find(id.hash())).isPresent());
+        TargetPackState state = current;
+        return state != null && state.manifest().packs().stream().anyMatch(pack ->
+                state.mayHave(pack, id.hash()) && state.index(pack).flatMap(index -> index.find(id.hash())).isPresent());
     }
 
-    /** True if a look-up met a pack that is not there, since the manifest was read. */
-    boolean hasLost() {
-        TargetPackState catalogue = current;
-        return catalogue != null && catalogue.hasLost();
+    /** Returns true if a lookup found a pack missing since the manifest was read. */
+    boolean hasLostPack() {
+        TargetPackState state = current;
+        return state != null && state.hasLostPack();
     }
 
-    /** Where an id's entry is. */
-    private sealed interface Found {
-        record In(PackInfo pack, PackLocation place) implements Found {}
+    /** The outcome of searching an id in the indexes. */
+    private sealed interface SearchResult {
+        record InPack(PackInfo pack, PackLocation location) implements SearchResult {}
 
-        record Nowhere() implements Found {}
+        record NotFound() implements SearchResult {}
 
-        /** In none that can be read, and one that may have had it has just proved to be missing. */
-        record Lost() implements Found {}
+        /** No readable pack has it, and a pack that may have had it was just found missing. */
+        record PackLost() implements SearchResult {}
 
-        record Unsaid(StoreFailure failure) implements Found {}
+        record Unavailable(StoreFailure failure) implements SearchResult {}
     }
 
-    private Found find(TargetPackState catalogue, Sha256 id, ObjectStore store) {
+    private SearchResult find(TargetPackState state, Sha256 id, ObjectStore store) {
         boolean isOneLost = false;
-        for (PackInfo pack : catalogue.manifest().packs()) {
-            if (!catalogue.mayHave(pack, id)) {
+        for (PackInfo pack : state.manifest().packs()) {
+            if (!state.mayHave(pack, id)) {
                 continue;
             }
-            switch (index(catalogue, pack, store)) {
-                case Indexed.Ok(PackIndex index) -> {
-                    Optional<PackLocation> place = index.find(id);
-                    if (place.isPresent()) {
-                        return new Found.In(pack, place.get());
+            switch (index(state, pack, store)) {
+                case IndexResult.Ok(PackIndex index) -> {
+                    Optional<PackLocation> location = index.find(id);
+                    if (location.isPresent()) {
+                        return new SearchResult.InPack(pack, location.get());
                     }
                 }
-                case Indexed.Lost _, Indexed.Forbidden _, Indexed.Newer _ -> {
-                    catalogue.lost(pack);
+                case IndexResult.Lost _, IndexResult.Forbidden _, IndexResult.Newer _ -> {
+                    state.markLost(pack);
                     isOneLost = true;
                 }
-                case Indexed.Unsaid unsaid -> {
-                    return new Found.Unsaid(unsaid.failure());
+                case IndexResult.Unavailable unavailable -> {
+                    return new SearchResult.Unavailable(unavailable.failure());
                 }
             }
         }
-        return isOneLost ? new Found.Lost() : new Found.Nowhere();
+        return isOneLost ? new SearchResult.PackLost() : new SearchResult.NotFound();
     }
 
-    /** The entry at a place; empty where the pack is not what the index says, which is remembered. */
-    private Optional<PackAnswer> read(TargetPackState catalogue, Found.In in, Function<MemorySegment, LoadResult> decoder,
+    /** Reads the entry at a location; returns empty if the pack is lost, which is recorded. */
+    private Optional<PackAnswer> read(TargetPackState state, SearchResult.InPack in, Function<MemorySegment, LoadResult> decoder,
             ObjectStore store) {
-        PackLocation place = in.place();
-        return switch (store.range(keys.pack(in.pack().name()), place.offset(), place.length())) {
-            case GetResult.Found found -> Optional.of(answer(catalogue, in, decoder.apply(found.bytes())));
+        PackLocation location = in.location();
+        return switch (store.range(keys.pack(in.pack().name()), location.offset(), location.length())) {
+            case GetResult.Found found -> Optional.of(answer(state, in, decoder.apply(found.bytes())));
             case GetResult.Absent _ -> {
-                catalogue.lost(in.pack());
+                state.markLost(in.pack());
                 yield Optional.empty();
             }
             case GetResult.TooLarge _ -> {
-                catalogue.bad(in.pack(), place.id());
+                state.markDamaged(in.pack(), location.id());
                 yield Optional.of(new PackAnswer.Damaged(DamageKind.EXTENDED, "the server sent more of pack " + in.pack().name() + " than was asked for"));
             }
-            case GetResult.Unavailable lost when isGone(lost.failure(), in.pack(), keys, store) -> {
-                catalogue.lost(in.pack());
+            case GetResult.Unavailable unavailable when isGone(unavailable.failure(), in.pack(), keys, store) -> {
+                state.markLost(in.pack());
                 yield Optional.empty();
             }
-            case GetResult.Unavailable lost -> Optional.of(new PackAnswer.Unavailable(lost.failure().toString()));
+            case GetResult.Unavailable unavailable -> Optional.of(new PackAnswer.Unavailable(unavailable.failure().toString()));
         };
     }
 
-    /** True if the pack is not there, or too short. */
+    /** Returns true if the pack is missing or too short. */
     private static boolean isGone(StoreFailure failure, PackInfo pack, TargetLayout keys, ObjectStore store) {
-        return failure.status() == NOT_SATISFIABLE || AbsenceVerifier.isMeantBy(failure, keys.pack(pack.name()), store, keys);
+        return failure.status() == NOT_SATISFIABLE || AbsenceVerifier.isAbsent(failure, keys.pack(pack.name()), store, keys);
     }
 
-    private static PackAnswer answer(TargetPackState catalogue, Found.In in, LoadResult decoded) {
+    private static PackAnswer answer(TargetPackState state, SearchResult.InPack in, LoadResult decoded) {
         return switch (decoded) {
             case LoadResult.Hit hit -> new PackAnswer.Hit(hit.entry());
             case LoadResult.Damaged bad -> {
-                catalogue.bad(in.pack(), in.place().id());
+                state.markDamaged(in.pack(), in.location().id());
                 yield new PackAnswer.Damaged(bad.damage(), "in pack " + in.pack().name() + ": " + bad.detail());
             }
             case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
         };
     }
 
-    /** The outcome of coming by an index. */
-    public sealed interface Indexed {
-        record Ok(PackIndex index) implements Indexed {}
+    /** The outcome of reading an index. */
+    public sealed interface IndexResult {
+        record Ok(PackIndex index) implements IndexResult {}
 
-        /** The pack is not there, or its index is damaged. */
-        record Lost(String cause) implements Indexed {}
+        /** The pack is missing, or its index is damaged. */
+        record Lost(String cause) implements IndexResult {}
 
-        /** The pack is not there, or must not be read: a server that lets nobody list answers both alike. */
-        record Forbidden(StoreFailure failure) implements Indexed {
+        /**
+         * The pack is missing or must not be read: without the right to list, the server returns
+         * 403 for both.
+         */
+        record Forbidden(StoreFailure failure) implements IndexResult {
             public String cause() {
                 return "it is not there, or must not be read: " + failure;
             }
         }
 
-        /** A newer version of Granary wrote it, for those who can read it. */
-        record Newer(String cause) implements Indexed {}
+        /** A newer version of Granary wrote it. */
+        record Newer(String cause) implements IndexResult {}
 
-        record Unsaid(StoreFailure failure) implements Indexed {}
+        record Unavailable(StoreFailure failure) implements IndexResult {}
     }
 
-    private Indexed index(TargetPackState catalogue, PackInfo pack, ObjectStore store) {
-        Optional<PackIndex> known = catalogue.index(pack);
+    private IndexResult index(TargetPackState state, PackInfo pack, ObjectStore store) {
+        Optional<PackIndex> known = state.index(pack);
         if (known.isPresent()) {
-            return new Indexed.Ok(known.get());
+            return new IndexResult.Ok(known.get());
         }
-        if (!beginReading(store)) {
-            return new Indexed.Unsaid(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "the index of a pack is being read, and that takes too long"));
+        if (!tryFetchLock(store)) {
+            return new IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "another lookup is reading the index of a pack, which takes too long"));
         }
         try {
-            known = catalogue.index(pack);
+            known = state.index(pack);
             if (known.isPresent()) {
-                return new Indexed.Ok(known.get());
+                return new IndexResult.Ok(known.get());
             }
-            Indexed indexed = fetchIndex(pack, keys, shelf, store);
-            if (indexed instanceof Indexed.Ok ok) {
-                catalogue.add(pack, ok.index());
+            IndexResult indexed = fetchIndex(pack, keys, indexCache, store);
+            if (indexed instanceof IndexResult.Ok ok) {
+                state.add(pack, ok.index());
             }
             return indexed;
         } finally {
-            reading.unlock();
+            fetchLock.unlock();
         }
     }
 
-    /** The index of a pack from the shelf, else from the bucket, and then on the shelf. */
-    public static Indexed fetchIndex(PackInfo pack, TargetLayout keys, PackIndexCache shelf, ObjectStore store) {
-        Optional<byte[]> kept = shelf.tail(pack);
-        if (kept.isPresent()) {
-            if (PackIndex.decode(kept.get(), pack.indexOffset(), keys.namespace()) instanceof PackIndex.Read.Ok ok && pack.isIndexedBy(ok.index())) {
-                return new Indexed.Ok(ok.index());
+    /**
+     * Returns the index of a pack from the cache, or from the bucket, and then stores it in the
+     * cache.
+     */
+    public static IndexResult fetchIndex(PackInfo pack, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
+        Optional<byte[]> cached = indexCache.encodedIndex(pack);
+        if (cached.isPresent()) {
+            if (PackIndex.decode(cached.get(), pack.indexOffset(), keys.namespace()) instanceof PackIndex.Read.Ok ok && pack.isIndexedBy(ok.index())) {
+                return new IndexResult.Ok(ok.index());
             }
-            shelf.forget(pack.name());
+            indexCache.remove(pack.name());
         }
         return switch (store.range(keys.pack(pack.name()), pack.indexOffset(), pack.indexBytes())) {
             case GetResult.Found found -> {
-                byte[] tail = found.bytes().toArray(ValueLayout.JAVA_BYTE);
-                yield switch (PackIndex.decode(tail, pack.indexOffset(), keys.namespace())) {
-                    case PackIndex.Read.Ok ok when !pack.isIndexedBy(ok.index()) -> new Indexed.Lost("its index is that of another pack");
+                byte[] encodedIndex = found.bytes().toArray(ValueLayout.JAVA_BYTE);
+                yield switch (PackIndex.decode(encodedIndex, pack.indexOffset(), keys.namespace())) {
+                    case PackIndex.Read.Ok ok when !pack.isIndexedBy(ok.index()) -> new IndexResult.Lost("its index is that of another pack");
                     case PackIndex.Read.Ok ok -> {
-                        shelf.keep(pack, tail);
-                        yield new Indexed.Ok(ok.index());
+                        indexCache.store(pack, encodedIndex);
+                        yield new IndexResult.Ok(ok.index());
                     }
-                    case PackIndex.Read.Bad bad when bad.damage() == DamageKind.TOO_NEW -> new Indexed.Newer("a newer version wrote it: " + bad.detail());
-                    case PackIndex.Read.Bad bad -> new Indexed.Lost("its index is damaged: " + bad.detail());
+                    case PackIndex.Read.Bad bad when bad.damage() == DamageKind.TOO_NEW -> new IndexResult.Newer("a newer version wrote it: " + bad.detail());
+                    case PackIndex.Read.Bad bad -> new IndexResult.Lost("its index is damaged: " + bad.detail());
                 };
             }
-            case GetResult.Absent _ -> new Indexed.Lost("it is not there");
-            case GetResult.TooLarge _ -> new Indexed.Lost("the server sent more of it than was asked for");
-            case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> new Indexed.Lost("it is too short");
-            case GetResult.Unavailable lost when isGone(lost.failure(), pack, keys, store) ->
-                    new Indexed.Forbidden(lost.failure());
-            case GetResult.Unavailable lost -> new Indexed.Unsaid(lost.failure());
+            case GetResult.Absent _ -> new IndexResult.Lost("it is not there");
+            case GetResult.TooLarge _ -> new IndexResult.Lost("the server sent more of it than was asked for");
+            case GetResult.Unavailable unavailable when unavailable.failure().status() == NOT_SATISFIABLE -> new IndexResult.Lost("it is too short");
+            case GetResult.Unavailable unavailable when isGone(unavailable.failure(), pack, keys, store) ->
+                    new IndexResult.Forbidden(unavailable.failure());
+            case GetResult.Unavailable unavailable -> new IndexResult.Unavailable(unavailable.failure());
         };
     }
 
-    /** What is known of the packs: from this process, else from the shelf, else from the bucket, for which the caller waits. */
-    private Optional<TargetPackState> catalogue(ObjectStore store) {
+    /**
+     * Returns the current state: from memory, the local disk, or the bucket, for which the caller
+     * waits.
+     */
+    private Optional<TargetPackState> state(ObjectStore store) {
         if (current == null) {
-            if (!beginReading(store)) {
+            if (!tryFetchLock(store)) {
                 return Optional.empty();
             }
             try {
                 if (current == null) {
-                    begin(store);
+                    readFirst(store);
                 }
             } finally {
-                reading.unlock();
+                fetchLock.unlock();
             }
-        } else if (intervals.isDue(refreshAt) && isRefreshing.compareAndSet(false, true)) {
-            refreshBehind();
+        } else if (schedule.isDue(refreshAt) && isRefreshing.compareAndSet(false, true)) {
+            refreshInBackground();
         }
         return Optional.ofNullable(current);
     }
 
-    private void begin(ObjectStore store) {
-        Optional<PackManifest> kept = shelf.manifest();
-        if (kept.isPresent()) {
-            Optional<Long> ago = shelf.confirmedAgo(intervals.wallMillis().getAsLong());
-            refreshAt = intervals.nextRefresh(ago);
-            TargetPackState catalogue = new TargetPackState(kept.get());
-            catalogue.confirmed(intervals.before(ago));
-            current = catalogue;
+    private void readFirst(ObjectStore store) {
+        Optional<PackManifest> cached = indexCache.manifest();
+        if (cached.isPresent()) {
+            Optional<Long> ago = indexCache.manifestAge(schedule.wallMillis().getAsLong());
+            refreshAt = schedule.nextRefresh(ago);
+            TargetPackState state = new TargetPackState(cached.get());
+            state.setConfirmedAt(schedule.before(ago));
+            current = state;
         } else {
-            readNewest(store, PackManifest.NONE, Lost.FORGET);
+            readNewest(store, PackManifest.NONE, LostPacks.FORGET);
         }
     }
 
-    private void refreshBehind() {
+    private void refreshInBackground() {
         try {
             executor.execute(() -> {
                 try {
@@ -441,89 +462,97 @@ public final class TargetPackReader {
         }
     }
 
-    /** Forgets what proved wrong, too: a pack that was missing gets another chance once in an interval. */
+    /**
+     * Compares the manifest, and forgets lost packs: a missing pack is tried again once per
+     * interval.
+     */
     private void refresh(ObjectStore store) {
-        if (beginReading(store)) {
+        if (tryFetchLock(store)) {
             try {
-                readNewest(store, known(), Lost.FORGET);
+                readNewest(store, known(), LostPacks.FORGET);
             } finally {
-                reading.unlock();
+                fetchLock.unlock();
             }
         }
     }
 
     private PackManifest known() {
-        TargetPackState catalogue = current;
-        return catalogue == null ? PackManifest.NONE : catalogue.manifest();
+        TargetPackState state = current;
+        return state == null ? PackManifest.NONE : state.manifest();
     }
 
-    /** Reads the manifest again unless somebody has since it was {@code seen}. What proved wrong in this look-up is to be kept, and nothing older. */
-    private void refreshAfterLoss(ObjectStore store, long seen, Lost lost) {
-        if (beginReading(store)) {
+    /** Reads the manifest again, unless another thread has since {@code seen}. */
+    private void refreshAfterLoss(ObjectStore store, long seen, LostPacks lostPacks) {
+        if (tryFetchLock(store)) {
             try {
-                if (readings.get() == seen) {
-                    readNewest(store, known(), lost);
+                if (readCount.get() == seen) {
+                    readNewest(store, known(), lostPacks);
                 }
             } finally {
-                reading.unlock();
+                fetchLock.unlock();
             }
         }
     }
 
-    /** What to do about lost packs, which a newer manifest may still name. */
-    private enum Lost { KEEP, FORGET }
+    /** The handling of lost packs, which a newer manifest may still name. */
+    private enum LostPacks { KEEP, FORGET }
 
     /**
-     * Called with the lock held. Where nobody can say, what is known stays, and is compared again soon.
+     * Reads the newest manifest, with the lock held. After a failure the known one stays, and is
+     * compared again soon.
      *
-     * @param from where to search from; {@link PackManifest#NONE} to do as a process does that knows nothing
+     * @param from the manifest to search from; {@link PackManifest#NONE} to search as a new process
+     *     does
      */
-    private void readNewest(ObjectStore store, PackManifest from, Lost lost) {
+    private void readNewest(ObjectStore store, PackManifest from, LostPacks lostPacks) {
         TargetPackState known = current;
-        long fresh = from.number() == 0 ? freshBegun.incrementAndGet() : 0;
+        long fresh = from.number() == 0 ? fullReadsBegun.incrementAndGet() : 0;
         switch (logs.apply(store).newest(from)) {
             case PackManifestLog.Newest.Found(PackManifest newest) -> {
                 unsealIfWritten(newest, store);
-                refreshAt = intervals.nextRefresh(Optional.empty());
+                refreshAt = schedule.nextRefresh(Optional.empty());
                 hasFailed = false;
-                TargetPackState confirmed = confirmed(known, newest, lost);
-                confirmed.confirmed(intervals.now());
+                TargetPackState confirmed = confirmed(known, newest, lostPacks);
+                confirmed.setConfirmedAt(schedule.now());
                 current = confirmed;
-                freshDone = Math.max(freshDone, fresh);
-                shelf.keep(newest);
+                lastFullRead = Math.max(lastFullRead, fresh);
+                indexCache.store(newest);
             }
             case PackManifestLog.Newest.Unavailable(String cause) -> {
-                refreshAt = intervals.nextTry();
+                refreshAt = schedule.nextTry();
                 hasFailed = true;
-                trouble = cause;
-                current = known == null ? TargetPackState.untold() : known;
+                failureCause = cause;
+                current = known == null ? TargetPackState.unknown() : known;
             }
         }
-        readings.incrementAndGet();
+        readCount.incrementAndGet();
     }
 
-    private static TargetPackState confirmed(@Nullable TargetPackState known, PackManifest newest, Lost lost) {
-        if (known == null || !known.isTold()) {
+    private static TargetPackState confirmed(@Nullable TargetPackState known, PackManifest newest, LostPacks lostPacks) {
+        if (known == null || !known.isKnown()) {
             return new TargetPackState(newest);
         }
-        if (lost == Lost.FORGET) {
+        if (lostPacks == LostPacks.FORGET) {
             return known.next(newest);
         }
-        return newest == known.manifest() ? known : known.nextKeepingLost(newest);
+        return newest == known.manifest() ? known : known.nextWithLostPacks(newest);
     }
 
-    /** After this process wrote outside of packs, another one that had not seen that may have committed that nothing lies there. */
+    /**
+     * Removes the seal after this process stored an unpacked entry: another process may have sealed
+     * the target from an older listing.
+     */
     private void unsealIfWritten(PackManifest newest, ObjectStore store) {
-        if (hasWrittenAlone && newest.number() > 0) {
-            hasWrittenAlone = newest.loose() != PackManifest.Loose.ALLOWED && !(commitUnsealed(store) instanceof Unsealed.Done);
+        if (hasWrittenUnpacked && newest.number() > 0) {
+            hasWrittenUnpacked = newest.unpackedEntries() != PackManifest.UnpackedEntries.POSSIBLE && !(commitUnsealed(store) instanceof Unsealed.Done);
         }
     }
 
-    /** Takes the lock, if that is possible before it would be too late for {@code store} to send anything. */
-    private boolean beginReading(ObjectStore store) {
-        long patience = intervals.patience().toNanos();
+    /** Takes the lock, unless {@code store} could not send a request in time afterwards. */
+    private boolean tryFetchLock(ObjectStore store) {
+        long timeout = schedule.timeout().toNanos();
         try {
-            return reading.tryLock(store instanceof DeadlineBound limited ? Math.min(patience, limited.roomNanos()) : patience, TimeUnit.NANOSECONDS);
+            return fetchLock.tryLock(store instanceof DeadlineBound limited ? Math.min(timeout, limited.roomNanos()) : timeout, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

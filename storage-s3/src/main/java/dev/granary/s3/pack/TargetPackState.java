@@ -7,28 +7,28 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A manifest, the pack indexes that were needed so far, and what proved wrong since it was read. Replaced as a whole with the next manifest.
- * Thread-safe.
+ * A manifest, the pack indexes read so far, and the damage found since it was read. Replaced as a
+ * whole by that of the next manifest. Thread-safe.
  */
 final class TargetPackState {
     private final PackManifest manifest;
     private final Map<Sha256, PackIndex> indexes = new ConcurrentHashMap<>();
     private final Set<Sha256> lostPacks = ConcurrentHashMap.newKeySet();
-    private final Set<Bad> bad = ConcurrentHashMap.newKeySet();
-    private final Set<Sha256> badIds = ConcurrentHashMap.newKeySet();
+    private final Set<DamagedEntry> damaged = ConcurrentHashMap.newKeySet();
+    private final Set<Sha256> damagedIds = ConcurrentHashMap.newKeySet();
     private final Set<Sha256> wholePacks = ConcurrentHashMap.newKeySet();
     private volatile RefreshSchedule.Moment confirmedAt = RefreshSchedule.Moment.NEVER;
 
     /** An entry that is damaged in a pack. */
-    private record Bad(Sha256 pack, Sha256 id) {}
+    private record DamagedEntry(Sha256 pack, Sha256 id) {}
 
     private final State state;
 
-    /** Whether the bucket, or this machine's disk, has ever told what there is. */
-    private enum State { TOLD, UNTOLD }
+    /** Whether a manifest was ever read from the bucket or the local disk. */
+    private enum State { KNOWN, UNKNOWN }
 
     TargetPackState(PackManifest manifest) {
-        this(manifest, State.TOLD);
+        this(manifest, State.KNOWN);
     }
 
     private TargetPackState(PackManifest manifest, State state) {
@@ -36,30 +36,30 @@ final class TargetPackState {
         this.state = state;
     }
 
-    /** What is known before the bucket has ever answered: nothing. */
-    static TargetPackState untold() {
-        return new TargetPackState(PackManifest.NONE, State.UNTOLD);
+    /** Returns the state before a manifest was read. */
+    static TargetPackState unknown() {
+        return new TargetPackState(PackManifest.NONE, State.UNKNOWN);
     }
 
-    boolean isTold() {
-        return state == State.TOLD;
+    boolean isKnown() {
+        return state == State.KNOWN;
     }
 
     PackManifest manifest() {
         return manifest;
     }
 
-    /** The last moment at which the manifest was the newest one. Kept with it: a newer one has another. */
+    /** Returns the last moment at which the manifest was the newest one. */
     RefreshSchedule.Moment confirmedAt() {
         return confirmedAt;
     }
 
-    /** Notes that the manifest was the newest one at that moment. */
-    void confirmed(RefreshSchedule.Moment at) {
+    /** Records that the manifest was the newest one at that moment. */
+    void setConfirmedAt(RefreshSchedule.Moment at) {
         confirmedAt = at;
     }
 
-    /** The catalogue of a newer manifest, with the indexes that are still good. */
+    /** Returns the state of a newer manifest, with the indexes that are still valid. */
     TargetPackState next(PackManifest newer) {
         TargetPackState next = new TargetPackState(newer);
         for (PackInfo pack : newer.packs()) {
@@ -71,8 +71,11 @@ final class TargetPackState {
         return next;
     }
 
-    /** The same, and it still knows which packs are lost: it is asked for in the middle of a look-up that has just found out. */
-    TargetPackState nextKeepingLost(PackManifest newer) {
+    /**
+     * Returns the state of a newer manifest, with the lost packs as well: the lookup that has just
+     * found them goes on.
+     */
+    TargetPackState nextWithLostPacks(PackManifest newer) {
         TargetPackState next = next(newer);
         next.lostPacks.addAll(lostPacks);
         return next;
@@ -86,28 +89,34 @@ final class TargetPackState {
         indexes.put(pack.name(), index);
     }
 
-    /** True where the pack may have the id: its filter says so, and neither the pack has proved to be missing, nor the entry in it to be damaged. */
+    /**
+     * Returns true if the pack may have the id by its filter, and was not found lost, nor the entry
+     * in it damaged.
+     */
     boolean mayHave(PackInfo pack, Sha256 id) {
-        return pack.filter().mayContain(id) && !lostPacks.contains(pack.name()) && !bad.contains(new Bad(pack.name(), id));
+        return pack.filter().mayContain(id) && !lostPacks.contains(pack.name()) && !damaged.contains(new DamagedEntry(pack.name(), id));
     }
 
-    /** Remembers that a pack is not there, or not what it should be. */
-    void lost(PackInfo pack) {
+    /** Records that a pack is missing, or not the one that the manifest names. */
+    void markLost(PackInfo pack) {
         lostPacks.add(pack.name());
     }
 
-    boolean hasLost() {
+    boolean hasLostPack() {
         return !lostPacks.isEmpty();
     }
 
-    /** Remembers that what a pack has for the id is damaged. */
-    void bad(PackInfo pack, Sha256 id) {
-        bad.add(new Bad(pack.name(), id));
-        badIds.add(id);
+    /** Records that the entry of the id in a pack is damaged. */
+    void markDamaged(PackInfo pack, Sha256 id) {
+        damaged.add(new DamagedEntry(pack.name(), id));
+        damagedIds.add(id);
     }
 
-    /** Remembers that a pack is in the bucket with its full length: a process that has no index of it can read it. */
-    void whole(PackInfo pack) {
+    /**
+     * Records that a pack is in the bucket with its full length, so that a process without its
+     * index can read it.
+     */
+    void markWhole(PackInfo pack) {
         wholePacks.add(pack.name());
     }
 
@@ -115,9 +124,12 @@ final class TargetPackState {
         return wholePacks.contains(pack.name());
     }
 
-    /** True where an id that no pack has is not outside of packs either. One that proved wrong in a pack may have been published again. */
+    /**
+     * Returns true if an id that no pack has is absent. An entry that was damaged in a pack may
+     * have been published again.
+     */
     boolean isSurelyAbsent(Sha256 id) {
-        return manifest.loose() == PackManifest.Loose.NONE && !badIds.contains(id)
+        return manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE && !damagedIds.contains(id)
                 && manifest.packs().stream().noneMatch(pack -> lostPacks.contains(pack.name()) && pack.filter().mayContain(id));
     }
 }

@@ -2,7 +2,10 @@ package dev.granary.s3.pack;
 
 import dev.granary.s3.store.StoreFailure;
 
-/** The bucket did not say what was needed; ends a method of {@link PackManifestLog} and never leaves that class. */
+/**
+ * Thrown when the bucket does not report the state that an operation needs. Never leaves
+ * {@link PackManifestLog}.
+ */
 final class UnknownStateException extends Exception {
     private final transient StoreFailure failure;
     private final boolean mayHaveLanded;
@@ -17,7 +20,7 @@ final class UnknownStateException extends Exception {
         this.mayHaveLanded = mayHaveLanded;
     }
 
-    /** The same, after a write that may have been carried out, or may still be. */
+    /** Returns the exception of a write that may have been carried out, or may still be. */
     static UnknownStateException afterWrite(StoreFailure failure) {
         return new UnknownStateException(failure, true);
     }

@@ -7,7 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An entry that lies outside of packs, as a listing tells it.
+ * A listed entry outside of packs.
  *
  * @param id the hash of its id
  * @param key its key
@@ -17,10 +17,13 @@ import java.util.regex.Pattern;
 public record UnpackedEntry(Sha256 id, String key, long bytes, String etag) {
     private static final Pattern NAME = Pattern.compile("([0-9a-f]{2})/([0-9a-f]{64})");
 
-    /** The entry that an object under {@code prefix} is by its key; empty for anything else. */
+    /**
+     * Returns the entry that an object under {@code prefix} is by its key, or empty for any other
+     * object.
+     */
     public static Optional<UnpackedEntry> of(ObjectStore.Listed object, String prefix) {
         if (!object.key().startsWith(prefix)) {
-            return Optional.empty(); // of a server that lists what nobody asked for
+            return Optional.empty(); // a server may list keys outside of the prefix
         }
         Matcher name = NAME.matcher(object.key().substring(prefix.length()));
         return name.matches() && name.group(2).startsWith(name.group(1))

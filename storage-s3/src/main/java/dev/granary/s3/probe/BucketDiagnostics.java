@@ -29,7 +29,7 @@ public final class BucketDiagnostics {
         this.store = store;
         this.capabilities = capabilities;
         this.diagnosis = new FailureAdvice(config);
-        this.unused = layout.trial(WriteAttemptId.random(random).hex());
+        this.unused = layout.probeObject(WriteAttemptId.random(random).hex());
     }
 
     public List<BucketFinding> run() {

@@ -41,14 +41,14 @@ final class ProbeObjects {
 
     /** A name that was never used. */
     String key() {
-        String key = layout.trial(name + "-" + keys.size());
+        String key = layout.probeObject(name + "-" + keys.size());
         keys.add(key);
         return key;
     }
 
     /** What the names of all begin with. */
     String prefix() {
-        return layout.trial(name);
+        return layout.probeObject(name);
     }
 
     /** Creates an object. A failed precondition after an attempt without an answer is that attempt's success. */

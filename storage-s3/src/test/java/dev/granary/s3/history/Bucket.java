@@ -19,19 +19,20 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The objects of a bucket as they truly are, with the states before, so that a server can be played that lags. Thread-safe.
+ * The objects of a bucket and their earlier states, so that a lagging server can be simulated.
+ * Thread-safe.
  *
- * <p>It holds writes back that are to land late, and has the server's clock, which only tests turn.
+ * <p>It delays writes that are to land late, and has the server's clock, which only tests advance.
  */
 final class Bucket {
-    /** How far an answer may lag. */
+    /** The longest time that a response may lag. */
     private static final long LAG_MILLIS = 10 * 60_000;
 
     /** An object. */
-    @SuppressWarnings("ArrayRecordComponent") // never compared: an object is told by its ETag
+    @SuppressWarnings("ArrayRecordComponent") // never compared: objects are distinguished by their ETags
     record Stored(byte[] body, ObjectMarks marks, String etag, long writtenMillis) {}
 
-    /** A change of one key; a loss is a removal, or a cut. */
+    /** A change of one key; a loss is a removal or a truncation. */
     private record Change(String key, @Nullable Stored before, @Nullable Stored after, boolean isLoss, long atMillis) {}
 
     /** An older state of one key, or of all. */
@@ -39,14 +40,14 @@ final class Bucket {
 
     private final TreeMap<String, Stored> objects = new TreeMap<>();
     private final List<Change> changes = new ArrayList<>();
-    private final Deque<Runnable> late = new ArrayDeque<>();
+    private final Deque<Runnable> delayed = new ArrayDeque<>();
     private final Matching matching;
     private final boolean keepsMarks;
     private long nowMillis = 1_800_000_000_000L;
     private long versions;
 
-    /** What becomes of {@code If-Match}. */
-    enum Matching { KEPT, REFUSED, IGNORED }
+    /** The handling of {@code If-Match}. */
+    enum Matching { HONORED, REFUSED, IGNORED }
 
     Bucket(Matching matching, boolean keepsMarks) {
         this.matching = matching;
@@ -69,7 +70,7 @@ final class Bucket {
         nowMillis += millis;
     }
 
-    /** How often anything has changed. */
+    /** Returns the number of changes so far. */
     synchronized int version() {
         return changes.size();
     }
@@ -82,14 +83,14 @@ final class Bucket {
         return new TreeMap<>(objects);
     }
 
-    /** Writes whatever is there. */
+    /** Writes an object unconditionally. */
     synchronized WriteResult put(String key, byte[] body, ObjectMarks marks) {
         Stored next = new Stored(body.clone(), keepsMarks ? marks : ObjectMarks.NONE, "v" + versions++, nowMillis);
         changed(key, next);
         return new WriteResult.Done(next.etag());
     }
 
-    /** Cuts an object. */
+    /** Truncates an object. */
     synchronized void cut(String key) {
         Stored there = objects.get(key);
         if (there != null) {
@@ -119,7 +120,7 @@ final class Bucket {
     private WriteResult ifMatch(String key, String etag, Supplier<WriteResult> write) {
         Stored there = objects.get(key);
         return switch (matching) {
-            case KEPT -> there != null && there.etag().equals(etag) ? write.get() : WriteResult.PRECONDITION_FAILED;
+            case HONORED -> there != null && there.etag().equals(etag) ? write.get() : WriteResult.PRECONDITION_FAILED;
             case REFUSED -> WriteResult.failed(Disturbance.NOT_IMPLEMENTED);
             case IGNORED -> write.get();
         };
@@ -138,7 +139,7 @@ final class Bucket {
         }
     }
 
-    /** What a server says of a key that has not yet heard of the last change; empty where that was long ago. */
+    /** Returns the state of a key before its last change; empty if that was long ago. */
     synchronized Optional<Older<Optional<Stored>>> before(String key) {
         for (int i = changes.size() - 1; i >= 0 && changes.get(i).atMillis() >= nowMillis - LAG_MILLIS; i--) {
             Change change = changes.get(i);
@@ -149,7 +150,7 @@ final class Bucket {
         return Optional.empty();
     }
 
-    /** All objects as they were so many changes ago, or fewer, where those were long ago. */
+    /** Returns all objects as they were that many changes ago, or fewer if those were long ago. */
     synchronized Older<Map<String, Stored>> ago(int count) {
         TreeMap<String, Stored> then = new TreeMap<>(objects);
         boolean hasRemoved = false;
@@ -165,24 +166,24 @@ final class Bucket {
         return new Older<>(then, hasRemoved);
     }
 
-    /** Keeps a write until {@link #land}. */
-    synchronized void hold(Runnable write) {
-        late.add(write);
+    /** Delays a write until {@link #land}. */
+    synchronized void delay(Runnable write) {
+        delayed.add(write);
     }
 
-    /** Carries out what was held back. */
+    /** Carries out the delayed writes. */
     void land() {
         Runnable next;
-        while ((next = nextLate()) != null) {
+        while ((next = nextDelayed()) != null) {
             next.run();
         }
     }
 
-    private synchronized @Nullable Runnable nextLate() {
-        return late.poll();
+    private synchronized @Nullable Runnable nextDelayed() {
+        return delayed.poll();
     }
 
-    /** A part of an object as a server sends it. */
+    /** Returns a range of an object, as a server does. */
     GetResult get(Optional<Stored> stored, long offset, long length, long limit) {
         if (stored.isEmpty()) {
             return GetResult.ABSENT;

@@ -3,37 +3,37 @@ package dev.granary.s3.history;
 import dev.granary.s3.store.StoreFailure;
 import java.util.List;
 
-/** What may happen to one request. */
+/** A fault of one request. */
 enum Disturbance {
-    /** Nothing. */
-    NONE(Kind.HONEST),
-    /** It never arrives; 500. */
-    LOST(Kind.HONEST),
-    /** It is carried out; 500. */
-    ANSWER_LOST(Kind.HONEST),
-    /** It is carried out later; no answer. */
-    LATE(Kind.HONEST),
+    /** No fault. */
+    NONE(Kind.TRUTHFUL),
+    /** The request never arrives; 500. */
+    LOST(Kind.TRUTHFUL),
+    /** The request is carried out; 500. */
+    ANSWER_LOST(Kind.TRUTHFUL),
+    /** The request is carried out later; no response. */
+    LATE(Kind.TRUTHFUL),
     /** 409; nothing is changed. */
-    CONFLICT(Kind.HONEST),
-    /** 403, for a reason that passes: credentials that are renewed a moment later. */
-    REFUSED(Kind.HONEST),
-    /** The body of a read is cut, and the head says nothing of it. */
-    TRUNCATED(Kind.LIE),
-    /** The answer is that of some moments before. */
-    STALE(Kind.LIE),
+    CONFLICT(Kind.TRUTHFUL),
+    /** 403, for a temporary reason, such as credentials that are renewed a moment later. */
+    REFUSED(Kind.TRUTHFUL),
+    /** The body of a read is truncated, and the header does not show it. */
+    TRUNCATED(Kind.FALSE),
+    /** The response is an earlier one. */
+    STALE(Kind.FALSE),
     /** The body is that of another object beside it. */
-    SWAPPED(Kind.LIE),
-    /** Metadata and dates are missing in the answer. */
-    BARE(Kind.LIE),
-    /** 409 to a write that has landed, as where a proxy sends it twice. */
-    CONFLICT_LANDED(Kind.LIE),
+    SWAPPED(Kind.FALSE),
+    /** Metadata and dates are missing in the response. */
+    BARE(Kind.FALSE),
+    /** 409 to a write that has landed, as when a proxy sends it twice. */
+    CONFLICT_LANDED(Kind.FALSE),
     /** 412 to a condition that held; nothing is changed. */
-    FALSE_412(Kind.LIE),
+    FALSE_412(Kind.FALSE),
     /** 403 to a write that has landed. */
-    REFUSED_LANDED(Kind.LIE);
+    REFUSED_LANDED(Kind.FALSE);
 
-    /** Whether what the sender is told is true, or nothing. */
-    enum Kind { HONEST, LIE }
+    /** Whether the response is true, or missing, or false. */
+    enum Kind { TRUTHFUL, FALSE }
 
     static final StoreFailure TIMEOUT = StoreFailure.of(StoreFailure.Kind.TIMEOUT, "no answer");
     static final StoreFailure ERROR_500 = new StoreFailure(StoreFailure.Kind.SERVER, 500, "InternalError", "a failure");
@@ -46,8 +46,8 @@ enum Disturbance {
         this.kind = kind;
     }
 
-    boolean isLie() {
-        return kind == Kind.LIE;
+    boolean isFalse() {
+        return kind == Kind.FALSE;
     }
 
     static List<Disturbance> all() {

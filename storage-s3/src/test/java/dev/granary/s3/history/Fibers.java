@@ -6,14 +6,14 @@ import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs tasks one at a time, each until it hands over: a history has no other concurrency than the one that its scheduler chose, and is the same
- * each time. For one controlling thread.
+ * Runner of tasks, one at a time, each until it yields. A history has only the concurrency that its
+ * scheduler chose, and is thus repeatable. For one controlling thread.
  */
 final class Fibers {
     private final Semaphore control = new Semaphore(0);
     private final List<Fiber> all = new ArrayList<>();
 
-    /** A task under way. */
+    /** A running task. */
     final class Fiber {
         private final Semaphore turn = new Semaphore(0);
         private volatile boolean isDone;
@@ -24,8 +24,8 @@ final class Fibers {
             return isDone;
         }
 
-        /** Called by the task: lets others go on. */
-        void handOver() {
+        /** Called by the task: lets others run. */
+        void yieldTurn() {
             control.release();
             turn.acquireUninterruptibly();
             if (isAbandoned) {
@@ -33,7 +33,7 @@ final class Fibers {
             }
         }
 
-        /** Called by the controlling thread: lets the task go on until it hands over or ends. */
+        /** Called by the controlling thread: runs the task until it yields or ends. */
         void resume() {
             turn.release();
             control.acquireUninterruptibly();
@@ -52,7 +52,7 @@ final class Fibers {
                     task.run();
                 }
             } catch (Abandoned e) {
-                // ends without a word
+                // the task has ended
             } catch (Throwable e) {
                 failure = e;
             } finally {
@@ -69,7 +69,7 @@ final class Fibers {
         }
     }
 
-    /** A task that begins when it is resumed. */
+    /** Returns a task that begins when it is resumed. */
     Fiber start(Runnable task) {
         Fiber fiber = new Fiber();
         all.removeIf(Fiber::isDone);
@@ -78,12 +78,12 @@ final class Fibers {
         return fiber;
     }
 
-    /** Ends all tasks that are under way. */
+    /** Ends all running tasks. */
     void abandon() {
         for (Fiber fiber : all) {
             if (!fiber.isDone()) {
                 fiber.isAbandoned = true;
-                while (!fiber.isDone()) { // code under test may catch an error, and go on to its next request
+                while (!fiber.isDone()) { // code under test may catch an error and send its next request
                     fiber.turn.release();
                     control.acquireUninterruptibly();
                 }

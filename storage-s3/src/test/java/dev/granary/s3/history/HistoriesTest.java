@@ -19,9 +19,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What is acknowledged is readable, whatever happens. {@code -Dgranary.histories.runs=N}, or {@code GRANARY_HISTORIES_RUNS}, sets the number of
- * histories, {@code -Dgranary.histories.first=N} the number of the first one. With {@code -Dgranary.histories.survey=true} a failing history does not
- * end the run, and a table says which shapes failed how often.
+ * Tests that acknowledged entries are readable in random histories.
+ * {@code -Dgranary.histories.runs=N}, or {@code GRANARY_HISTORIES_RUNS}, sets the number of
+ * histories, and {@code -Dgranary.histories.first=N} the number of the first one. With
+ * {@code -Dgranary.histories.survey=true} a failing history does not end the run, and a table
+ * counts the failures by shape.
  */
 class HistoriesTest {
     private static final int RUNS = Integer.getInteger("granary.histories.runs", Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "100")));
@@ -31,14 +33,14 @@ class HistoriesTest {
 
     private static final boolean IS_SURVEY = Boolean.getBoolean("granary.histories.survey");
 
-    /** A history that failed, and how long it is. */
+    /** A failed history and its length. */
     private record Failed(int number, int events) {}
 
     @TempDir
     private Path directory;
 
     @Test
-    @DisplayName("A1 A2 A3 A4 A5 R18 random histories of a fleet: what is acknowledged is found until something that may has removed it")
+    @DisplayName("A1 A2 A3 A4 A5 R18 random histories of a fleet: an acknowledged entry is found until it is legitimately removed")
     void histories() {
         long start = System.nanoTime();
         Map<Shape, List<Failed>> found = new EnumMap<>(Shape.class);
@@ -53,7 +55,7 @@ class HistoriesTest {
                 }
             } catch (Violation e) {
                 if (!IS_SURVEY) {
-                    throw new AssertionError(told(number, e), e);
+                    throw new AssertionError(replayTrace(number, e), e);
                 }
                 found.computeIfAbsent(e.shape(), _ -> new ArrayList<>()).add(new Failed(number, history.events()));
             } catch (RuntimeException | AssertionError e) {
@@ -67,7 +69,7 @@ class HistoriesTest {
         found.forEach(HistoriesTest::print);
     }
 
-    /** The shortest are the best to read. */
+    /** Prints the shortest histories, which are the easiest to read. */
     private static void print(Shape shape, List<Failed> failed) {
         List<Failed> shortest = failed.stream().sorted(Comparator.comparingInt(Failed::events)).limit(SHOWN).toList();
         System.out.printf("%-32s %6d times; the shortest has %d events; histories %s%n", shape, failed.size(), shortest.getFirst().events(),
@@ -78,8 +80,8 @@ class HistoriesTest {
         return new History(number, directory.resolve(Integer.toString(number)), isTraced);
     }
 
-    /** The same history once more, for its trace: it must end in the same way. */
-    private String told(int number, Violation first) {
+    /** Runs the history again for its trace; it must end in the same way. */
+    private String replayTrace(int number, Violation first) {
         History again = history(number, true);
         delete(directory.resolve(Integer.toString(number)));
         String same = "the same history again did not fail";
@@ -97,14 +99,14 @@ class HistoriesTest {
     }
 
     @Test
-    @DisplayName("a history is the same each time")
+    @DisplayName("a history is repeatable")
     void deterministic() {
         for (int number : List.of(1, 2, 3, 4, 5, 6, 7, 8)) {
-            assertEquals(course(number), course(number), () -> "history " + number + replay(number));
+            assertEquals(run(number), run(number), () -> "history " + number + replay(number));
         }
     }
 
-    private String course(int number) {
+    private String run(int number) {
         Path own = directory.resolve(Integer.toString(number));
         History history = history(number, true);
         Optional<Violation> violation = Optional.empty();
@@ -118,11 +120,11 @@ class HistoriesTest {
         return history.text() + violation.map(Violation::getMessage).orElse("");
     }
 
-    private static void delete(Path tree) {
-        if (!Files.exists(tree)) {
+    private static void delete(Path root) {
+        if (!Files.exists(root)) {
             return;
         }
-        try (Stream<Path> files = Files.walk(tree)) {
+        try (Stream<Path> files = Files.walk(root)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);
             }

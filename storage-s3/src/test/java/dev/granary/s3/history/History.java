@@ -36,31 +36,32 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * One random history of a fleet over one bucket. All that is random comes from its number and the seed; who makes the next request is chosen by it;
- * time is that of the bucket's clock. So the same number gives the same history.
+ * One random history of a fleet over one bucket. All random choices derive from its number and the
+ * seed, also which machine sends the next request. Time is that of the bucket's clock. The same
+ * number thus gives the same history.
  */
 final class History {
-    /** Further ahead of the history's clock than any skew is only the real clock. */
+    /** A time further ahead than any skew, which only the real clock has. */
     static final long FAR_MILLIS = TimeUnit.DAYS.toMillis(3650) / 10;
 
     private static final String NAMESPACE = TestEntries.TARGET.path();
     private static final Duration GRACE = Duration.ofDays(1);
 
-    /** From this time on an acknowledged entry is found by processes that knew an older state. */
-    private static final long KNOWN_MILLIS = TimeUnit.MINUTES.toMillis(10);
+    /** The time after which processes with an older state find an acknowledged entry. */
+    private static final long VISIBLE_AFTER_MILLIS = TimeUnit.MINUTES.toMillis(10);
     private static final int ATTEMPTS = 5;
 
-    /** How often a process tries at the end: what happened before may open its circuit breaker still. */
+    /** The number of attempts at the end: the circuit breaker of a process may still be open. */
     private static final int LAST_ATTEMPTS = 2;
 
-    /** So long a process may leave the bucket alone after trouble. */
-    private static final long LEFT_ALONE_MILLIS = TimeUnit.SECONDS.toMillis(60);
+    /** The longest time for which a process may skip the bucket after faults. */
+    private static final long BREAKER_OPEN_MILLIS = TimeUnit.SECONDS.toMillis(60);
 
     private final SplittableRandom random;
     private final Trace trace;
     private final Set<Feature> features = EnumSet.noneOf(Feature.class);
-    private final List<Disturbance> troubles = new ArrayList<>();
-    private final double troubleRate;
+    private final List<Disturbance> faults = new ArrayList<>();
+    private final double faultRate;
     private final double switchRate;
     private final Duration retention;
     private final Bucket bucket;
@@ -68,9 +69,9 @@ final class History {
     private final S3Config config;
     private final Fibers fibers = new Fibers();
     private final List<Machine> machines = new ArrayList<>();
-    private final List<List<Entry>> entries = new ArrayList<>(); // for each id, what may be published of it
+    private final List<List<Entry>> entries = new ArrayList<>(); // for each id, the contents that may be published
     private final Map<Id, Entry> outbox = new LinkedHashMap<>();
-    private final Set<Id> handedOver = new LinkedHashSet<>();
+    private final Set<Id> enqueued = new LinkedHashSet<>();
     private final Set<Id> everAcknowledged = new HashSet<>();
     private long lostPacksForgotten;
     private boolean isOver;
@@ -84,15 +85,15 @@ final class History {
                 features.add(feature);
             }
         }
-        this.troubleRate = has(Feature.TROUBLE) ? List.of(0.01, 0.04, 0.1).get(random.nextInt(3)) : 0;
+        this.faultRate = has(Feature.FAULTS) ? List.of(0.01, 0.04, 0.1).get(random.nextInt(3)) : 0;
         int kinds = random.nextInt(1, 5);
         for (int i = 0; i < kinds; i++) {
-            troubles.add(Disturbance.all().get(random.nextInt(Disturbance.all().size())));
+            faults.add(Disturbance.all().get(random.nextInt(Disturbance.all().size())));
         }
         this.switchRate = List.of(0.0, 0.05, 0.3).get(random.nextInt(3));
         this.retention = Duration.ofDays(random.nextBoolean() ? 90 : 10);
         boolean isWeaker = random.nextBoolean();
-        this.bucket = new Bucket(!has(Feature.CREATE_ONLY) ? Bucket.Matching.KEPT : isWeaker ? Bucket.Matching.IGNORED : Bucket.Matching.REFUSED,
+        this.bucket = new Bucket(!has(Feature.CREATE_ONLY) ? Bucket.Matching.HONORED : isWeaker ? Bucket.Matching.IGNORED : Bucket.Matching.REFUSED,
                 !has(Feature.STRIPPED_METADATA));
         this.config = config().build();
         this.ledger = new Ledger(bucket, config, NAMESPACE, has(Feature.NO_LISTING));
@@ -124,15 +125,20 @@ final class History {
         int count = random.nextInt(2, 6);
         for (int i = 0; i < count; i++) {
             boolean mayList = !has(Feature.NO_LISTING) || random.nextBoolean();
-            Optional<Path> shelves = has(Feature.SHELVES) && random.nextInt(4) > 0 ? Optional.of(directory.resolve(has(Feature.SHARED_SHELF) ? "all" : "m" + i)) : Optional.empty();
+            Optional<Path> indexDirectory = has(Feature.INDEX_CACHES) && random.nextInt(4) > 0
+                    ? Optional.of(directory.resolve(has(Feature.SHARED_INDEX_CACHE) ? "all" : "m" + i)) : Optional.empty();
             long skew = has(Feature.SKEW) ? random.nextLong(-TimeUnit.DAYS.toMillis(2), TimeUnit.DAYS.toMillis(2)) : 0;
-            machines.add(new Machine(this, bucket, ledger, config(), new Machine.Kind("m" + i, mayList, shelves, skew), NAMESPACE, random.split()));
+            machines.add(new Machine(this, bucket, ledger, config(), new Machine.Kind("m" + i, mayList, indexDirectory, skew), NAMESPACE, random.split()));
         }
     }
 
-    /** Runs the history; throws {@link Violation} where something does not hold. */
+    /**
+     * Runs the history.
+     *
+     * @throws Violation if a promise does not hold
+     */
     void run() {
-        trace(() -> features + ", " + troubles + " at " + troubleRate + ", " + bucket.matching() + ", retention " + retention.toDays() + " days");
+        trace(() -> features + ", " + faults + " at " + faultRate + ", " + bucket.matching() + ", retention " + retention.toDays() + " days");
         try {
             int works = random.nextInt(6, 26);
             while (works > 0) {
@@ -154,7 +160,7 @@ final class History {
         return trace.events();
     }
 
-    /** How many lost packs were taken off manifests by publishers. */
+    /** Returns the number of lost packs that publishers removed from manifests. */
     long lostPacksForgotten() {
         return lostPacksForgotten;
     }
@@ -165,26 +171,26 @@ final class History {
         trace.add(line);
     }
 
-    /** Lets others go on, or not. */
-    void turn(Machine machine) {
+    /** Lets other machines run, at random. */
+    void yieldTurn(Machine machine) {
         bucket.pass(1 + random.nextInt(15));
         if (!isOver && random.nextDouble() < switchRate) {
-            machine.stampShelf();
-            machine.work().fiber().handOver();
+            machine.stampManifestFile();
+            machine.work().fiber().yieldTurn();
         }
     }
 
-    Disturbance trouble(Machine.Work work, String method) {
-        if (isOver || random.nextDouble() >= troubleRate) {
+    Disturbance fault(Machine.Work work, String method) {
+        if (isOver || random.nextDouble() >= faultRate) {
             return Disturbance.NONE;
         }
-        List<Disturbance> fitting = troubles.stream().filter(one -> fits(one, method) && !(one.isLie() && work.hasHeardALie())).toList();
+        List<Disturbance> fitting = faults.stream().filter(one -> fits(one, method) && !(one.isFalse() && work.hasFalseResponse())).toList();
         return fitting.isEmpty() ? Disturbance.NONE : fitting.get(random.nextInt(fitting.size()));
     }
 
-    private static boolean fits(Disturbance trouble, String method) {
+    private static boolean fits(Disturbance fault, String method) {
         boolean isRead = method.equals("GET") || method.equals("RANGE") || method.equals("HEAD") || method.equals("LIST");
-        return switch (trouble) {
+        return switch (fault) {
             case NONE -> false;
             case LOST, LATE, REFUSED -> true;
             case ANSWER_LOST, CONFLICT, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED -> !isRead;
@@ -198,46 +204,46 @@ final class History {
         return random.nextInt(1, 10);
     }
 
-    // ---- the course of things
+    // ---- the course of a history
 
-    /** One step; true where a process began something. */
+    /** Runs one step; returns true if a process began a task. */
     private boolean step() {
         List<Machine> busy = machines.stream().filter(machine -> !machine.isIdle() && !machine.isFrozen()).toList();
         List<Machine> idle = machines.stream().filter(Machine::isIdle).toList();
         machines.forEach(machine -> machine.thaw(1));
-        int dice = random.nextInt(100);
-        if (!busy.isEmpty() && dice < 60) {
-            goOn(busy.get(random.nextInt(busy.size())));
+        int draw = random.nextInt(100);
+        if (!busy.isEmpty() && draw < 60) {
+            resume(busy.get(random.nextInt(busy.size())));
             return false;
         }
-        if (!idle.isEmpty() && dice < 85) {
+        if (!idle.isEmpty() && draw < 85) {
             begin(idle.get(random.nextInt(idle.size())));
             return true;
         }
-        happen();
-        ledger.judge();
+        changeBucket();
+        ledger.verify();
         return false;
     }
 
-    private void goOn(Machine machine) {
+    private void resume(Machine machine) {
         machine.work().fiber().resume();
         if (!machine.work().fiber().isDone()) {
             if (has(Feature.SUSPENSION) && random.nextInt(8) == 0) {
                 machine.freeze(random.nextInt(5, 40));
-                trace(() -> machine.name() + " is suspended in " + machine.work().what());
+                trace(() -> machine.name() + " is suspended in " + machine.work().task());
             }
         } else {
             machine.end();
         }
-        ledger.judge();
+        ledger.verify();
     }
 
     private void begin(Machine machine) {
         switch (draw(5, 3, 5, 3, 1, 1)) {
             case 1 -> {
-                if (has(Feature.ALONE)) {
+                if (has(Feature.UNPACKED)) {
                     Entry entry = anyEntry();
-                    begin(machine, "store " + Ledger.name(entry.id()), Ledger.Remover.PUBLISHER, () -> storeAlone(machine, entry));
+                    begin(machine, "store " + Ledger.name(entry.id()), Ledger.Remover.PUBLISHER, () -> storeUnpacked(machine, entry));
                 }
             }
             case 2 -> {
@@ -246,8 +252,10 @@ final class History {
             }
             case 3 -> {
                 if (has(Feature.COMPACTION)) {
-                    PackManifest.Loose loose = has(Feature.SEALING) && random.nextBoolean() ? PackManifest.Loose.NONE : PackManifest.Loose.ALLOWED;
-                    begin(machine, loose == PackManifest.Loose.NONE ? "compact and seal" : "compact", Ledger.Remover.COMPACTOR, () -> compact(machine, loose));
+                    PackManifest.UnpackedEntries unpackedEntries = has(Feature.SEALING) && random.nextBoolean() ? PackManifest.UnpackedEntries.NONE
+                            : PackManifest.UnpackedEntries.POSSIBLE;
+                    begin(machine, unpackedEntries == PackManifest.UnpackedEntries.NONE ? "compact and seal" : "compact", Ledger.Remover.COMPACTOR, () ->
+                            compact(machine, unpackedEntries));
                 }
             }
             case 4 -> {
@@ -286,16 +294,16 @@ final class History {
         machine.begin(work);
         boolean isBefore = random.nextBoolean();
         boolean isAfter = random.nextInt(5) > 0;
-        work.by(fibers.start(() -> {
+        work.setFiber(fibers.start(() -> {
             if (isBefore) {
-                machine.doBehind();
+                machine.runBackgroundTasks();
             }
             task.run();
             if (isAfter) {
-                machine.doBehind();
+                machine.runBackgroundTasks();
             }
         }));
-        goOn(machine);
+        resume(machine);
     }
 
     private Entry anyEntry() {
@@ -306,7 +314,7 @@ final class History {
         return entries.get(id).get(random.nextInt(6) == 0 ? 1 : 0);
     }
 
-    /** Few, so that there is something left to be published later. */
+    /** Returns a few entries, so that others remain to be published later. */
     private List<Entry> someEntries() {
         Set<Integer> ids = new TreeSet<>();
         int count = random.nextInt(1, 4);
@@ -316,65 +324,71 @@ final class History {
         return ids.stream().map(this::anyOf).toList();
     }
 
-    // ---- what processes do
+    // ---- tasks of processes
 
-    private void storeAlone(Machine machine, Entry entry) {
-        handOver(entry);
-        told(machine, entry, machine.process().tier().store(entry), "alone");
+    private void storeUnpacked(Machine machine, Entry entry) {
+        enqueue(entry);
+        recordResult(machine, entry, machine.process().tier().store(entry), "unpacked");
     }
 
-    /** As {@code granary populate} and the outbox do it: once a look-up has met a lost pack, lost packs are taken off the manifest. */
+    /**
+     * Publishes as {@code granary populate} and the outbox do: after a lookup has found a pack
+     * lost, lost packs are removed from the manifest.
+     */
     private void populate(Machine machine, List<Entry> some) {
         PackPublisher publisher = machine.process().packed().publisher(NAMESPACE);
         DuplicateFinder duplicates = machine.process().tier().duplicates();
         boolean hasForgotten = false;
         for (Entry entry : some) {
-            handOver(entry);
+            enqueue(entry);
             Optional<StoreResult> there = duplicates.find(entry);
             if (!hasForgotten && duplicates.hasMetLostPack(entry.id())) {
                 hasForgotten = true;
                 PackPublisher.Forgotten forgotten = publisher.forgetLost();
                 lostPacksForgotten += forgotten instanceof PackPublisher.Forgotten.Done(int packs) ? packs : 0;
-                trace(() -> "  " + machine.name() + " has met a lost pack: " + forgotten);
+                trace(() -> "  " + machine.name() + " has found a lost pack: " + forgotten);
             }
             if (there.isPresent()) {
-                told(machine, entry, there.get(), "looked up");
+                recordResult(machine, entry, there.get(), "looked up");
                 continue;
             }
-            int times = has(Feature.TWICE) && random.nextBoolean() ? 2 : 1;
+            int times = has(Feature.DUPLICATE_ADDS) && random.nextBoolean() ? 2 : 1;
             for (int i = 0; i < times; i++) {
-                String said = i == 0 ? "in a pack" : "in a pack, the second time";
-                if (!publisher.add(entry, result -> told(machine, entry, result, said))) {
-                    told(machine, entry, machine.process().tier().store(entry), "alone, too large");
+                String source = i == 0 ? "in a pack" : "in a pack, the second time";
+                if (!publisher.add(entry, result -> recordResult(machine, entry, result, source))) {
+                    recordResult(machine, entry, machine.process().tier().store(entry), "unpacked, too large");
                 }
             }
         }
         publisher.finish();
     }
 
-    private void handOver(Entry entry) {
-        handedOver.add(entry.id());
+    private void enqueue(Entry entry) {
+        enqueued.add(entry.id());
         outbox.put(entry.id(), entry);
     }
 
-    private void told(Machine machine, Entry entry, StoreResult result, String said) {
+    private void recordResult(Machine machine, Entry entry, StoreResult result, String source) {
         Id id = entry.id();
-        trace(() -> "  " + machine.name() + " hears of " + Ledger.name(id) + ", " + said + ": " + result);
+        trace(() -> "  " + machine.name() + " has the result for " + Ledger.name(id) + ", " + source + ": " + result);
         Machine.Work work = machine.work();
         boolean isAcknowledged = result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent;
-        if (isAcknowledged || isNoteForgotten(result)) {
+        if (isAcknowledged || isOutboxEntryDropped(result)) {
             outbox.remove(id);
         }
         if (isAcknowledged) {
             everAcknowledged.add(id);
-            if (!work.wasToldOfWhatIsGone() && !ledger.isRemovedSince(id, work.mark())) {
-                ledger.acknowledge(id, machine.name() + ": " + result + ", " + said, said.endsWith("second time"));
+            if (!work.hasReadRemovedState() && !ledger.isRemovedSince(id, work.mark())) {
+                ledger.acknowledge(id, machine.name() + ": " + result + ", " + source, source.endsWith("second time"));
             }
         }
     }
 
-    /** As the queue of uploads does it: all refusals in histories are of a kind that passes, so that the next process tries again. */
-    private static boolean isNoteForgotten(StoreResult result) {
+    /**
+     * Returns true if the upload queue drops the entry. All refusals in histories are temporary, so
+     * that the next process tries again.
+     */
+    private static boolean isOutboxEntryDropped(StoreResult result) {
         return result instanceof StoreResult.Refused && Boolean.getBoolean("granary.histories.forgetting");
     }
 
@@ -384,27 +398,28 @@ final class History {
         trace(() -> "  " + machine.name() + " gets " + result.getClass().getSimpleName());
         Machine.Work work = machine.work();
         boolean isMissed = result instanceof LoadResult.Absent || result instanceof LoadResult.Damaged;
-        boolean isKnown = before.isPresent() && before.get().atMillis() <= work.fromMillis() - KNOWN_MILLIS && !ledger.isRemovedSince(id, work.mark());
-        if (isMissed && isKnown && !work.hadTrouble() && !machine.isLong(work) && machine.calmMillis() > KNOWN_MILLIS && machine.mayList() && ledger.lost(Set.of(id), true).isEmpty()) {
+        boolean isKnown = before.isPresent() && before.get().atMillis() <= work.fromMillis() - VISIBLE_AFTER_MILLIS && !ledger.isRemovedSince(id, work.mark());
+        if (isMissed && isKnown && !work.hadFault() && !machine.isLong(work) && machine.millisSinceFault() > VISIBLE_AFTER_MILLIS && machine.mayList()
+                && ledger.lost(Set.of(id), true).isEmpty()) {
             throw new Violation(Shape.B7_ABSENT_BY_OLD_STATE, machine.name() + " gets " + result + " for " + Ledger.name(id)
-                    + ", which everybody finds who starts anew, and of which was said: " + before.get());
+                    + ", which a new process finds, acknowledged by: " + before.get());
         }
     }
 
-    private void compact(Machine machine, PackManifest.Loose loose) {
-        Object outcome = compacted(machine, loose);
+    private void compact(Machine machine, PackManifest.UnpackedEntries unpackedEntries) {
+        Object outcome = tryCompact(machine, unpackedEntries);
         trace(() -> "  " + machine.name() + " has compacted: " + outcome);
     }
 
-    private static Object compacted(Machine machine, PackManifest.Loose loose) {
+    private static Object tryCompact(Machine machine, PackManifest.UnpackedEntries unpackedEntries) {
         Object last = "nothing";
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             switch (machine.process().packed().compaction(NAMESPACE).plan(GRACE)) {
-                case PackCompactor.Planned.Unavailable lost -> {
-                    return lost;
+                case PackCompactor.Planned.Unavailable unavailable -> {
+                    return unavailable;
                 }
                 case PackCompactor.Planned.Ready ready -> {
-                    last = machine.process().packed().compaction(NAMESPACE).run(ready.plan(), loose, _ -> {});
+                    last = machine.process().packed().compaction(NAMESPACE).run(ready.plan(), unpackedEntries, _ -> {});
                     if (!(last instanceof PackCompactor.Result.Overtaken)) {
                         return last;
                     }
@@ -415,32 +430,32 @@ final class History {
     }
 
     private void warm(Machine machine) {
-        machine.whole(() -> {
-            Optional<Set<Sha256>> warmed = warmed(machine);
-            trace(() -> "  " + machine.name() + " is warmed with " + warmed.map(Set::size));
-            if (warmed.isEmpty() && machine.calmMillis() < LEFT_ALONE_MILLIS) {
-                return; // the bucket is left alone after trouble, which is told
+        machine.runUndisturbed(() -> {
+            Optional<Set<Sha256>> warmedIds = warmedIds(machine);
+            trace(() -> "  " + machine.name() + " is warmed with " + warmedIds.map(Set::size));
+            if (warmedIds.isEmpty() && machine.millisSinceFault() < BREAKER_OPEN_MILLIS) {
+                return; // the breaker is open after faults, which is reported
             }
-            Set<Sha256> arrived = warmed.orElse(Set.of());
+            Set<Sha256> arrived = warmedIds.orElse(Set.of());
             for (List<Entry> one : entries) {
                 Id id = one.getFirst().id();
                 if (ledger.acknowledged(id).isPresent() && !arrived.contains(id.hash()) && machine.mayList() && bucket.keepsMarks()) {
-                    throw new Violation(Shape.NOT_WARMED, machine.name() + " is warmed, and has not got " + Ledger.name(id));
+                    throw new Violation(Shape.NOT_WARMED, machine.name() + " was warmed without receiving " + Ledger.name(id));
                 }
             }
         });
     }
 
-    /** What arrived; empty if the newest manifest cannot be read. */
-    private static Optional<Set<Sha256>> warmed(Machine machine) {
+    /** Returns the ids that were received; empty if the newest manifest cannot be read. */
+    private static Optional<Set<Sha256>> warmedIds(Machine machine) {
         Set<Sha256> arrived = ConcurrentHashMap.newKeySet();
         if (!(machine.process().packed().manifests(NAMESPACE).newest(PackManifest.NONE) instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return Optional.empty();
         }
         try {
-            BulkEntryReader warming = SequentialReading.of(machine.process().packed().warming(NAMESPACE));
-            BulkReadPlan plan = warming.plan(newest, BulkEntryReader.Alone.READ, _ -> true);
-            warming.run(plan, new BulkEntryReader.Receiver() {
+            BulkEntryReader reader = SequentialReading.of(machine.process().packed().warming(NAMESPACE));
+            BulkReadPlan plan = reader.plan(newest, BulkEntryReader.UnpackedEntries.READ, _ -> true);
+            reader.run(plan, new BulkEntryReader.Receiver() {
                 @Override
                 public void entries(List<BulkEntryReader.Arrival> arrivals) {
                     arrivals.forEach(arrival -> arrived.add(arrival.entry().id().hash()));
@@ -448,12 +463,12 @@ final class History {
 
                 @Override
                 public void skipped(int entries, long bytes, String cause) {
-                    // seen by what did not arrive
+                    // shown by the missing entries
                 }
 
                 @Override
                 public void received(long bytes) {
-                    // of no interest
+                    // unused
                 }
             });
         } catch (InterruptedException e) {
@@ -462,9 +477,9 @@ final class History {
         return Optional.of(arrived);
     }
 
-    // ---- what happens to the bucket
+    // ---- changes of the bucket
 
-    private void happen() {
+    private void changeBucket() {
         boolean mayTakeLong = has(Feature.SUSPENSION) || machines.stream().allMatch(Machine::isIdle);
         switch (draw(4, 3, 3, 3, 4, 1, 1, 1)) {
             case 1 -> pass(mayTakeLong, TimeUnit.MINUTES.toMillis(random.nextInt(1, 30)));
@@ -477,12 +492,12 @@ final class History {
             }
             case 5 -> {
                 if (has(Feature.REMOVAL)) {
-                    anyKey().ifPresent(this::take);
+                    anyKey().ifPresent(this::remove);
                 }
             }
             case 6 -> {
                 if (has(Feature.DAMAGE)) {
-                    anyKey().ifPresent(this::cut);
+                    anyKey().ifPresent(this::truncate);
                 }
             }
             case 7 -> bucket.land();
@@ -505,112 +520,112 @@ final class History {
         bucket.objects().forEach((key, stored) -> {
             if (stored.writtenMillis() < before && !key.endsWith("granary.json") && !(has(Feature.RAGGED_RULE) && random.nextBoolean())) {
                 trace(() -> "the rule removes " + Ledger.shorten(key));
-                ledger.takenByRule(key, before);
+                ledger.beforeExpiry(key, before);
                 bucket.delete(key);
             }
         });
     }
 
     private Optional<String> anyKey() {
-        boolean isAnybodyBusy = !machines.stream().allMatch(Machine::isIdle);
+        boolean isAnyBusy = !machines.stream().allMatch(Machine::isIdle);
         List<String> keys = bucket.objects().keySet().stream()
-                .filter(key -> !key.endsWith("granary.json") && ledger.mayBeTaken(key, isAnybodyBusy)).toList();
+                .filter(key -> !key.endsWith("granary.json") && ledger.mayBeRemoved(key, isAnyBusy)).toList();
         return keys.isEmpty() ? Optional.empty() : Optional.of(keys.get(random.nextInt(keys.size())));
     }
 
-    private void take(String key) {
-        trace(() -> "somebody removes " + Ledger.shorten(key));
-        ledger.taken(key);
+    private void remove(String key) {
+        trace(() -> "the owner removes " + Ledger.shorten(key));
+        ledger.beforeRemoval(key);
         bucket.delete(key);
     }
 
-    private void cut(String key) {
+    private void truncate(String key) {
         trace(() -> "damage cuts " + Ledger.shorten(key));
-        ledger.taken(key);
+        ledger.beforeRemoval(key);
         bucket.cut(key);
     }
 
     // ---- the end
 
-    /** Everything under way ends; then, without any trouble, everything must come to be well. */
+    /** Ends all tasks; then, without faults, all entries must become published and found. */
     private void end() {
         trace(() -> "the end begins");
         List<Machine> busy = machines.stream().filter(machine -> !machine.isIdle()).toList();
         while (!busy.isEmpty()) {
-            goOn(busy.get(random.nextInt(busy.size())));
+            resume(busy.get(random.nextInt(busy.size())));
             busy = machines.stream().filter(machine -> !machine.isIdle()).toList();
         }
         isOver = true;
         bucket.land();
-        ledger.judge();
+        ledger.verify();
         pass(true, TimeUnit.MINUTES.toMillis(10));
-        trace(() -> "from here on nothing goes wrong");
-        if (ledger.isHintAstray() && machines.stream().noneMatch(Machine::mayList)) {
-            return; // nobody can find the newest manifest, which every publication tells
+        trace(() -> "from here on there are no faults");
+        if (ledger.isHintDangling() && machines.stream().noneMatch(Machine::mayList)) {
+            return; // no machine can find the newest manifest, which every publication reports
         }
-        Machine first = publishing();
+        Machine first = anyPublisher();
         for (int attempt = 0; attempt < LAST_ATTEMPTS && !outbox.isEmpty(); attempt++) {
-            List<Entry> noted = List.copyOf(outbox.values());
-            calmly(first, "the outbox's rest", () -> populate(first, noted));
-            pass(true, LEFT_ALONE_MILLIS);
+            List<Entry> queued = List.copyOf(outbox.values());
+            runWithoutFaults(first, "the rest of the outbox", () -> populate(first, queued));
+            pass(true, BREAKER_OPEN_MILLIS);
         }
-        handedOver.stream().filter(id -> !everAcknowledged.contains(id)).findFirst().ifPresent(id -> {
-            throw new Violation(bucket.keepsMarks() ? outbox.containsKey(id) ? stuck(first) : Shape.B6_GIVEN_UP_AFTER_REFUSAL : Shape.S4_METADATA_STRIPPED,
-                    Ledger.name(id) + " was handed over and is published by nobody");
+        enqueued.stream().filter(id -> !everAcknowledged.contains(id)).findFirst().ifPresent(id -> {
+            throw new Violation(bucket.keepsMarks() ? outbox.containsKey(id) ? stuckShape(first) : Shape.B6_GIVEN_UP_AFTER_REFUSAL : Shape.S4_METADATA_STRIPPED,
+                    Ledger.name(id) + " was enqueued and is not published");
         });
-        Machine second = publishing();
+        Machine second = anyPublisher();
         List<Entry> all = entries.stream().map(List::getFirst).toList();
         for (int attempt = 0; attempt < LAST_ATTEMPTS && (attempt == 0 || all.stream().anyMatch(this::isUnacknowledged)); attempt++) {
-            calmly(second, "populate all", () -> populate(second, all));
-            pass(true, LEFT_ALONE_MILLIS);
+            runWithoutFaults(second, "populate all", () -> populate(second, all));
+            pass(true, BREAKER_OPEN_MILLIS);
         }
         all.stream().filter(this::isUnacknowledged).findFirst().ifPresent(entry -> {
-            throw new Violation(bucket.keepsMarks() ? stuck(second) : Shape.S4_METADATA_STRIPPED, Ledger.name(entry.id()) + " cannot be published");
+            throw new Violation(bucket.keepsMarks() ? stuckShape(second) : Shape.S4_METADATA_STRIPPED, Ledger.name(entry.id()) + " cannot be published");
         });
-        compactAtLast();
+        compactAtEnd();
         Machine last = machines.get(random.nextInt(machines.size()));
-        calmly(last, "warm", () -> warm(last));
+        runWithoutFaults(last, "warm", () -> warm(last));
     }
 
     private boolean isUnacknowledged(Entry entry) {
         return ledger.acknowledged(entry.id()).isEmpty();
     }
 
-    /** Any machine; where the hint leads nowhere, one that may list, as the documentation says. */
-    private Machine publishing() {
-        List<Machine> able = machines.stream().filter(machine -> machine.mayList() || !ledger.isHintAstray()).toList();
+    /** Returns any machine; if the hint leads nowhere, one that may list, as documented. */
+    private Machine anyPublisher() {
+        List<Machine> able = machines.stream().filter(machine -> machine.mayList() || !ledger.isHintDangling()).toList();
         return able.get(random.nextInt(able.size()));
     }
 
-    private static Shape stuck(Machine machine) {
+    private static Shape stuckShape(Machine machine) {
         return machine.mayList() ? Shape.STUCK : Shape.B2_READER_WITHOUT_LISTING;
     }
 
-    private void compactAtLast() {
+    private void compactAtEnd() {
         List<Machine> able = machines.stream().filter(Machine::mayList).toList();
         for (int i = 0; i < 2 && !able.isEmpty(); i++) {
             Machine machine = able.get(random.nextInt(able.size()));
-            calmly(machine, "compact", () -> {
-                Object outcome = compacted(machine, PackManifest.Loose.ALLOWED);
+            runWithoutFaults(machine, "compact", () -> {
+                Object outcome = tryCompact(machine, PackManifest.UnpackedEntries.POSSIBLE);
                 if (!(outcome instanceof PackCompactor.Result.Done)) {
-                    pass(true, LEFT_ALONE_MILLIS);
-                    outcome = compacted(machine, PackManifest.Loose.ALLOWED);
+                    pass(true, BREAKER_OPEN_MILLIS);
+                    outcome = tryCompact(machine, PackManifest.UnpackedEntries.POSSIBLE);
                 }
                 Object last = outcome;
                 trace(() -> "  " + last);
                 if (!(outcome instanceof PackCompactor.Result.Done)) {
-                    throw new Violation(bucket.keepsMarks() ? Shape.STUCK : Shape.S4_METADATA_STRIPPED, "compacting without trouble ends in " + outcome);
+                    throw new Violation(bucket.keepsMarks() ? Shape.STUCK : Shape.S4_METADATA_STRIPPED, "compacting without faults ends in " + outcome);
                 }
             });
             if (!ledger.namedAndMissing().isEmpty()) {
-                throw new Violation(Shape.NAMED_AND_MISSING, Ledger.describe(ledger.seenManifest()) + " after compacting, of which is missing "
+                throw new Violation(Shape.NAMED_AND_MISSING, Ledger.describe(ledger.visibleManifest()) + " after compacting, of which these are missing: "
                         + ledger.namedAndMissing().stream().map(Ledger::shorten).toList());
             }
             pass(true, TimeUnit.DAYS.toMillis(2));
         }
     }
 
-    private void calmly(Machine machine, String what, Runnable task) {
+    private void runWithoutFaults(Machine machine, String what, Runnable task) {
         begin(machine, what, what.equals("compact") ? Ledger.Remover.COMPACTOR : Ledger.Remover.PUBLISHER, task);
         if (!machine.isIdle()) {
             throw new IllegalStateException("The end is not interrupted");

@@ -27,8 +27,8 @@ import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
- * Knows which entries were acknowledged and not removed since, looks on at each change of the bucket, and judges: what is acknowledged must be found
- * by a process with an empty directory.
+ * Ledger of the entries that were acknowledged and not removed since. Observes each change of the
+ * bucket, and verifies that a process with an empty directory finds all of them.
  */
 final class Ledger {
     private final Bucket bucket;
@@ -38,19 +38,19 @@ final class Ledger {
     private final Map<Id, Ack> acknowledged = new LinkedHashMap<>();
     private final Map<Id, Integer> removedAt = new HashMap<>();
     private final Map<Id, Set<Sha256>> contents = new HashMap<>();
-    private final Map<String, Set<Sha256>> idsOfPacks = new HashMap<>(); // by key, of packs that were ever written
+    private final Map<String, Set<Sha256>> idsOfPacks = new HashMap<>(); // by key, of all packs that were ever written
     private final Map<String, Long> lastNamed = new HashMap<>(); // by key of the pack: the highest manifest that ever named it
     private final Map<String, Remover> removers = new HashMap<>();
     private final Set<String> repacked = new HashSet<>(); // by key, of packs that a compaction has written
     private int removals;
     private boolean wasHintWritten;
-    private int judgedVersion = -1;
+    private int verifiedVersion = -1;
 
-    /** Who has removed a pack. */
+    /** The component that has removed a pack. */
     enum Remover { PUBLISHER, COMPACTOR, OWNER }
 
-    /** An acknowledgement, and the state of the bucket in which it was given. */
-    record Ack(long atMillis, String said, boolean isEarly, int version) {}
+    /** An acknowledgement, and the version of the bucket at that time. */
+    record Ack(long atMillis, String source, boolean isEarly, int version) {}
 
     Ledger(Bucket bucket, S3Config config, String namespace, boolean someMayNotList) {
         this.bucket = bucket;
@@ -59,12 +59,12 @@ final class Ledger {
         this.someMayNotList = someMayNotList;
     }
 
-    /** A content that an id may come to have. */
+    /** Adds a content that an id may come to have. */
     void content(Entry entry) {
         contents.computeIfAbsent(entry.id(), _ -> new HashSet<>()).add(entry.contentHash());
     }
 
-    /** A mark for what is removed from now on. */
+    /** Returns a mark for later removals. */
     int mark() {
         return removals;
     }
@@ -77,9 +77,9 @@ final class Ledger {
         return Optional.ofNullable(acknowledged.get(id));
     }
 
-    // ---- what happens to the bucket
+    // ---- changes of the bucket
 
-    /** An object was written, by whomever. */
+    /** Records that an object was written. */
     void written(String key, byte[] body, Remover by) {
         if (by == Remover.COMPACTOR && isPack(key)) {
             repacked.add(key);
@@ -88,28 +88,29 @@ final class Ledger {
         if (isPack(key)) {
             idsOfPacks.put(key, new HashSet<>(PackInspector.ids(body, namespace)));
             removers.remove(key);
-        } else if (numberOf(key) > 0) {
+        } else if (manifestNumber(key) > 0) {
             PackInspector.manifest(body).ifPresent(manifest ->
-                    manifest.packs().forEach(pack -> lastNamed.merge(keyOfPack(pack), manifest.number(), Math::max)));
+                    manifest.packs().forEach(pack -> lastNamed.merge(packKey(pack), manifest.number(), Math::max)));
         }
     }
 
     /**
-     * False for what nobody removes by hand in a history, since no process could know it in time: a pack of a compaction that has asked for it and is about
-     * to name it; the hint and manifests while a process is under way; and, where a request that began long ago overwrites a hint of any version, the hint and
-     * manifests that follow it.
+     * Returns false for objects that a history does not remove by hand, since no process could know
+     * it in time. One is a pack of a compaction that has verified it and is about to name it.
+     * Others are the hint and manifests while a process is running. If a request that began long
+     * ago overwrites any hint, the hint and the later manifests are protected, too.
      */
-    boolean mayBeTaken(String key, boolean isAnybodyBusy) {
+    boolean mayBeRemoved(String key, boolean isAnyBusy) {
         if (isPack(key)) {
             return !repacked.contains(key) || lastNamed.containsKey(key);
         }
         if (!key.contains("/m/")) {
             return true;
         }
-        return !isAnybodyBusy && (bucket.matching() == Bucket.Matching.KEPT || numberOf(key) == newestNumber());
+        return !isAnyBusy && (bucket.matching() == Bucket.Matching.HONORED || manifestNumber(key) == newestNumber());
     }
 
-    /** A process has removed an object. */
+    /** Records that a process has removed an object. */
     void removed(String key, Remover by) {
         if (isPack(key)) {
             removers.put(key, by);
@@ -117,22 +118,24 @@ final class Ledger {
     }
 
     /**
-     * The owner of the bucket, or damage takes an object away, before that happens: what it held is not acknowledged any more. An older
-     * manifest holds nothing that anybody needs, but for one that readers pass on their way: from the one that the hint names to the newest.
+     * Withdraws the acknowledgement of an object's entries, before the owner of the bucket or
+     * damage removes it. An older manifest contains nothing that is needed, unless readers pass it:
+     * from the one that the hint names to the newest.
      */
-    void taken(String key) {
-        taken(key, Long.MAX_VALUE);
+    void beforeRemoval(String key) {
+        beforeRemoval(key, Long.MAX_VALUE);
     }
 
     /**
-     * A rule takes an object away, before that happens. An old manifest that it removes is no loss but to what it holds. The hint was written with the
-     * newest manifest, so what is older than both has had its time, though the rule may not have come to it yet; what is younger has not.
+     * Withdraws acknowledgements before a lifecycle rule removes an object. An old manifest that it
+     * removes is no loss. The hint was written with the newest manifest: entries older than both
+     * have expired, though the rule may not have removed them yet.
      */
-    void takenByRule(String key, long before) {
-        taken(key, before);
+    void beforeExpiry(String key, long before) {
+        beforeRemoval(key, before);
     }
 
-    private void taken(String key, long before) {
+    private void beforeRemoval(String key, long before) {
         boolean isByRule = before != Long.MAX_VALUE;
         removals++;
         if (isPack(key)) {
@@ -140,9 +143,9 @@ final class Ledger {
             forget(idsOfPacks.getOrDefault(key, Set.of()));
         } else if (key.endsWith("/m/newest")) {
             forgetPacked(before);
-        } else if (numberOf(key) > 0) {
-            boolean isOnTheWay = !isByRule && hinted().filter(number -> number <= numberOf(key)).isPresent();
-            if (numberOf(key) == newestNumber() || numberOf(key) == seenNumber() || isOnTheWay) {
+        } else if (manifestNumber(key) > 0) {
+            boolean isOnTheWay = !isByRule && hintedNumber().filter(number -> number <= manifestNumber(key)).isPresent();
+            if (manifestNumber(key) == newestNumber() || manifestNumber(key) == visibleNumber() || isOnTheWay) {
                 forgetPacked(Long.MAX_VALUE);
             }
         } else {
@@ -150,7 +153,7 @@ final class Ledger {
         }
     }
 
-    /** Forgets what lies in packs that were written before that time. */
+    /** Withdraws entries of packs that were written before that time. */
     private void forgetPacked(long before) {
         Set<Sha256> packed = new HashSet<>();
         idsOfPacks.forEach((key, ids) -> {
@@ -170,53 +173,54 @@ final class Ledger {
         removedAt.put(id, removals);
     }
 
-    // ---- judging
+    // ---- verification
 
-    /** "Published" or "there already" was said: so it must be. */
-    void acknowledge(Id id, String said, boolean isEarly) {
-        acknowledged.put(id, new Ack(bucket.nowMillis(), said, isEarly, bucket.version()));
-        judge(Set.of(id));
+    /** Records an acknowledgement and verifies it. */
+    void acknowledge(Id id, String source, boolean isEarly) {
+        acknowledged.put(id, new Ack(bucket.nowMillis(), source, isEarly, bucket.version()));
+        verify(Set.of(id));
     }
 
-    /** All that is acknowledged must be found. */
-    void judge() {
-        if (judgedVersion != bucket.version()) {
-            judge(Set.copyOf(acknowledged.keySet()));
-            judgedVersion = bucket.version();
+    /** Verifies that all acknowledged entries are found. */
+    void verify() {
+        if (verifiedVersion != bucket.version()) {
+            verify(Set.copyOf(acknowledged.keySet()));
+            verifiedVersion = bucket.version();
         }
     }
 
-    private void judge(Set<Id> ids) {
+    private void verify(Set<Id> ids) {
         if (ids.isEmpty()) {
             return;
         }
-        judge(ids, true);
+        verify(ids, true);
         if (someMayNotList) {
-            judge(ids, false);
+            verify(ids, false);
         }
     }
 
-    private void judge(Set<Id> ids, boolean mayList) {
+    private void verify(Set<Id> ids, boolean mayList) {
         List<Id> lost = lost(ids, mayList);
         if (!lost.isEmpty()) {
             Id id = lost.getFirst();
             Shape shape = mayList ? shape(id) : Shape.B2_READER_WITHOUT_LISTING;
             throw new Violation(shape, "a process with an empty directory" + (mayList ? "" : " that may not list") + " does not find " + name(id)
-                    + ", of which was said: " + acknowledged.get(id) + "\n" + describe(id));
+                    + ", acknowledged by: " + acknowledged.get(id) + "\n" + describe(id));
         }
     }
 
     /**
-     * Those that a process with an empty directory does not find. A hint that went back, as it may where versions are not replaced, and whose manifest a rule
-     * has taken then, makes look-ups unavailable until the next publication, which is told.
+     * Returns the entries that a process with an empty directory does not find. Without conditional
+     * replacement the hint may be set back, and a rule may then remove its manifest. Lookups are
+     * then unavailable until the next publication, and report it.
      */
     List<Id> lost(Set<Id> ids, boolean mayList) {
         List<Id> lost = new ArrayList<>();
         try (TestProcess reader = reader(mayList)) {
             for (Id id : ids) {
                 LoadResult result = reader.tier().load(id);
-                boolean isTold = result instanceof LoadResult.Unavailable && bucket.matching() != Bucket.Matching.KEPT && isHintAstray();
-                if (!isTold && !(result instanceof LoadResult.Hit hit && contents.getOrDefault(id, Set.of()).contains(hit.entry().contentHash()))) {
+                boolean isReported = result instanceof LoadResult.Unavailable && bucket.matching() != Bucket.Matching.HONORED && isHintDangling();
+                if (!isReported && !(result instanceof LoadResult.Hit hit && contents.getOrDefault(id, Set.of()).contains(hit.entry().contentHash()))) {
                     lost.add(id);
                 }
             }
@@ -227,35 +231,36 @@ final class Ledger {
 
     private TestProcess reader(boolean mayList) {
         SplittableRandom random = new SplittableRandom(1);
-        return new TestProcess(config, new HonestStore(bucket, mayList),
+        return new TestProcess(config, new FaultFreeStore(bucket, mayList),
                 new TestProcess.Surroundings(() -> bucket.nowMillis() * 1_000_000, bucket::nowMillis, (Duration _) -> {}, random, _ -> {}));
     }
 
     private Shape shape(Id id) {
         Ack ack = acknowledged.get(id);
-        if (newestManifest().loose() == PackManifest.Loose.NONE && bucket.stored(keyAlone(id)).filter(stored -> isSound(stored, id)).isPresent()) {
-            return Shape.B8_ALONE_IN_SEALED_TARGET;
+        if (newestManifest().unpackedEntries() == PackManifest.UnpackedEntries.NONE && bucket.stored(unpackedKey(id)).filter(stored -> isSound(stored, id))
+                .isPresent()) {
+            return Shape.B8_UNPACKED_IN_SEALED_TARGET;
         }
         if (!bucket.keepsMarks()) {
             return Shape.S4_METADATA_STRIPPED;
         }
         if (ack != null && ack.isEarly()) {
-            return Shape.B11_SAID_BEFORE_WRITTEN;
+            return Shape.B11_REPORTED_BEFORE_WRITTEN;
         }
-        if (ack != null && ack.said().endsWith("looked up") && bucket.version() == ack.version()) {
-            return Shape.SAID_BY_LOOK_UP;
+        if (ack != null && ack.source().endsWith("looked up") && bucket.version() == ack.version()) {
+            return Shape.REPORTED_BY_LOOKUP;
         }
         if (isUnavailable(id)) {
-            return Shape.LOOK_UP_UNAVAILABLE;
+            return Shape.LOOKUP_UNAVAILABLE;
         }
-        Optional<Bucket.Stored> alone = bucket.stored(keyAlone(id));
-        boolean isSoundAlone = alone.filter(stored -> isSound(stored, id)).isPresent();
+        Optional<Bucket.Stored> unpacked = bucket.stored(unpackedKey(id));
+        boolean isUnpackedSound = unpacked.filter(stored -> isSound(stored, id)).isPresent();
         PackManifest newest = newestManifest();
-        if (seenNumber() != newest.number()) {
+        if (visibleNumber() != newest.number()) {
             return wasHintWritten ? Shape.B5_NEWEST_MANIFEST_NOT_FOUND : Shape.HINT_NEVER_CREATED;
         }
         for (PackInfo pack : newest.packs()) {
-            String key = keyOfPack(pack);
+            String key = packKey(pack);
             if (idsOfPacks.getOrDefault(key, Set.of()).contains(id.hash()) && !isWhole(pack)) {
                 return switch (removers.getOrDefault(key, Remover.OWNER)) {
                     case PUBLISHER -> Shape.B3_COMMITTED_PACK_REMOVED;
@@ -264,11 +269,11 @@ final class Ledger {
                 };
             }
         }
-        if (alone.isPresent() && !isSoundAlone) {
-            return Shape.S3_DAMAGED_SAID_TO_BE_THERE;
+        if (unpacked.isPresent() && !isUnpackedSound) {
+            return Shape.S3_DAMAGED_REPORTED_AS_STORED;
         }
         Set<String> named = new HashSet<>();
-        newest.packs().forEach(pack -> named.add(keyOfPack(pack)));
+        newest.packs().forEach(pack -> named.add(packKey(pack)));
         for (Map.Entry<String, Set<Sha256>> pack : idsOfPacks.entrySet()) {
             if (pack.getValue().contains(id.hash()) && lastNamed.containsKey(pack.getKey()) && !named.contains(pack.getKey())
                     && (bucket.stored(pack.getKey()).isPresent() || removers.get(pack.getKey()) != Remover.OWNER)) {
@@ -285,27 +290,30 @@ final class Ledger {
     }
 
     private boolean isWhole(PackInfo pack) {
-        return bucket.stored(keyOfPack(pack)).filter(stored -> stored.body().length == pack.bytes()).isPresent();
+        return bucket.stored(packKey(pack)).filter(stored -> stored.body().length == pack.bytes()).isPresent();
     }
 
     private boolean isSound(Bucket.Stored stored, Id id) {
         return EntryFormat.decode(MemorySegment.ofArray(stored.body()), id, VerificationLevel.CONTENT_HASH) instanceof LoadResult.Hit;
     }
 
-    private long seenNumber() {
-        return seen().map(PackManifest::number).orElse(-1L);
+    private long visibleNumber() {
+        return findVisible().map(PackManifest::number).orElse(-1L);
     }
 
-    private Optional<PackManifest> seen() {
+    private Optional<PackManifest> findVisible() {
         try (TestProcess reader = reader(true)) {
             return reader.packed().manifests(namespace).newest(PackManifest.NONE) instanceof PackManifestLog.Newest.Found(PackManifest found)
                     ? Optional.of(found) : Optional.empty();
         }
     }
 
-    /** The manifest to which readers come. Another one may have a higher number: of a writer that found out that the hint leads elsewhere. */
-    PackManifest seenManifest() {
-        return seen().orElse(PackManifest.NONE);
+    /**
+     * Returns the manifest that readers reach. Another one, of a writer that the hint does not lead
+     * to, may have a higher number.
+     */
+    PackManifest visibleManifest() {
+        return findVisible().orElse(PackManifest.NONE);
     }
 
     // ---- the manifests
@@ -313,37 +321,37 @@ final class Ledger {
     PackManifest newestManifest() {
         PackManifest newest = PackManifest.NONE;
         for (Map.Entry<String, Bucket.Stored> one : bucket.objects().entrySet()) {
-            if (numberOf(one.getKey()) > newest.number()) {
+            if (manifestNumber(one.getKey()) > newest.number()) {
                 newest = PackInspector.manifest(one.getValue().body()).orElse(newest);
             }
         }
         return newest;
     }
 
-    /** Packs that the newest manifest names and that are not there, or not whole. */
+    /** Returns the packs that the newest manifest names and that are missing or truncated. */
     List<String> namedAndMissing() {
-        return seenManifest().packs().stream().filter(pack -> !isWhole(pack)).map(this::keyOfPack).toList();
+        return visibleManifest().packs().stream().filter(pack -> !isWhole(pack)).map(this::packKey).toList();
     }
 
-    /** True if the hint names a manifest that is gone, and so does not lead to one. */
-    boolean isHintAstray() {
-        return hinted().filter(number -> number > 0 && !isStored(number) && !isStored(number + 1)).isPresent();
+    /** Returns true if the hint names a manifest that is gone, and so leads to none. */
+    boolean isHintDangling() {
+        return hintedNumber().filter(number -> number > 0 && !isStored(number) && !isStored(number + 1)).isPresent();
     }
 
-    /** What the hint says; empty if it says no number. */
-    private Optional<Long> hinted() {
+    /** Returns the number in the hint; empty if there is none. */
+    private Optional<Long> hintedNumber() {
         return bucket.stored(hintKey()).map(hint -> new String(hint.body(), US_ASCII)).filter(text -> text.matches("[0-9]{1,16}")).map(Long::parseLong);
     }
 
     private boolean isStored(long number) {
-        return bucket.objects().keySet().stream().anyMatch(key -> numberOf(key) == number);
+        return bucket.objects().keySet().stream().anyMatch(key -> manifestNumber(key) == number);
     }
 
     private long newestNumber() {
-        return bucket.objects().keySet().stream().mapToLong(Ledger::numberOf).max().orElse(0);
+        return bucket.objects().keySet().stream().mapToLong(Ledger::manifestNumber).max().orElse(0);
     }
 
-    private static long numberOf(String key) {
+    private static long manifestNumber(String key) {
         int at = key.indexOf("/m/");
         return at < 0 || key.endsWith("newest") ? 0 : Long.parseLong(key.substring(at + 3));
     }
@@ -352,7 +360,7 @@ final class Ledger {
         return key.endsWith(".pack");
     }
 
-    private String keyOfPack(PackInfo pack) {
+    private String packKey(PackInfo pack) {
         return "v1/" + namespace + "/p/" + pack.name().hex() + ".pack";
     }
 
@@ -360,7 +368,7 @@ final class Ledger {
         return "v1/" + namespace + "/m/newest";
     }
 
-    private String keyAlone(Id id) {
+    private String unpackedKey(Id id) {
         String name = id.hash().hex();
         return "v1/" + namespace + "/e/" + name.substring(0, 2) + "/" + name;
     }
@@ -374,20 +382,20 @@ final class Ledger {
         bucket.objects().forEach((key, stored) -> {
             text.append("  ").append(shorten(key)).append(", ").append(stored.body().length).append(" bytes");
             if (isPack(key) && idsOfPacks.getOrDefault(key, Set.of()).contains(id.hash())) {
-                text.append(", has it");
+                text.append(", contains it");
             }
-            if (numberOf(key) > 0) {
+            if (manifestNumber(key) > 0) {
                 PackInspector.manifest(stored.body()).ifPresent(manifest -> text.append(", ").append(describe(manifest)));
             } else if (key.endsWith("newest")) {
                 text.append(": ").append(new String(stored.body(), US_ASCII));
             }
             text.append('\n');
         });
-        return text.append("readers see manifest ").append(seenNumber()).toString();
+        return text.append("readers see manifest ").append(visibleNumber()).toString();
     }
 
     static String describe(PackManifest manifest) {
-        return "manifest " + manifest.number() + " " + (manifest.loose() == PackManifest.Loose.NONE ? "sealed " : "")
+        return "manifest " + manifest.number() + " " + (manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE ? "sealed " : "")
                 + manifest.packs().stream().map(pack -> pack.name().hex().substring(0, 6)).toList()
                 + " retired " + manifest.retired().stream().map(one -> one.name().hex().substring(0, 6) + "@" + one.since()).toList();
     }
@@ -395,7 +403,7 @@ final class Ledger {
     static String shorten(String key) {
         int at = key.lastIndexOf('/');
         String name = key.substring(at + 1);
-        String kind = key.contains("/e/") ? "alone " : key.contains("/p/") ? "pack " : key.contains("/m/") ? "m/" : "";
+        String kind = key.contains("/e/") ? "entry " : key.contains("/p/") ? "pack " : key.contains("/m/") ? "m/" : "";
         return kind + (name.endsWith("newest") || name.length() <= 16 ? name.replaceFirst("^0+", "") : name.substring(0, 6));
     }
 }

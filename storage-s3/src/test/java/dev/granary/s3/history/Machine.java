@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** A machine of the fleet, with one process at a time, which does one thing at a time. */
+/** A machine of the fleet, with one process at a time, which runs one task at a time. */
 final class Machine {
     private static final long ONE_PAUSE_MILLIS = 10;
     private static final long LONG_MILLIS = 30_000;
@@ -27,36 +27,36 @@ final class Machine {
     private final String name;
     private final boolean mayList;
     private final S3Config config;
-    private final Optional<Path> shelf;
+    private final Optional<Path> manifestFile;
     private final long skewMillis;
     private final Wire wire;
     private final RandomGenerator random;
-    private final Deque<Runnable> behind = new ArrayDeque<>();
+    private final Deque<Runnable> backgroundTasks = new ArrayDeque<>();
     private TestProcess process;
     private @Nullable Work work;
-    private long troubledAtMillis;
+    private long lastFaultMillis;
     private int isFrozenFor;
 
-    /** What a process is doing. */
+    /** The task that a process is running. */
     static final class Work {
-        private final String what;
+        private final String task;
         private final Ledger.Remover remover;
         private final long fromMillis;
         private final int mark;
         private Fibers.@Nullable Fiber fiber;
-        private int troubles;
-        private int lies;
-        private boolean isWhole;
-        private boolean wasToldOfWhatIsGone;
+        private int faults;
+        private int falseResponses;
+        private boolean isUndisturbed;
+        private boolean hasReadRemovedState;
 
-        Work(String what, Ledger.Remover remover, long fromMillis, int mark) {
-            this.what = what;
+        Work(String task, Ledger.Remover remover, long fromMillis, int mark) {
+            this.task = task;
             this.remover = remover;
             this.fromMillis = fromMillis;
             this.mark = mark;
         }
 
-        void by(Fibers.Fiber doing) {
+        void setFiber(Fibers.Fiber doing) {
             this.fiber = doing;
         }
 
@@ -64,8 +64,8 @@ final class Machine {
             return Objects.requireNonNull(fiber);
         }
 
-        String what() {
-            return what;
+        String task() {
+            return task;
         }
 
         long fromMillis() {
@@ -76,33 +76,33 @@ final class Machine {
             return mark;
         }
 
-        boolean hadTrouble() {
-            return troubles > 0;
+        boolean hadFault() {
+            return faults > 0;
         }
 
-        boolean hasHeardALie() {
-            return lies > 0;
+        boolean hasFalseResponse() {
+            return falseResponses > 0;
         }
 
-        void trouble(Disturbance one) {
-            troubles++;
-            lies += one.isLie() ? 1 : 0;
+        void addFault(Disturbance one) {
+            faults++;
+            falseResponses += one.isFalse() ? 1 : 0;
         }
 
-        boolean wasToldOfWhatIsGone() {
-            return wasToldOfWhatIsGone;
+        boolean hasReadRemovedState() {
+            return hasReadRemovedState;
         }
     }
 
     /**
-     * What a machine is.
+     * The properties of a machine.
      *
      * @param name its name
      * @param mayList whether its credentials may list
-     * @param shelves where it keeps manifests; empty: nowhere
+     * @param indexDirectory the directory of its index cache; empty for none
      * @param skewMillis how far its wall clock is ahead
      */
-    record Kind(String name, boolean mayList, Optional<Path> shelves, long skewMillis) {}
+    record Kind(String name, boolean mayList, Optional<Path> indexDirectory, long skewMillis) {}
 
     Machine(History history, Bucket bucket, Ledger ledger, S3Config.Builder config, Kind kind, String namespace, SplittableRandom random) {
         this.history = history;
@@ -110,9 +110,9 @@ final class Machine {
         this.name = kind.name();
         this.mayList = kind.mayList();
         this.skewMillis = kind.skewMillis();
-        kind.shelves().ifPresent(config::shelves);
+        kind.indexDirectory().ifPresent(config::shelves);
         this.config = config.build();
-        this.shelf = kind.shelves().map(shelves -> shelves.resolve(namespace).resolve("manifest"));
+        this.manifestFile = kind.indexDirectory().map(indexDirectory -> indexDirectory.resolve(namespace).resolve("manifest"));
         this.wire = new Wire(bucket, ledger, this);
         this.random = locked(random);
         this.process = start();
@@ -128,13 +128,13 @@ final class Machine {
 
     private TestProcess start() {
         return new TestProcess(config, wire, new TestProcess.Surroundings(() -> bucket.nowMillis() * 1_000_000, () -> bucket.nowMillis() + skewMillis,
-                (Duration _) -> bucket.pass(ONE_PAUSE_MILLIS), random, behind::add));
+                (Duration _) -> bucket.pass(ONE_PAUSE_MILLIS), random, backgroundTasks::add));
     }
 
-    /** Ends the process, and starts another one. */
+    /** Ends the process and starts another one. */
     void reboot() {
         process.close();
-        behind.clear();
+        backgroundTasks.clear();
         process = start();
     }
 
@@ -168,18 +168,18 @@ final class Machine {
 
     void end() {
         if (isLong(work())) {
-            troubledAtMillis = bucket.nowMillis(); // what it knows now it may have asked before it was suspended
+            lastFaultMillis = bucket.nowMillis(); // its state may have been read before it was suspended
         }
         work = null;
-        stampShelf();
+        stampManifestFile();
     }
 
-    /** True where a process was suspended in it, or might as well have been. */
+    /** Returns true if a process was, or might have been, suspended in the task. */
     boolean isLong(Work one) {
         return bucket.nowMillis() - one.fromMillis() > LONG_MILLIS;
     }
 
-    /** Freezes the process for so many steps of the history. */
+    /** Freezes the process for that many steps of the history. */
     void freeze(int steps) {
         isFrozenFor = steps;
     }
@@ -192,26 +192,26 @@ final class Machine {
         isFrozenFor = Math.max(0, isFrozenFor - steps);
     }
 
-    /** How long its requests had no trouble, in milliseconds. */
-    long calmMillis() {
-        return bucket.nowMillis() - troubledAtMillis;
+    /** Returns the time since its last fault, in milliseconds. */
+    long millisSinceFault() {
+        return bucket.nowMillis() - lastFaultMillis;
     }
 
-    /** Does what is to be done behind the callers; in fact it is done at once, so in a history before or after them. */
-    void doBehind() {
+    /** Runs the background tasks. They run at once, so before or after the callers. */
+    void runBackgroundTasks() {
         Runnable task;
-        while ((task = behind.poll()) != null) {
+        while ((task = backgroundTasks.poll()) != null) {
             task.run();
         }
     }
 
-    /** The files of the machine's disk have the time of the history. */
-    void stampShelf() {
-        if (shelf.isPresent() && Files.exists(shelf.get())) {
+    /** Sets the time of the manifest file to the time of the history. */
+    void stampManifestFile() {
+        if (manifestFile.isPresent() && Files.exists(manifestFile.get())) {
             try {
-                long real = Files.getLastModifiedTime(shelf.get()).toMillis();
+                long real = Files.getLastModifiedTime(manifestFile.get()).toMillis();
                 if (real > bucket.nowMillis() + History.FAR_MILLIS) {
-                    Files.setLastModifiedTime(shelf.get(), FileTime.fromMillis(bucket.nowMillis() + skewMillis));
+                    Files.setLastModifiedTime(manifestFile.get(), FileTime.fromMillis(bucket.nowMillis() + skewMillis));
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
@@ -219,13 +219,13 @@ final class Machine {
         }
     }
 
-    /** While this runs, nobody else does anything, and nothing goes wrong. */
-    void whole(Runnable task) {
-        work().isWhole = true;
+    /** Runs a task without faults and without other machines in between. */
+    void runUndisturbed(Runnable task) {
+        work().isUndisturbed = true;
         try {
             task.run();
         } finally {
-            work().isWhole = false;
+            work().isUndisturbed = false;
         }
     }
 
@@ -233,28 +233,28 @@ final class Machine {
 
     Disturbance request(String method, String key) {
         Work now = work();
-        if (now.isWhole) {
+        if (now.isUndisturbed) {
             return Disturbance.NONE;
         }
-        history.turn(this);
-        Disturbance trouble = history.trouble(now, method);
-        if (trouble != Disturbance.NONE) {
-            now.trouble(trouble);
-            troubledAtMillis = bucket.nowMillis();
+        history.yieldTurn(this);
+        Disturbance fault = history.fault(now, method);
+        if (fault != Disturbance.NONE) {
+            now.addFault(fault);
+            lastFaultMillis = bucket.nowMillis();
         }
-        return trouble;
+        return fault;
     }
 
-    void answered(String method, String key, Disturbance trouble, Supplier<String> result) {
-        history.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result.get() + (trouble == Disturbance.NONE ? "" : "   ! " + trouble));
+    void answered(String method, String key, Disturbance fault, Supplier<String> result) {
+        history.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result.get() + (fault == Disturbance.NONE ? "" : "   ! " + fault));
     }
 
     void landed(String method, String key, String result) {
         history.trace(() -> "  late: " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result);
     }
 
-    void toldOfWhatIsGone() {
-        work().wasToldOfWhatIsGone = true;
+    void readRemovedState() {
+        work().hasReadRemovedState = true;
     }
 
     Ledger.Remover remover() {

@@ -1,43 +1,51 @@
 package dev.granary.s3.history;
 
-/** How an acknowledgement, or another promise, proved to be untrue; the names with a number are findings of a review. */
+/** The way in which an acknowledgement, or another promise, was broken. */
 enum Shape {
-    /** The pack is gone by a rule, or cut, the manifest names it, a publisher said "there already". */
+    /**
+     * A rule removed the pack, or it was truncated; the manifest names it, and a publisher reported
+     * a duplicate.
+     */
     B1_PACK_NEVER_PUBLISHED_AGAIN,
-    /** A reader that may not list does not find it. */
+    /** A reader that may not list does not find the entry. */
     B2_READER_WITHOUT_LISTING,
     /** A publisher has removed a pack that the manifest names. */
     B3_COMMITTED_PACK_REMOVED,
-    /** The newest manifest does not name a pack that an earlier one named, and nobody replaced it. */
+    /**
+     * The newest manifest does not name a pack that an earlier one named, and that was not
+     * replaced.
+     */
     B4_COMMITTED_PACK_UNNAMED,
-    /** Readers do not come to the newest manifest. */
+    /** Readers do not reach the newest manifest. */
     B5_NEWEST_MANIFEST_NOT_FOUND,
-    /** Nobody has created the hint, without which readers look for no manifest. */
+    /** The hint was never created, without which readers look for no manifest. */
     HINT_NEVER_CREATED,
-    /** An entry that was refused for a passing reason was given up. */
+    /** An entry that was refused for a temporary reason was given up. */
     B6_GIVEN_UP_AFTER_REFUSAL,
-    /** A process concludes "absent" from a state that it has not confirmed for long. */
+    /** A process reports absence from a state that it has not confirmed for long. */
     B7_ABSENT_BY_OLD_STATE,
-    /** An entry lies alone in a target that says that nothing does. */
-    B8_ALONE_IN_SEALED_TARGET,
+    /** An unpacked entry exists in a sealed target. */
+    B8_UNPACKED_IN_SEALED_TARGET,
     /** A pack was removed before a manifest came to name it. */
     B9_NAMED_AFTER_REMOVAL,
-    /** "There already" was said before anything was written. */
-    B11_SAID_BEFORE_WRITTEN,
-    /** "There already" was said of a damaged entry. */
-    S3_DAMAGED_SAID_TO_BE_THERE,
+    /** A duplicate was reported before an entry was written. */
+    B11_REPORTED_BEFORE_WRITTEN,
+    /** A duplicate was reported for a damaged entry. */
+    S3_DAMAGED_REPORTED_AS_STORED,
     /** A server that strips metadata has no working packs. */
     S4_METADATA_STRIPPED,
-    /** After a compaction without trouble the manifest names what is not there. */
+    /** After a compaction without faults the manifest names a missing pack. */
     NAMED_AND_MISSING,
-    /** Without trouble an entry cannot be published, or a target not be compacted. */
+    /** Without faults an entry cannot be published, or a target cannot be compacted. */
     STUCK,
-    /** A node that is warmed without trouble does not get it. */
+    /** A node that is warmed without faults does not receive the entry. */
     NOT_WARMED,
-    /** "There already" was said after a look-up that believed an older manifest, or the HEAD of a damaged entry. */
-    SAID_BY_LOOK_UP,
-    /** A look-up with an empty directory is unavailable, since the hint names no manifest. */
-    LOOK_UP_UNAVAILABLE,
-    /** Anything else. */
+    /**
+     * A duplicate was reported after a lookup in an older manifest, or the HEAD of a damaged entry.
+     */
+    REPORTED_BY_LOOKUP,
+    /** A lookup with an empty directory is unavailable, since the hint names no manifest. */
+    LOOKUP_UNAVAILABLE,
+    /** Any other violation. */
     OTHER
 }

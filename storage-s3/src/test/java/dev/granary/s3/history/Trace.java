@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** What happened in a history, in order, for people. Thread-safe. */
+/** The events of a history, in order, for people. Thread-safe. */
 final class Trace {
     private static final int LAST_LINES = 400;
 
@@ -23,7 +23,7 @@ final class Trace {
         }
     }
 
-    /** How many events there were, which is how long the history is. */
+    /** Returns the number of events, the length of the history. */
     synchronized int events() {
         return events;
     }

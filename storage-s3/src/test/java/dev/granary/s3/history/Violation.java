@@ -1,6 +1,6 @@
 package dev.granary.s3.history;
 
-/** Ends a history in which something did not hold that must. */
+/** Ends a history in which a promise does not hold. */
 final class Violation extends RuntimeException {
     private final Shape shape;
 

@@ -1,7 +1,7 @@
 package dev.granary.s3.history;
 
-import static dev.granary.s3.history.HonestStore.into;
-import static dev.granary.s3.history.HonestStore.permitted;
+import static dev.granary.s3.history.FaultFreeStore.into;
+import static dev.granary.s3.history.FaultFreeStore.permitted;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.s3.store.GetResult;
@@ -21,7 +21,10 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** The way of one machine to the bucket, on which a request waits for its turn and may have trouble. */
+/**
+ * The connection of one machine to the bucket, on which a request waits for its turn and may meet a
+ * fault.
+ */
 final class Wire implements ObjectStore {
     private final Bucket bucket;
     private final Ledger ledger;
@@ -44,8 +47,8 @@ final class Wire implements ObjectStore {
     }
 
     private GetResult read(String method, String key, Function<Optional<Bucket.Stored>, GetResult> answer) {
-        Disturbance trouble = key.endsWith("granary.json") ? Disturbance.NONE : machine.request(method, key);
-        GetResult result = permitted(switch (trouble) {
+        Disturbance fault = key.endsWith("granary.json") ? Disturbance.NONE : machine.request(method, key);
+        GetResult result = permitted(switch (fault) {
             case NONE, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT -> fresh(key, answer.apply(bucket.stored(key)));
             case LOST, ANSWER_LOST -> new GetResult.Unavailable(Disturbance.ERROR_500);
             case LATE -> new GetResult.Unavailable(Disturbance.TIMEOUT);
@@ -55,11 +58,11 @@ final class Wire implements ObjectStore {
             case SWAPPED -> answer.apply(beside(key));
             case BARE -> bare(answer.apply(bucket.stored(key)));
         }, machine.mayList());
-        machine.answered(method, key, trouble, () -> text(result));
+        machine.answered(method, key, fault, () -> text(result));
         return result;
     }
 
-    /** The marker is never old, so that nobody tries the server out. */
+    /** Returns a marker without an age, so that no process probes the server. */
     private GetResult fresh(String key, GetResult result) {
         return result instanceof GetResult.Found found && key.endsWith("granary.json")
                 ? new GetResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, found.marks()) : result;
@@ -76,11 +79,11 @@ final class Wire implements ObjectStore {
 
     private Optional<Bucket.Stored> stale(String key) {
         Optional<Bucket.Older<Optional<Bucket.Stored>>> before = bucket.before(key);
-        before.filter(Bucket.Older::hasRemoved).ifPresent(_ -> machine.toldOfWhatIsGone());
+        before.filter(Bucket.Older::hasRemoved).ifPresent(_ -> machine.readRemovedState());
         return before.map(Bucket.Older::state).orElseGet(() -> bucket.stored(key));
     }
 
-    /** Another object of the same kind; the object itself where there is none. */
+    /** Returns another object of the same kind, or the object itself if there is none. */
     private Optional<Bucket.Stored> beside(String key) {
         TreeMap<String, Bucket.Stored> all = new TreeMap<>(bucket.objects());
         String directory = key.substring(0, key.lastIndexOf('/'));
@@ -90,8 +93,8 @@ final class Wire implements ObjectStore {
 
     @Override
     public HeadResult head(String key) {
-        Disturbance trouble = machine.request("HEAD", key);
-        HeadResult result = permitted(switch (trouble) {
+        Disturbance fault = machine.request("HEAD", key);
+        HeadResult result = permitted(switch (fault) {
             case NONE, TRUNCATED, SWAPPED, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT -> bucket.head(bucket.stored(key));
             case LOST, ANSWER_LOST -> new HeadResult.Unavailable(Disturbance.ERROR_500);
             case LATE -> new HeadResult.Unavailable(Disturbance.TIMEOUT);
@@ -100,56 +103,56 @@ final class Wire implements ObjectStore {
             case BARE -> bucket.head(bucket.stored(key)) instanceof HeadResult.Found found
                     ? new HeadResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, ObjectMarks.NONE) : HeadResult.ABSENT;
         }, machine.mayList());
-        machine.answered("HEAD", key, trouble, () -> text(result));
+        machine.answered("HEAD", key, fault, () -> text(result));
         return result;
     }
 
     @Override
     public WriteResult put(String key, byte[] body, ObjectMarks marks) {
         Ledger.Remover by = machine.remover();
-        return write("PUT", key, () -> noted(bucket.put(key, body, marks), () -> ledger.written(key, body, by)));
+        return write("PUT", key, () -> onSuccess(bucket.put(key, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         Ledger.Remover by = machine.remover();
-        return write("CREATE", key, () -> noted(bucket.putIfAbsent(key, body, marks), () -> ledger.written(key, body, by)));
+        return write("CREATE", key, () -> onSuccess(bucket.putIfAbsent(key, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
         Ledger.Remover by = machine.remover();
-        return write("REPLACE", key, () -> noted(bucket.replace(key, etag, body, marks), () -> ledger.written(key, body, by)));
+        return write("REPLACE", key, () -> onSuccess(bucket.replace(key, etag, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
         Ledger.Remover by = machine.remover();
-        return write("DELETE match", key, () -> noted(bucket.delete(key, etag), () -> ledger.removed(key, by)));
+        return write("DELETE match", key, () -> onSuccess(bucket.delete(key, etag), () -> ledger.removed(key, by)));
     }
 
     @Override
     public WriteResult delete(String key) {
         Ledger.Remover by = machine.remover();
-        return write("DELETE", key, () -> noted(bucket.delete(key), () -> ledger.removed(key, by)));
+        return write("DELETE", key, () -> onSuccess(bucket.delete(key), () -> ledger.removed(key, by)));
     }
 
-    private static WriteResult noted(WriteResult result, Runnable note) {
+    private static WriteResult onSuccess(WriteResult result, Runnable action) {
         if (result instanceof WriteResult.Done) {
-            note.run();
+            action.run();
         }
         return result;
     }
 
     private WriteResult write(String method, String key, Supplier<WriteResult> commit) {
-        Disturbance trouble = machine.request(method, key);
+        Disturbance fault = machine.request(method, key);
         boolean isConditional = method.equals("CREATE") || method.equals("REPLACE") || method.endsWith("match");
-        WriteResult result = switch (trouble) {
+        WriteResult result = switch (fault) {
             case NONE, TRUNCATED, STALE, SWAPPED, BARE -> commit.get();
             case LOST -> WriteResult.failed(Disturbance.ERROR_500);
             case ANSWER_LOST -> instead(commit, WriteResult.failed(Disturbance.ERROR_500));
             case LATE -> {
-                bucket.hold(() -> machine.landed(method, key, text(commit.get())));
+                bucket.delay(() -> machine.landed(method, key, text(commit.get())));
                 yield WriteResult.failed(Disturbance.TIMEOUT);
             }
             case CONFLICT -> isConditional ? WriteResult.CONFLICT : commit.get();
@@ -158,20 +161,20 @@ final class Wire implements ObjectStore {
             case FALSE_412 -> isConditional ? WriteResult.PRECONDITION_FAILED : commit.get();
             case REFUSED_LANDED -> instead(commit, WriteResult.failed(Disturbance.DENIED));
         };
-        machine.answered(method, key, trouble, () -> text(result));
+        machine.answered(method, key, fault, () -> text(result));
         return result;
     }
 
-    private static WriteResult instead(Supplier<WriteResult> commit, WriteResult told) {
-        WriteResult unheard = commit.get();
-        return told;
+    private static WriteResult instead(Supplier<WriteResult> commit, WriteResult response) {
+        WriteResult ignored = commit.get();
+        return response;
     }
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        Disturbance trouble = machine.request("LIST", prefix);
+        Disturbance fault = machine.request("LIST", prefix);
         Map<String, Bucket.Stored> objects = bucket.objects();
-        switch (trouble) {
+        switch (fault) {
             case LOST, ANSWER_LOST, LATE, REFUSED -> {
                 return new ListResult.Unavailable(Disturbance.ERROR_500);
             }
@@ -179,13 +182,13 @@ final class Wire implements ObjectStore {
                 Bucket.Older<Map<String, Bucket.Stored>> before = bucket.ago(machine.lag());
                 objects = before.state();
                 if (before.hasRemoved()) {
-                    machine.toldOfWhatIsGone();
+                    machine.readRemovedState();
                 }
             }
             case NONE, CONFLICT, TRUNCATED, SWAPPED, BARE, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED -> {}
         }
         List<Listed> listed = Bucket.listed(objects, prefix);
-        machine.answered("LIST", prefix, trouble, () -> listed.size() + " objects");
+        machine.answered("LIST", prefix, fault, () -> listed.size() + " objects");
         if (!machine.mayList()) {
             return new ListResult.Unavailable(Disturbance.DENIED);
         }
@@ -195,7 +198,7 @@ final class Wire implements ObjectStore {
 
     @Override
     public void close() {
-        // nothing is held
+        // holds no resources
     }
 
     private static String text(GetResult result) {
@@ -203,7 +206,7 @@ final class Wire implements ObjectStore {
             case GetResult.Found found -> found.bytes().byteSize() + " bytes" + hint(found.bytes());
             case GetResult.Absent _ -> "404";
             case GetResult.TooLarge _ -> "too large";
-            case GetResult.Unavailable lost -> lost.failure().toString();
+            case GetResult.Unavailable unavailable -> unavailable.failure().toString();
         };
     }
 
@@ -215,7 +218,7 @@ final class Wire implements ObjectStore {
         return switch (result) {
             case HeadResult.Found found -> found.bytes() + " bytes" + (found.marks().putId().isEmpty() ? ", no marks" : "");
             case HeadResult.Absent _ -> "404";
-            case HeadResult.Unavailable lost -> lost.failure().toString();
+            case HeadResult.Unavailable unavailable -> unavailable.failure().toString();
         };
     }
 
@@ -226,7 +229,7 @@ final class Wire implements ObjectStore {
             case WriteResult.Conflict _ -> "409";
             case WriteResult.NotAllowed refused -> refused.failure().toString();
             case WriteResult.NotSent unsent -> unsent.failure().toString();
-            case WriteResult.Unknown lost -> lost.failure().toString();
+            case WriteResult.Unknown unanswered -> unanswered.failure().toString();
         };
     }
 }

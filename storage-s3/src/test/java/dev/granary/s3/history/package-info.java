@@ -1,4 +1,7 @@
-/** Random histories of a fleet over one bucket, and what must hold in each: {@code docs/testing.md} has a section on them. */
+/**
+ * Random histories of a fleet over one bucket, and the promises that must hold in each; see
+ * {@code docs/testing.md}.
+ */
 @NullMarked
 package dev.granary.s3.history;
 

@@ -42,7 +42,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** After "stored" or "there already" a machine that has read nothing yet finds the entry, whatever servers, proxies and lifecycle rules do. */
+/**
+ * After a store was acknowledged, a machine that has read nothing yet finds the entry, whatever
+ * servers, proxies and lifecycle rules do.
+ */
 class AcknowledgedPacksTest {
     private static final Duration GRACE = Duration.ofDays(1);
 
@@ -51,26 +54,26 @@ class AcknowledgedPacksTest {
     private final TestEntries made = new TestEntries("AcknowledgedPacksTest");
 
     @TempDir
-    private Path shelves;
+    private Path indexDirectory;
 
     private List<Entry> some(int count) {
         return Stream.generate(() -> made.entry(500)).limit(count).toList();
     }
 
     private static List<StoreResult> populate(PackPublisher publisher, List<Entry> all) {
-        List<StoreResult> heard = new ArrayList<>();
-        all.forEach(entry -> assertTrue(publisher.add(entry, heard::add)));
+        List<StoreResult> results = new ArrayList<>();
+        all.forEach(entry -> assertTrue(publisher.add(entry, results::add)));
         publisher.finish();
-        assertEquals(all.size(), heard.size());
-        return heard;
+        assertEquals(all.size(), results.size());
+        return results;
     }
 
     private List<StoreResult> populate(ObjectStore over, List<Entry> all) {
         return populate(bucket.publisher(over), all);
     }
 
-    private static void assertStored(List<StoreResult> heard) {
-        heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+    private static void assertStored(List<StoreResult> results) {
+        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
     }
 
     private void assertFound(List<Entry> all) {
@@ -86,64 +89,65 @@ class AcknowledgedPacksTest {
 
     private PackCompactor.Result compact() {
         PackCompactor compaction = bucket.compaction();
-        return compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        return compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
     }
 
     private long packObjects() {
         return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
     }
 
-    private PackPublisher publisherWithShelf(PackIndexCache shelf) {
-        return new PackPublisher(store, PackFixture.KEYS, shelf, bucket.random(), _ -> {});
+    private PackPublisher publisherWithCache(PackIndexCache indexCache) {
+        return new PackPublisher(store, PackFixture.KEYS, indexCache, bucket.random(), _ -> {});
     }
 
     @Test
-    @DisplayName("A3 B1 a pack that a lifecycle rule removed is published again, although its index is still on this machine's disk")
+    @DisplayName("A3 B1 a pack that a lifecycle rule removed is published again, although its index is still cached on disk")
     void lifecycleRemovedPack() {
-        PackIndexCache shelf = bucket.shelf(shelves);
+        PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         List<Entry> all = some(5);
-        assertStored(populate(publisherWithShelf(shelf), all));
+        assertStored(populate(publisherWithCache(indexCache), all));
         PackInfo pack = bucket.newest().packs().getFirst();
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, shelf, store));
-        assertEquals(5, populate(publisherWithShelf(shelf), all).stream().filter(StoreResult.Duplicate.class::isInstance).count());
+        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+        assertEquals(5, populate(publisherWithCache(indexCache), all).stream().filter(StoreResult.Duplicate.class::isInstance).count());
         bucket.remove(pack);
-        assertStored(populate(publisherWithShelf(shelf), all));
+        assertStored(populate(publisherWithCache(indexCache), all));
         assertFound(all);
     }
 
     @Test
-    @DisplayName("A3 B1 a compaction sees that a named pack is gone, although its index is still on this machine's disk")
+    @DisplayName("A3 B1 a compaction detects that a named pack is gone, although its index is still cached on disk")
     void lifecycleRemovedPackAndCompaction() {
-        PackIndexCache shelf = bucket.shelf(shelves);
+        PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         List<Entry> all = some(5);
         PackInfo pack = bucket.publish(bucket.pack(all));
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, shelf, store));
-        PackCompactor compaction = new PackCompactor(store, PackFixture.KEYS, shelf, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}), bucket.random());
+        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+        PackCompactor compaction = new PackCompactor(store, PackFixture.KEYS, indexCache, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}),
+                bucket.random());
         assertEquals(0, plan(compaction).lost());
-        all.forEach(bucket::placeAlone);
+        all.forEach(bucket::placeUnpacked);
         bucket.remove(pack);
         store.pass(GRACE);
         assertEquals(List.of(1L, 5L, 0L), List.of(plan(compaction).lost(), plan(compaction).folded(), plan(compaction).removed()));
-        assertInstanceOf(PackCompactor.Result.Done.class, compaction.run(plan(compaction), PackManifest.Loose.NONE, _ -> {}));
+        assertInstanceOf(PackCompactor.Result.Done.class, compaction.run(plan(compaction), PackManifest.UnpackedEntries.NONE, _ -> {}));
         assertFound(all);
     }
 
     @Test
-    @DisplayName("B1 a listing for people tells no entries of a pack that is gone")
+    @DisplayName("B1 a listing for people omits the entries of a pack that is gone")
     void lifecycleRemovedPackAndListing() throws Exception {
-        PackIndexCache shelf = bucket.shelf(shelves);
+        PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         List<Entry> all = some(3);
         PackInfo pack = bucket.publish(bucket.pack(all));
         List<Object> listed = new ArrayList<>();
-        new PackListing(store, PackFixture.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
+        new PackListing(store, PackFixture.KEYS, indexCache, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(3, listed.size());
         bucket.remove(pack);
         listed.clear();
-        new PackListing(store, PackFixture.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
+        new PackListing(store, PackFixture.KEYS, indexCache, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(List.of(), listed);
     }
 
-    /** Amazon without s3:ListBucket: 403 for whatever is not there. */
+    /** Amazon S3 without s3:ListBucket: returns 403 for absent objects. */
     static final class WithoutListing extends ForwardingStore {
         private static final StoreFailure NO = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
@@ -174,7 +178,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket, where absent is 403: packs are published and found, also by what warms a node")
+    @DisplayName("B2 without s3:ListBucket, where absent is 403: packs are published and found, also by warming")
     void withoutListing() {
         ObjectStore limited = new WithoutListing(store);
         List<Entry> first = some(3);
@@ -193,7 +197,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket a pack that is gone is a lost one: what a younger pack has is found, and populate heals the rest")
+    @DisplayName("B2 without s3:ListBucket a missing pack is lost: entries of a younger pack are found, and populate restores the rest")
     void withoutListingAndLostPack() {
         ObjectStore limited = new WithoutListing(store);
         List<Entry> all = some(3);
@@ -209,7 +213,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B2 where nothing may be read 403 is no absence: unavailable for readers, a failure with the cause for writers")
+    @DisplayName("B2 without read access 403 is no absence: lookups are unavailable, and writers fail with the cause")
     void forbidden() {
         List<Entry> stored = some(2);
         assertStored(populate(store, stored));
@@ -261,7 +265,7 @@ class AcknowledgedPacksTest {
             @Override
             public HeadResult head(String key) {
                 HeadResult result = super.head(key);
-                if (late.size() == 1 && key.endsWith("m/0000000000000001")) { // the next look finds it
+                if (late.size() == 1 && key.endsWith("m/0000000000000001")) { // the next pass finds it
                     late.getFirst().run();
                     late.add(() -> {});
                 }
@@ -274,7 +278,7 @@ class AcknowledgedPacksTest {
         assertFound(all);
     }
 
-    /** One bad answer to a read of manifest 2. */
+    /** One wrong response to a read of manifest 2. */
     private ObjectStore badOnce(UnaryOperator<GetResult> bad) {
         AtomicBoolean once = new AtomicBoolean();
         return new ForwardingStore(store) {
@@ -293,7 +297,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B4 one bad answer to a committer's read of the newest manifest, cut or 404: nothing that was committed is un-named")
+    @DisplayName("B4 one wrong response to a committer's read of the newest manifest, truncated or 404: no committed pack loses its name")
     void oneBadAnswer() {
         for (UnaryOperator<GetResult> bad
                 : List.<UnaryOperator<GetResult>>of(AcknowledgedPacksTest::truncated, _ -> GetResult.ABSENT)) {
@@ -314,7 +318,7 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B4 the newest manifest is answered wrong again and again, though it is there: a committer fails and steps back nowhere")
+    @DisplayName("B4 the newest manifest exists, but all responses to reads of it are wrong: a committer fails and uses no older one")
     void alwaysBadAnswer(boolean isAbsent) {
         List<Entry> acknowledged = some(4);
         assertStored(populate(store, acknowledged.subList(0, 2)));
@@ -346,7 +350,7 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B5 FULL and CREATE_ONLY: a lifecycle rule takes the oldest manifest and its pack: younger entries and later commits are found")
+    @DisplayName("B5 FULL and CREATE_ONLY: a lifecycle rule removes the oldest manifest and its pack: younger entries and later commits are found")
     void oldestExpires(boolean isFull) {
         ObjectStore server = isFull ? store : createOnly();
         List<List<Entry>> batches = new ArrayList<>();
@@ -371,7 +375,7 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"0", "1", "4711", ""})
-    @DisplayName("B5 a hint that was never advanced, or names what is gone, in front of a chain without its beginning: found by a listing")
+    @DisplayName("B5 a hint that was never advanced, or names a missing manifest, before a chain without its first manifests: a listing finds the newest")
     void strayHint(String hint) {
         List<List<Entry>> batches = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
@@ -397,7 +401,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B5 the hint names a manifest that is gone, and a publisher finds all entries there: the hint is repaired before that is said")
+    @DisplayName("B5 the hint names a missing manifest, and a publisher finds only duplicates: the hint is repaired before they are reported")
     void hintRepairedWithDuplicates() {
         List<Entry> all = some(3);
         assertStored(populate(store, all));
@@ -407,7 +411,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B5 a compaction that has nothing to do repairs the hint, too")
+    @DisplayName("B5 a compaction without any changes repairs the hint, too")
     void hintRepairedByCompaction() {
         assertStored(populate(store, some(3)));
         store.place(PackFixture.KEYS.hint(), "2".getBytes(US_ASCII), ObjectMarks.NONE);
@@ -417,8 +421,8 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B5 the request that advances the hint has trouble once: sent again, whether it had landed or not")
-    void hintAdvancedInSpiteOfTrouble(boolean isLanded) {
+    @DisplayName("B5 the request that advances the hint fails once: sent again, whether it had landed or not")
+    void hintAdvancedDespiteFaults(boolean isLanded) {
         assertStored(populate(store, some(2)));
         AtomicBoolean once = new AtomicBoolean();
         store.plan(request -> request.operation().startsWith("PUT match") && once.compareAndSet(false, true)
@@ -429,7 +433,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B5 B7 a manifest in the middle is gone: a process that knows one before it follows the hint over the gap")
+    @DisplayName("B5 B7 a manifest in the middle is gone: a process that knows an earlier one follows the hint over the gap")
     void gapInTheChain() {
         Entry wanted = made.entry(500);
         bucket.publish(made.entry(500));
@@ -441,26 +445,26 @@ class AcknowledgedPacksTest {
         assertEquals(3, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 
-    /** One minute between looks at the bucket, by those clocks. */
-    private RefreshSchedule intervals(LongSupplier nanos, LongSupplier wallMillis) {
+    /** One minute between comparisons of the manifest, by those clocks. */
+    private RefreshSchedule schedule(LongSupplier nanos, LongSupplier wallMillis) {
         return new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos, wallMillis, bucket.random());
     }
 
-    private PackReader packsWithoutShelf(RefreshSchedule intervals, Executor behind) {
-        return new PackReader(store, bucket.settings(Optional.empty()), intervals, behind);
+    private PackReader packsWithoutCache(RefreshSchedule schedule, Executor background) {
+        return new PackReader(store, bucket.settings(Optional.empty()), schedule, background);
     }
 
-    private PackReader packsWithShelf(RefreshSchedule intervals) {
-        return new PackReader(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {});
+    private PackReader packsWithCache(RefreshSchedule schedule) {
+        return new PackReader(store, bucket.settings(Optional.of(indexDirectory)), schedule, _ -> {});
     }
 
     @Test
-    @DisplayName("B7 one bad answer, and hours later another look-up: what proved wrong before is asked for again before absent is said")
+    @DisplayName("B7 one wrong response, and hours later another lookup: the pack is requested again before absence is reported")
     void badAnswerLongAgo() {
         Entry wanted = made.entry(500);
         bucket.publish(wanted);
         AtomicLong nanos = new AtomicLong();
-        PackReader packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
+        PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
         ObjectStore cutting = new ForwardingStore(store) {
             @Override
@@ -475,33 +479,33 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 a process that was idle for two days confirms what there is before it says absent")
+    @DisplayName("B7 a process that was idle for two days confirms the manifest before it reports absence")
     void idleForDays() {
         Entry other = made.entry(500);
         Entry wanted = made.entry(500);
         bucket.publish(other);
-        bucket.placeAlone(wanted);
+        bucket.placeUnpacked(wanted);
         AtomicLong nanos = new AtomicLong();
-        List<Runnable> behind = new ArrayList<>();
-        PackReader packs = packsWithoutShelf(intervals(nanos::get, () -> 0), behind::add);
+        List<Runnable> background = new ArrayList<>();
+        PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), background::add);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         compact();
         store.pass(GRACE.multipliedBy(2));
         compact();
-        assertTrue(store.keys().stream().noneMatch(PackFixture.keyAlone(wanted)::equals));
+        assertTrue(store.keys().stream().noneMatch(PackFixture.unpackedKey(wanted)::equals));
         nanos.addAndGet(GRACE.multipliedBy(2).toNanos());
         assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
         packs.close();
     }
 
     @Test
-    @DisplayName("B7 a machine whose monotonic clock stood still while it slept confirms as well: the wall clock tells")
+    @DisplayName("B7 a machine whose monotonic clock stopped during sleep confirms the manifest, too: the wall clock shows the time")
     void suspendedForDays() {
         Entry other = made.entry(500);
         Entry wanted = made.entry(500);
         bucket.publish(other);
         AtomicLong wall = new AtomicLong();
-        PackReader packs = packsWithoutShelf(intervals(() -> 0, wall::get), _ -> {});
+        PackReader packs = packsWithoutCache(schedule(() -> 0, wall::get), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         bucket.publish(wanted);
         assertInstanceOf(PackAnswer.NotPacked.class, packs.load(wanted.id(), store));
@@ -511,29 +515,29 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 a process that starts with the shelf of days ago confirms it before it says absent; one with a fresh shelf asks nothing")
-    void oldShelf() throws Exception {
+    @DisplayName("B7 a process with an index cache of days ago confirms the manifest before it reports absence; with a fresh one it sends no request")
+    void oldIndexCache() throws Exception {
         Entry other = made.entry(500);
         Entry wanted = made.entry(500);
         bucket.publish(other);
         long now = System.currentTimeMillis();
         AtomicLong wall = new AtomicLong(now);
-        RefreshSchedule intervals = intervals(() -> 0, wall::get);
-        try (PackReader before = packsWithShelf(intervals)) {
+        RefreshSchedule schedule = schedule(() -> 0, wall::get);
+        try (PackReader before = packsWithCache(schedule)) {
             assertInstanceOf(PackAnswer.Hit.class, before.load(other.id(), store));
         }
-        try (PackReader fresh = packsWithShelf(intervals)) {
-            store.newNotes();
+        try (PackReader fresh = packsWithCache(schedule)) {
+            store.newRequests();
             assertInstanceOf(PackAnswer.NotPacked.class, fresh.load(wanted.id(), store));
-            assertEquals(List.of(), store.newNotes());
+            assertEquals(List.of(), store.newRequests());
         }
         bucket.publish(wanted);
-        for (Duration off : List.of(GRACE, GRACE.negated())) { // a clock that was set back says as little
+        for (Duration off : List.of(GRACE, GRACE.negated())) { // a clock that was set back proves nothing
             wall.set(now + off.toMillis());
-            try (PackReader after = packsWithShelf(intervals)) {
-                Path kept = shelves.resolve(PackFixture.NAMESPACE).resolve("manifest");
-                Files.write(kept, manifestOne());
-                Files.setLastModifiedTime(kept, FileTime.fromMillis(now));
+            try (PackReader after = packsWithCache(schedule)) {
+                Path retained = indexDirectory.resolve(PackFixture.NAMESPACE).resolve("manifest");
+                Files.write(retained, manifestOne());
+                Files.setLastModifiedTime(retained, FileTime.fromMillis(now));
                 assertInstanceOf(PackAnswer.Hit.class, after.load(wanted.id(), store));
             }
         }
@@ -544,24 +548,27 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 the bucket says nothing when an old manifest is to be confirmed: asked once in five seconds, not by every look-up, and nothing is absent")
+    @DisplayName("B7 the bucket is silent when an old manifest is to be confirmed: requested once in five seconds, not by every lookup, and no absence is reported")
     void silentConfirmation() {
         Entry other = made.entry(500);
         bucket.publish(other);
         AtomicLong nanos = new AtomicLong();
-        PackReader packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
+        PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         nanos.addAndGet(GRACE.toNanos());
         store.plan(FaultPlan.when(_ -> true, new Fault.Lost(Fault.TIMEOUT)));
-        store.newNotes();
+        store.newRequests();
         for (int i = 0; i < 10; i++) {
             assertInstanceOf(PackAnswer.Unconfirmed.class, packs.load(made.id(), store));
         }
-        assertEquals(1, store.newNotes().size());
+        assertEquals(1, store.newRequests().size());
         packs.close();
     }
 
-    /** A writer that stands still for 25 hours at the request that {@code when} says, while others compact. */
+    /**
+     * A writer that is suspended for 25 hours at the request that {@code when} selects, while
+     * others compact.
+     */
     private ObjectStore suspendedAt(Predicate<String> when) {
         AtomicBoolean once = new AtomicBoolean();
         return new ForwardingStore(store) {
@@ -578,7 +585,7 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"/m/0", "/m/newest"})
-    @DisplayName("B9 a writer that stood still between pack and manifest for longer than the grace stores its entries all the same")
+    @DisplayName("B9 a writer that was suspended between pack and manifest for longer than the grace period stores its entries")
     void suspendedWriter(String where) {
         List<Entry> all = some(3);
         assertStored(populate(suspendedAt(key -> key.contains(where)), all));
@@ -590,7 +597,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B9 a writer that wakes up while its pack is still there, but old: written anew, for another may be about to remove it")
+    @DisplayName("B9 a writer resumes while its old pack still exists: the pack is written again, since another process may be about to remove it")
     void suspendedWriterAndDecidedRemover() {
         List<Entry> all = some(3);
         AtomicBoolean once = new AtomicBoolean();
@@ -613,7 +620,7 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B9 a compaction that stood still before its commit while another removed what it wrote: no entry is lost")
+    @DisplayName("B9 a compaction was suspended before its commit while another removed its packs: no entry is lost")
     void suspendedCompaction(boolean isInCommit) {
         List<Entry> all = some(6);
         bucket.publish(bucket.pack(all.subList(0, 3)));
@@ -634,7 +641,7 @@ class AcknowledgedPacksTest {
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
         assertFound(all);
         store.pass(GRACE.multipliedBy(2));
@@ -646,7 +653,7 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B9 a compaction that stood still in its commit, and again after it while another removed what it replaced: no entry is lost")
+    @DisplayName("B9 a compaction was suspended in its commit, and after it while another removed the replaced packs: no entry is lost")
     void compactionSuspendedAfterCommit(boolean isLate) {
         List<Entry> all = some(6);
         bucket.publish(bucket.pack(all.subList(0, 3)));
@@ -668,7 +675,7 @@ class AcknowledgedPacksTest {
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertEquals(isLate, result instanceof PackCompactor.Result.Failed, result::toString);
         assertFound(all);
         store.pass(GRACE.multipliedBy(2));
@@ -679,7 +686,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B9 a compaction whose commit was late, while what it replaced is there: both are named, whichever of them is removed next")
+    @DisplayName("B9 a compaction committed late while the replaced packs exist: both are named, whichever is removed next")
     void lateCompactionAndDecidedRemover() {
         List<Entry> all = some(6);
         bucket.publish(bucket.pack(all.subList(0, 3)));
@@ -698,7 +705,7 @@ class AcknowledgedPacksTest {
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
         assertFound(all);
         assertEquals(1, doomed.size());
@@ -707,7 +714,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B9 a publisher that stood still after its commit was in time: its pack is not written again")
+    @DisplayName("B9 a publisher that was suspended after a timely commit does not write its pack again")
     void publisherSuspendedAfterCommit() {
         List<Entry> all = some(3);
         ObjectStore suspended = new ForwardingStore(store) {
@@ -726,27 +733,27 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B11 a second request for one entry hears nothing before anything is written, and then what the first hears")
+    @DisplayName("B11 a second add of one entry gets no result before the pack is written, and then the same result")
     void twoRequests() {
         Entry entry = made.entry(500);
-        List<StoreResult> heard = new ArrayList<>();
+        List<StoreResult> results = new ArrayList<>();
         PackPublisher publisher = bucket.publisher();
         publisher.add(entry, _ -> {});
-        publisher.add(entry, heard::add);
-        assertEquals(List.of(), heard);
+        publisher.add(entry, results::add);
+        assertEquals(List.of(), results);
         store.plan(FaultPlan.when(request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
         publisher.finish();
-        assertEquals(1, heard.size());
-        assertInstanceOf(StoreResult.Failed.class, heard.getFirst());
+        assertEquals(1, results.size());
+        assertInstanceOf(StoreResult.Failed.class, results.getFirst());
         store.plan(FaultPlan.SOUND);
-        publisher.add(entry, heard::add);
-        publisher.add(entry, heard::add);
+        publisher.add(entry, results::add);
+        publisher.add(entry, results::add);
         publisher.finish();
-        assertStored(heard.subList(1, 3));
+        assertStored(results.subList(1, 3));
         assertFound(List.of(entry));
     }
 
-    /** A proxy that takes user metadata off. */
+    /** A proxy that strips user metadata. */
     private static final class Stripping extends ForwardingStore {
         Stripping(ObjectStore to) {
             super(to);
@@ -771,7 +778,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("S4 a proxy that strips user metadata: packs are published, found, compared and published again all the same")
+    @DisplayName("S4 a proxy that strips user metadata: packs are published, found, compared and published again")
     void strippedMetadata() {
         ObjectStore stripping = new Stripping(store);
         List<Entry> first = some(3);
@@ -794,7 +801,7 @@ class AcknowledgedPacksTest {
         assertStored(populate(lossy, third));
         assertEquals(3, bucket.newest().number());
         assertFound(third);
-        store.keys().forEach(store::remove); // emptied, and as many numbers again
+        store.keys().forEach(store::remove); // emptied, then as many numbers again
         for (int i = 0; i < known.number(); i++) {
             assertStored(populate(stripping, some(1)));
         }
@@ -803,7 +810,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("S4 a server that says a manifest is there and never shows it: given up with that cause, not with faster writers")
+    @DisplayName("S4 a server that reports an existing manifest but never returns it: the failure names that cause")
     void neverShown() {
         ObjectStore hiding = new ForwardingStore(store) {
             @Override
@@ -818,7 +825,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("S7 500 to the hint's PUT says nothing: asked again, and published, whether it had landed or not")
+    @DisplayName("S7 500 to the hint's PUT is ambiguous: retried, and published, whether it had landed or not")
     void hintUnknown() {
         for (Fault fault : List.of(new Fault.Lost(Fault.ERROR_500), new Fault.AnswerLost(Fault.ERROR_500), new Fault.Lost(Fault.TIMEOUT),
                 new Fault.Conflicting(Fault.Moment.BEFORE))) {

@@ -27,7 +27,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Every check before a deletion, one test each: docs/deletions.md has a row for each of them. */
+/**
+ * Every check before a deletion, with one test each: docs/deletions.md has a row for each of them.
+ */
 class BucketRemoverTest {
     private static final Duration DAY = Duration.ofDays(1);
 
@@ -50,27 +52,27 @@ class BucketRemoverTest {
         return new BucketRemover.Orphan(pack.name(), Duration.ZERO);
     }
 
-    private UnpackedEntry alone(Entry entry) {
-        bucket.placeAlone(entry);
-        String key = PackFixture.keyAlone(entry);
+    private UnpackedEntry placeUnpacked(Entry entry) {
+        bucket.placeUnpacked(entry);
+        String key = PackFixture.unpackedKey(entry);
         HeadResult.Found found = (HeadResult.Found) store.head(key);
         return new UnpackedEntry(entry.id().hash(), key, found.bytes(), found.etag());
     }
 
     @Test
-    @DisplayName("own packs: one that the newest manifest names after all stays, and that is told; the other one goes")
+    @DisplayName("own packs: one that the newest manifest names stays, and that is reported; the other one is removed")
     void own() {
         PackInfo unnamed = placed().info();
-        assertEquals(BucketRemover.Unneeded.NOT_NAMED, remover.removeOwn(List.of(unnamed)));
+        assertEquals(BucketRemover.OwnPackState.NOT_NAMED, remover.removeOwn(List.of(unnamed)));
         assertFalse(isThere(unnamed));
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo another = placed().info();
-        assertEquals(BucketRemover.Unneeded.NAMED, remover.removeOwn(List.of(named, another)));
+        assertEquals(BucketRemover.OwnPackState.NAMED, remover.removeOwn(List.of(named, another)));
         assertEquals(List.of(true, false), List.of(isThere(named), isThere(another)));
     }
 
     @Test
-    @DisplayName("orphans: younger than six hours by the server's clock stays, whatever grace was asked for; older than that and the grace goes")
+    @DisplayName("orphans: younger than six hours by the server's clock stays, whatever the grace period; older than both is removed")
     void orphanAge() {
         PackInfo pack = placed().info();
         store.pass(BucketRemover.ORPHAN_AGE.minusSeconds(1));
@@ -83,24 +85,24 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("orphans: one that the newest manifest names, or names as retired, stays")
+    @DisplayName("orphans: one that the newest manifest names, or lists as retired, stays")
     void orphanNamed() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         store.pass(DAY);
         assertEquals(0, remover.removeOrphans(List.of(orphan(named), orphan(retired))));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
     }
 
     @Test
-    @DisplayName("orphans: the manifest is read after the age was asked, so a commit in between is seen")
+    @DisplayName("orphans: the manifest is read after the age was requested, so a commit in between is seen")
     void orphanOrder() {
         Pack pack = placed();
         store.pass(DAY);
         AtomicBoolean once = new AtomicBoolean();
         store.beforeEach(() -> {
-            if (store.notes().getLast().equals("HEAD pack") && once.compareAndSet(false, true)) {
+            if (store.requests().getLast().equals("HEAD pack") && once.compareAndSet(false, true)) {
                 bucket.commit(pack.info());
             }
         });
@@ -109,77 +111,77 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("retired packs: one that the newest manifest names, or does not know as retired since that number, stays")
+    @DisplayName("retired packs: one that the newest manifest names, or does not list as retired since that number, stays")
     void retired() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         assertEquals(Set.of(), remover.removeRetired(List.of(new PackManifest.Retired(named.name(), 3), new PackManifest.Retired(retired.name(), 1))));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
         PackManifest.Retired known = new PackManifest.Retired(retired.name(), 3);
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.plus(retired)))); // it came back, and is retired as well
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.plus(retired)))); // it was restored, and is retired as well
         assertEquals(Set.of(), remover.removeRetired(List.of(known)));
         PackFixture.done(bucket.log().commit(base -> Optional.of(
-                new PackManifest(base.number() + 1, base.loose(), List.of(named), base.retired()))));
+                new PackManifest(base.number() + 1, base.unpackedEntries(), List.of(named), base.retired()))));
         assertEquals(Set.of(known), remover.removeRetired(List.of(known)));
         assertEquals(List.of(true, false), List.of(isThere(named), isThere(retired)));
     }
 
     @Test
-    @DisplayName("entries outside of packs: the newest manifest must name the pack of the copy, or another one that has the entry")
+    @DisplayName("unpacked entries: the newest manifest must name the pack of the copy, or another one that has the entry")
     void copied() {
         Entry entry = made.entry(100);
-        UnpackedEntry alone = alone(entry);
+        UnpackedEntry unpacked = placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry, made.entry(10));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
-        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
+        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
         PackInfo gone = bucket.publish(entry);
         bucket.remove(gone);
         bucket.publish(made.entry(10));
-        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
-        assertTrue(store.keys().contains(alone.key()));
+        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
+        assertTrue(store.keys().contains(unpacked.key()));
         bucket.publish(entry);
-        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
-        assertFalse(store.keys().contains(alone.key()));
+        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
+        assertFalse(store.keys().contains(unpacked.key()));
     }
 
     @Test
-    @DisplayName("entries outside of packs: another version than the one that was listed stays, also where deletions know no condition")
+    @DisplayName("unpacked entries: a version other than the listed one stays, also without conditional deletes")
     void version() {
         for (boolean isConditional : List.of(true, false)) {
             Entry entry = made.entry(100);
-            UnpackedEntry alone = alone(entry);
+            UnpackedEntry unpacked = placeUnpacked(entry);
             PackInfo copy = bucket.publish(entry);
-            bucket.placeAlone(entry); // another version
+            bucket.placeUnpacked(entry); // another version
             store.plan(FaultPlan.when(request -> !isConditional && request.operation().equals("DELETE match"),
                     new Fault.Lost(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no"))));
-            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
-            assertTrue(store.keys().contains(alone.key()));
-            UnpackedEntry now = alone(entry);
-            assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(now, copy))));
+            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
+            assertTrue(store.keys().contains(unpacked.key()));
+            UnpackedEntry now = placeUnpacked(entry);
+            assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(now, copy))));
             store.plan(FaultPlan.SOUND);
         }
     }
 
     @Test
-    @DisplayName("entries outside of packs: of several, each needs a copy of its own in a pack that is named")
+    @DisplayName("unpacked entries: each of several needs a copy of its own in a named pack")
     void copiedEach() {
         Entry first = made.entry(100);
         Entry second = made.entry(100);
-        UnpackedEntry aloneFirst = alone(first);
-        UnpackedEntry aloneSecond = alone(second);
+        UnpackedEntry firstUnpacked = placeUnpacked(first);
+        UnpackedEntry secondUnpacked = placeUnpacked(second);
         PackInfo copy = bucket.publish(first, second);
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
         bucket.publish(first);
-        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(aloneFirst, copy), new BucketRemover.Copied(aloneSecond, copy))));
-        assertEquals(List.of(false, true), List.of(store.keys().contains(aloneFirst.key()), store.keys().contains(aloneSecond.key())));
+        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(firstUnpacked, copy), new BucketRemover.VerifiedCopy(secondUnpacked, copy))));
+        assertEquals(List.of(false, true), List.of(store.keys().contains(firstUnpacked.key()), store.keys().contains(secondUnpacked.key())));
     }
 
     @Test
-    @DisplayName("retired packs: one that could not be removed is not told as gone")
+    @DisplayName("retired packs: one that could not be removed is not reported as removed")
     void notRemoved() {
         PackInfo pack = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.loose()))));
+        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.unpackedEntries()))));
         store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.TIMEOUT)));
         assertEquals(Set.of(), remover.removeRetired(retiring.retired()));
         store.plan(FaultPlan.SOUND);
@@ -188,33 +190,33 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("nothing goes where the newest manifest is not answered, or is damaged in the bucket")
+    @DisplayName("nothing is removed if the newest manifest is not returned, or is damaged in the bucket")
     void noManifest() {
         Entry entry = made.entry(100);
-        UnpackedEntry alone = alone(entry);
+        UnpackedEntry unpacked = placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry);
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         bucket.publish(made.entry(10)); // so that the manifest before the newest one lists the retired pack, too
         store.pass(DAY);
         List<String> before = store.keys();
-        List<Runnable> troubles = new ArrayList<>();
-        troubles.add(() -> store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.TIMEOUT))));
-        troubles.add(() -> store.place(PackFixture.KEYS.manifest(bucket.newest().number()), new byte[60], new ObjectMarks("00".repeat(16), "")));
-        for (Runnable trouble : troubles) {
-            trouble.run();
-            assertEquals(BucketRemover.Unneeded.UNKNOWN, remover.removeOwn(List.of(unnamed)));
+        List<Runnable> faults = new ArrayList<>();
+        faults.add(() -> store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.TIMEOUT))));
+        faults.add(() -> store.place(PackFixture.KEYS.manifest(bucket.newest().number()), new byte[60], new ObjectMarks("00".repeat(16), "")));
+        for (Runnable fault : faults) {
+            fault.run();
+            assertEquals(BucketRemover.OwnPackState.UNKNOWN, remover.removeOwn(List.of(unnamed)));
             assertEquals(0, remover.removeOrphans(List.of(orphan(unnamed))));
             assertEquals(Set.of(), remover.removeRetired(List.of(new PackManifest.Retired(retired.name(), 3))));
-            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
             store.plan(FaultPlan.SOUND);
             assertEquals(before, store.keys());
         }
     }
 
     @Test
-    @DisplayName("no other class of this module deletes: but for those that hand the request on, and the trial objects of a probe")
+    @DisplayName("no other class of this module deletes, except those that forward requests and the probe")
     void onePlace() throws IOException {
         Pattern deletion = Pattern.compile("\\.(delete|deleteIfMatch|deleteObject|removeObject)\\(");
         Set<String> handOn = Set.of("RequestPipelineStore.java", "AwsStore.java", "MinioStore.java", "AtomicBlobStore.java");

@@ -30,13 +30,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Compaction that is killed, refused, answered wrong, or not alone: nothing is lost, and the next one completes it. */
+/**
+ * Compaction that is killed, refused, given wrong responses, or run concurrently: no entry is lost,
+ * and the next one completes it.
+ */
 class CompactionFaultsTest {
     private static final Duration GRACE = Duration.ofDays(1);
 
     private final TestEntries entries = new TestEntries("CompactionFaultsTest");
 
-    /** A bucket in which there is everything to be done: fold, merge, remove entries and packs. */
+    /**
+     * A bucket with all kinds of work: unpacked entries, small packs, removable entries and packs.
+     */
     private final class Scene {
         private final PackFixture bucket = new PackFixture("CompactionFaultsTest");
         private final List<Entry> all = new ArrayList<>(Stream.generate(() -> entries.entry(100)).limit(20).toList());
@@ -47,18 +52,18 @@ class CompactionFaultsTest {
             Pack with = bucket.pack(all.subList(0, 3));
             bucket.place(with);
             PackFixture.done(bucket.log().commit(base -> Optional.of(
-                    base.replacing(Set.of(old.name()), List.of(with.info()), base.loose()))));
-            bucket.placeAlone(all.get(0));
-            bucket.placeAlone(all.get(4));
+                    base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
+            bucket.placeUnpacked(all.get(0));
+            bucket.placeUnpacked(all.get(4));
             bucket.store.pass(GRACE);
-            all.subList(6, 20).forEach(bucket::placeAlone);
+            all.subList(6, 20).forEach(bucket::placeUnpacked);
         }
 
         PackCompactor.Result compact() {
             PackCompactor compaction = bucket.compaction();
             return switch (compaction.plan(GRACE)) {
-                case PackCompactor.Planned.Ready ready -> compaction.run(ready.plan(), PackManifest.Loose.ALLOWED, _ -> {});
-                case PackCompactor.Planned.Unavailable lost -> new PackCompactor.Result.Failed(lost.cause());
+                case PackCompactor.Planned.Ready ready -> compaction.run(ready.plan(), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+                case PackCompactor.Planned.Unavailable unavailable -> new PackCompactor.Result.Failed(unavailable.cause());
             };
         }
 
@@ -68,7 +73,10 @@ class CompactionFaultsTest {
             }
         }
 
-        /** Two undisturbed compactions with the grace between leave each entry once, and nothing else. */
+        /**
+         * Two undisturbed compactions, a grace period apart, leave each entry once, and no other
+         * object.
+         */
         void assertCompletes(String when) {
             assertInstanceOf(PackCompactor.Result.Done.class, compact(), when);
             assertNothingLost(when);
@@ -84,7 +92,7 @@ class CompactionFaultsTest {
         }
     }
 
-    /** The process is gone. */
+    /** The process has ended. */
     private static final class Killed extends RuntimeException {
         Killed() {
             super("killed", null, false, false);
@@ -92,7 +100,7 @@ class CompactionFaultsTest {
     }
 
     @Test
-    @DisplayName("D4 killed before each of its requests: nothing is lost, and the next compaction completes it")
+    @DisplayName("D4 killed before each of its requests: no entry is lost, and the next compaction completes it")
     void killed() {
         boolean isKilled = true;
         int steps = 0;
@@ -124,12 +132,12 @@ class CompactionFaultsTest {
 
     @ParameterizedTest
     @MethodSource("faults")
-    @DisplayName("R2 R13 each fault at each of its requests: a result, nothing lost, and the next compaction completes it")
+    @DisplayName("R2 R13 each fault at each of its requests: a result, no lost entry, and the next compaction completes it")
     void faults(Fault fault) {
         Scene undisturbed = new Scene();
-        undisturbed.bucket.store.newNotes();
+        undisturbed.bucket.store.newRequests();
         undisturbed.compact();
-        int requests = undisturbed.bucket.store.newNotes().size();
+        int requests = undisturbed.bucket.store.newRequests().size();
         assertTrue(requests > 30, requests + " requests");
         for (int n = 0; n < requests; n++) {
             Scene scene = new Scene();
@@ -143,7 +151,7 @@ class CompactionFaultsTest {
     }
 
     @Test
-    @DisplayName("D5 two compactions at once: every entry is found throughout, and in the end lies in one pack")
+    @DisplayName("D5 two compactions at once: every entry is found throughout, and is in one pack in the end")
     void twoAtOnce() throws Exception {
         for (int round = 0; round < 30; round++) {
             Scene scene = new Scene();
@@ -164,22 +172,22 @@ class CompactionFaultsTest {
     }
 
     @Test
-    @DisplayName("R20 D5 readers with old manifests and with new ones find everything, and never wrong bytes, while compactions run")
+    @DisplayName("R20 D5 readers with old and new manifests find everything, and never wrong bytes, while compactions run")
     void readersMeanwhile() throws Exception {
         Scene scene = new Scene();
         AtomicBoolean isOver = new AtomicBoolean();
-        AtomicLong lookUps = new AtomicLong();
+        AtomicLong lookups = new AtomicLong();
         try (ExecutorService threads = Executors.newCachedThreadPool()) {
             List<Future<?>> readers = new ArrayList<>();
             for (boolean isOld : new boolean[] {true, true, false, false}) {
-                readers.add(threads.submit(() -> read(scene, isOld, isOver, lookUps)));
+                readers.add(threads.submit(() -> read(scene, isOld, isOver, lookups)));
             }
             for (int i = 0; i < 20; i++) {
                 scene.bucket.publish(scene.bucket.pack(scene.all.subList(i % 10, i % 10 + 8)));
-                scene.bucket.placeAlone(scene.all.get(19 - i % 10));
+                scene.bucket.placeUnpacked(scene.all.get(19 - i % 10));
                 assertInstanceOf(PackCompactor.Result.Done.class, scene.compact());
-                long seen = lookUps.get();
-                while (lookUps.get() < seen + 100) { // readers get their turn with every state
+                long seen = lookups.get();
+                while (lookups.get() < seen + 100) { // readers run in every state
                     Thread.onSpinWait();
                 }
             }
@@ -191,14 +199,14 @@ class CompactionFaultsTest {
         scene.assertCompletes("after the readers");
     }
 
-    private static void read(Scene scene, boolean isOld, AtomicBoolean isOver, AtomicLong lookUps) {
+    private static void read(Scene scene, boolean isOld, AtomicBoolean isOver, AtomicLong lookups) {
         while (!isOver.get()) {
             try (PackLookupDriver reading = new PackLookupDriver(scene.bucket)) {
                 do {
                     for (Entry entry : scene.all) {
                         LoadResult found = reading.load(entry);
                         assertEquals(entry.binaries(), assertInstanceOf(LoadResult.Hit.class, found, found::toString).entry().binaries());
-                        lookUps.incrementAndGet();
+                        lookups.incrementAndGet();
                     }
                 } while (isOld && !isOver.get());
             }

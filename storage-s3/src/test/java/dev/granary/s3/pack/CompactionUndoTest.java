@@ -28,7 +28,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A compaction whose commit cannot be relied on: which packs the manifest names once that is mended. Two packs become one here. */
+/**
+ * A compaction whose commit cannot be relied on: the packs that the repaired manifest names. Two
+ * packs become one here.
+ */
 class CompactionUndoTest {
     private static final Duration IN_TIME = Duration.ZERO;
     private static final Duration TOO_LATE = BucketRemover.LONGEST_COMMIT.plusHours(1);
@@ -46,8 +49,8 @@ class CompactionUndoTest {
         replaced = bucket.newest().packs();
     }
 
-    /** Compacts; its commit comes so late, and just after it something happens. */
-    private PackCompactor.Result compact(PackManifest.Loose loose, Duration late, Runnable afterCommit) {
+    /** Compacts, with a commit that comes too late, and runs an action just after it. */
+    private PackCompactor.Result compact(PackManifest.UnpackedEntries unpackedEntries, Duration late, Runnable afterCommit) {
         AtomicBoolean once = new AtomicBoolean();
         PackCompactor compaction = bucket.compaction(new ForwardingStore(store) {
             @Override
@@ -64,7 +67,7 @@ class CompactionUndoTest {
             }
         });
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        return compaction.run(plan, loose, _ -> {});
+        return compaction.run(plan, unpackedEntries, _ -> {});
     }
 
     private String failed(PackCompactor.Result result) {
@@ -89,7 +92,7 @@ class CompactionUndoTest {
         }
     }
 
-    /** Each pack is named once, is there, and is not among those that are to be removed. */
+    /** Asserts that each pack is named once, exists, and is not to be removed. */
     private void assertNames(Set<Sha256> expected) {
         PackManifest newest = bucket.newest();
         assertEquals(expected, names(newest.packs()));
@@ -99,24 +102,24 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 late, and what it replaced is there: both are named, none of them is to be removed, and the target is not sealed")
+    @DisplayName("B9 late, and the replaced packs exist: both are named, none is to be removed, and the target is not sealed")
     void bothNamed() {
         bucket.seal();
         PackInfo[] written = new PackInfo[1];
-        String cause = failed(compact(PackManifest.Loose.NONE, TOO_LATE, () -> written[0] = written()));
+        String cause = failed(compact(PackManifest.UnpackedEntries.NONE, TOO_LATE, () -> written[0] = written()));
         assertTrue(cause.contains("older than"), cause);
         Set<Sha256> both = new HashSet<>(names(replaced));
         both.add(written[0].name());
         assertNames(both);
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
         assertFound();
     }
 
     @Test
-    @DisplayName("B9 late, and another process has removed what it replaced: only what is there is named, by no commit more")
+    @DisplayName("B9 late, and another process has removed the replaced packs: only existing packs are named, without another commit")
     void replacedIsGone() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
             removeReplaced();
         }));
@@ -126,10 +129,10 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 late, and nobody says whether what it replaced is there: not named again")
+    @DisplayName("B9 late, and the presence of the replaced packs is unknown: not named again")
     void replacedIsSilent() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
             store.plan(FaultPlan.when(request -> replaced.stream().anyMatch(pack -> request.key().contains(pack.name().hex())), new Fault.Lost(TIMEOUT)));
         }));
@@ -139,10 +142,10 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 late, and another process has named what it replaced again: each is named once")
+    @DisplayName("B9 late, and another process has named the replaced packs again: each is named once")
     void namedMeanwhile() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
             PackFixture.done(bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
         }));
@@ -152,18 +155,18 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 its pack is gone: what it replaced is named in its place, where that is there, and what is gone is not named")
+    @DisplayName("B9 its pack is gone: the replaced packs that exist are named instead, and no missing pack")
     void writtenIsGone() {
-        String cause = failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> bucket.remove(written())));
+        String cause = failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> bucket.remove(written())));
         assertTrue(cause.contains("is gone"), cause);
         assertNames(names(replaced));
         assertFound();
     }
 
     @Test
-    @DisplayName("B9 its pack is gone, and so is what it replaced: nothing is named that is not there")
+    @DisplayName("B9 its pack and the replaced packs are gone: no missing pack is named")
     void allGone() {
-        failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             bucket.remove(written());
             removeReplaced();
         }));
@@ -171,22 +174,22 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 all is gone, and another process has seen to it: no commit more")
+    @DisplayName("B9 all packs are gone, and another process has removed their names: no further commit")
     void allGoneAndForgotten() {
-        failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             PackInfo written = written();
             bucket.remove(written);
             removeReplaced();
-            PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(written.name()), List.of(), base.loose()))));
+            PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(written.name()), List.of(), base.unpackedEntries()))));
         }));
         assertEquals(4, bucket.newest().number());
     }
 
     @Test
-    @DisplayName("B9 nobody says whether its pack is there, and what it replaced is gone: its pack stays named")
+    @DisplayName("B9 the presence of its pack is unknown, and the replaced packs are gone: its pack stays named")
     void writtenIsSilent() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             written[0] = written();
             removeReplaced();
             store.plan(FaultPlan.when(request -> request.key().contains(written[0].name().hex()), new Fault.Lost(TIMEOUT)));
@@ -197,9 +200,9 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 a pack was cut since it was written: it counts as gone, before the commit and after it")
+    @DisplayName("B9 a pack was truncated since it was written: it counts as gone, before the commit and after it")
     void writtenIsCut() {
-        String cause = failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
+        String cause = failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             String key = PackFixture.KEYS.pack(written().name());
             store.place(key, new byte[100], store.marks(key));
         }));
@@ -227,31 +230,31 @@ class CompactionUndoTest {
             }
         });
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        failed(compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        failed(compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(2, bucket.newest().number());
         assertNames(names(replaced));
     }
 
     private PackCompactor.Result compactWithoutCommit(Fault fault) {
         store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), fault));
-        PackCompactor.Result result = compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {});
+        PackCompactor.Result result = compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {});
         store.plan(FaultPlan.SOUND);
         return result;
     }
 
     @Test
-    @DisplayName("R13 whether the commit has landed nobody says: the new pack stays for it; refused: it goes")
-    void openCommit() {
+    @DisplayName("R13 the outcome of the commit is unknown: the new pack stays; refused: it is removed")
+    void undecidedCommit() {
         failed(compactWithoutCommit(new Fault.Lost(Fault.DENIED)));
         assertEquals(2, packObjects());
         String cause = failed(compactWithoutCommit(new Fault.Lost(TIMEOUT)));
-        assertTrue(cause.contains("nobody can say"), cause);
+        assertTrue(cause.contains("is unknown"), cause);
         assertEquals(3, packObjects());
         assertFound();
     }
 
     @Test
-    @DisplayName("B9 S9 late, and the server tells no time of manifests: late all the same")
+    @DisplayName("B9 S9 late, and the server sends no time of manifests: still late")
     void manifestWithoutTime() {
         AtomicBoolean once = new AtomicBoolean();
         PackCompactor compaction = bucket.compaction(new ForwardingStore(store) {
@@ -270,31 +273,31 @@ class CompactionUndoTest {
             }
         });
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        String cause = failed(compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        String cause = failed(compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertTrue(cause.contains("older than"), cause);
     }
 
     @Test
-    @DisplayName("B8 an entry comes to lie alone in a target that is sealed, after the plan: the compaction takes the seal back")
+    @DisplayName("B8 an entry is stored unpacked in a sealed target, after the plan: the compaction removes the seal")
     void sealTakenBack() {
         bucket.compactAndSeal();
-        assertEquals(PackManifest.Loose.NONE, bucket.newest().loose());
-        Entry alone = entries.entry(100);
-        PackCompactor.Result result = bucket.compactAndSeal(() -> bucket.placeAlone(alone));
-        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, bucket.newest().unpackedEntries());
+        Entry unpacked = entries.entry(100);
+        PackCompactor.Result result = bucket.compactAndSeal(() -> bucket.placeUnpacked(unpacked));
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
-            assertEquals(List.of(), reading.lost(List.of(alone)));
+            assertEquals(List.of(), reading.lost(List.of(unpacked)));
         }
     }
 
     @Test
-    @DisplayName("B8 what lies alone cannot be listed: not sealed, and no intent is left")
+    @DisplayName("B8 unpacked entries cannot be listed: not sealed, and no intent is left")
     void unlistedIsNotSealed() {
         PackCompactor.Result result = bucket.compactAndSeal(() -> store.plan(
                 FaultPlan.when(request -> request.operation().equals("LIST") && request.key().contains("/e/"), new Fault.Lost(TIMEOUT))));
         store.plan(FaultPlan.SOUND);
-        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 }

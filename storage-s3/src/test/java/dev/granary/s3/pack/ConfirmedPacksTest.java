@@ -32,23 +32,23 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a process may say of packs that it knows from before: after which reading of the manifest, and after which look at a pack. */
+/** Results from known packs: the reads of the manifest and of packs that each of them requires. */
 class ConfirmedPacksTest {
     private static final Duration INTERVAL = Duration.ofMinutes(1);
-    private static final long HANG_SECONDS = 600; // ends what hangs
+    private static final long HANG_SECONDS = 600; // ends a hanging test
 
     private final PackFixture bucket = new PackFixture("ConfirmedPacksTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("ConfirmedPacksTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
-    private final Queue<Runnable> behind = new ArrayDeque<>();
+    private final Queue<Runnable> background = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
     private final PackReader packs = machine();
 
     private PackReader machine() {
         return new PackReader(store, bucket.settings(Optional.empty()),
-                new RefreshSchedule(INTERVAL, Duration.ofSeconds(HANG_SECONDS), () -> nanos, () -> 0, bucket.random()), behind::add);
+                new RefreshSchedule(INTERVAL, Duration.ofSeconds(HANG_SECONDS), () -> nanos, () -> 0, bucket.random()), background::add);
     }
 
     private PackAnswer load(Id id) {
@@ -60,24 +60,27 @@ class ConfirmedPacksTest {
         assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
     }
 
-    /** Compares the manifest with the bucket's, as a process does in the background once in an interval. */
+    /** Compares the manifest with the bucket's, as the background thread does once per interval. */
     private void compare() {
         nanos += INTERVAL.multipliedBy(2).toNanos();
         load(entries.id());
-        store.newNotes();
-        behind.remove().run();
+        store.newRequests();
+        background.remove().run();
     }
 
     private long ranges() {
-        return store.newNotes().stream().filter("RANGE pack"::equals).count();
+        return store.newRequests().stream().filter("RANGE pack"::equals).count();
     }
 
-    /** Does something just before the range of that number, counted from 1; what it asks the store for is not counted. */
+    /**
+     * Runs an action just before the range of that number, counted from 1; its own requests are not
+     * counted.
+     */
     private void beforeRange(int number, Runnable event) {
         AtomicInteger seen = new AtomicInteger();
         AtomicBoolean isBusy = new AtomicBoolean();
         store.beforeEach(() -> {
-            if (!isBusy.get() && store.notes().getLast().equals("RANGE pack") && seen.incrementAndGet() == number) {
+            if (!isBusy.get() && store.requests().getLast().equals("RANGE pack") && seen.incrementAndGet() == number) {
                 isBusy.set(true);
                 event.run();
                 isBusy.set(false);
@@ -85,7 +88,7 @@ class ConfirmedPacksTest {
         });
     }
 
-    /** An id that a pack does not have, and of which its filter says so or not. */
+    /** Returns an id that a pack does not have, and that its filter accepts or rejects. */
     private Id idOf(PackInfo pack, boolean isInFilter) {
         Id id = entries.id();
         while (pack.filter().mayContain(id.hash()) != isInFilter) {
@@ -94,14 +97,14 @@ class ConfirmedPacksTest {
         return id;
     }
 
-    /** An id that no pack has, as their filters say. */
+    /** Returns an id that all filters reject. */
     private Id idOfNone() {
         List<PackInfo> all = bucket.newest().packs();
         return Stream.generate(entries::id).filter(id -> all.stream().noneMatch(pack -> pack.filter().mayContain(id.hash()))).findFirst().orElseThrow();
     }
 
     @Test
-    @DisplayName("B7 D6 an entry is damaged, and nobody says whether another pack has it since: told as damaged, not as unknown")
+    @DisplayName("B7 D6 an entry is damaged, and it is unknown whether a newer pack has it: reported as damaged, not as unknown")
     void damagedAndUnconfirmed() {
         PackInfo pack = bucket.publish(one);
         assertHit(one);
@@ -112,19 +115,19 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("D6 an entry is damaged in six packs: four of them are asked, and it is told as damaged")
+    @DisplayName("D6 an entry is damaged in six packs: four of them are read, and it is reported as damaged")
     void damagedEverywhere() {
         for (int i = 0; i < 6; i++) {
             bucket.damage(bucket.publish(one), one);
         }
-        store.newNotes();
+        store.newRequests();
         assertInstanceOf(PackAnswer.Damaged.class, load(one.id()));
         assertEquals(2 * 4, ranges(), "an index and an entry of each");
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("R18 D6 packs vanish during both looks of a look-up: no third look, damage is told, and nothing is called absent")
+    @DisplayName("R18 D6 packs vanish during both passes of a lookup: no third pass, damage is reported, and no absence")
     void lostTwice(boolean isDamagedElsewhere) {
         if (isDamagedElsewhere) {
             bucket.damage(bucket.publish(one), one);
@@ -132,10 +135,10 @@ class ConfirmedPacksTest {
         bucket.remove(bucket.publish(one));
         bucket.seal();
         load(idOfNone()); // reads the manifest, and no index
-        int first = isDamagedElsewhere ? 3 : 1; // behind an index and an entry of the pack where it is damaged
+        int first = isDamagedElsewhere ? 3 : 1; // after an index and an entry of the pack where it is damaged
         beforeRange(first, () -> {
             bucket.remove(bucket.publish(one));
-            beforeRange(isDamagedElsewhere ? 2 : 1, () -> bucket.publish(one)); // behind that entry once more
+            beforeRange(isDamagedElsewhere ? 2 : 1, () -> bucket.publish(one)); // after that entry once more
         });
         PackAnswer answer = load(one.id());
         if (isDamagedElsewhere) {
@@ -146,7 +149,7 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 the manifest is read by somebody else during a look-up: what the older one does not have is looked for again")
+    @DisplayName("B7 another thread reads the manifest during a lookup: an id that the older one does not have is searched again")
     void confirmedMeanwhile() {
         PackInfo pack = bucket.publish(Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
         bucket.seal();
@@ -155,7 +158,7 @@ class ConfirmedPacksTest {
         nanos += INTERVAL.multipliedBy(4).toNanos();
         beforeRange(1, () -> {
             bucket.publish(wanted);
-            behind.remove().run();
+            background.remove().run();
         });
         assertHit(wanted);
     }
@@ -177,38 +180,38 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("A3 a confirmation lasts for marks from before it: no request more, whatever was compared since; a later mark has it read anew")
+    @DisplayName("A3 a confirmation covers earlier marks without another request, whatever was compared since; a later mark has the manifest read anew")
     void marks() {
         bucket.publish(one);
         assertHit(one);
         List<String> reading = List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1");
         long before = packs.mark(one.id());
-        store.newNotes();
+        store.newRequests();
         assertTrue(packs.confirm(one.id(), before, store));
-        assertEquals(reading, store.newNotes());
+        assertEquals(reading, store.newRequests());
         long after = packs.mark(one.id());
         compare();
-        store.newNotes();
+        store.newRequests();
         assertTrue(packs.confirm(one.id(), before, store));
-        assertEquals(List.of(), store.newNotes());
+        assertEquals(List.of(), store.newRequests());
         assertTrue(packs.confirm(one.id(), after, store), "a comparison begins at what is known");
-        assertEquals(reading, store.newNotes());
+        assertEquals(reading, store.newRequests());
     }
 
     @Test
-    @DisplayName("A3 a mark that was taken while the manifest was being read: that reading does not confirm it")
+    @DisplayName("A3 a mark that was taken while the manifest was being read: that read does not confirm it")
     void markDuringReading() {
         bucket.publish(one);
         long[] during = {-1};
         store.beforeEach(() -> during[0] = during[0] < 0 ? packs.mark(one.id()) : during[0]);
         assertTrue(packs.confirm(one.id(), packs.mark(one.id()), store));
-        store.newNotes();
+        store.newRequests();
         assertTrue(packs.confirm(one.id(), during[0], store));
-        assertEquals(4, store.newNotes().size());
+        assertEquals(4, store.newRequests().size());
     }
 
     @Test
-    @DisplayName("A3 a pack was taken for lost after one wrong answer: after a confirmation it is asked for again")
+    @DisplayName("A3 a pack counted as lost after one wrong response: it is requested again after a confirmation")
     void confirmedAfterWrongAnswer() {
         bucket.publish(one);
         ObjectStore lying = new ForwardingStore(store) {
@@ -224,28 +227,28 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("R12 two threads have one mark confirmed at once: the manifest is read once")
+    @DisplayName("R12 two threads confirm one mark at once: the manifest is read once")
     void confirmedByTwo() throws Exception {
         bucket.publish(one);
         long mark = packs.mark(one.id());
         CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
         Thread second = Thread.ofPlatform().daemon().unstarted(() -> confirmed.complete(packs.confirm(one.id(), mark, store)));
-        store.newNotes();
+        store.newRequests();
         store.beforeEach(() -> {
             if (second.getState() == Thread.State.NEW) {
                 second.start();
-                while (second.isAlive() && second.getState() != Thread.State.TIMED_WAITING) { // for the one that is reading
+                while (second.isAlive() && second.getState() != Thread.State.TIMED_WAITING) { // for the thread that reads
                     Thread.onSpinWait();
                 }
             }
         });
         assertTrue(packs.confirm(one.id(), mark, store));
         assertTrue(confirmed.get(HANG_SECONDS, TimeUnit.SECONDS));
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1"), store.newRequests());
     }
 
-    /** Has the bucket say nothing after an entry was written outside of packs. */
-    private void writeAloneUnheard() {
+    /** Makes the bucket silent after an unpacked entry was stored. */
+    private void storeUnpackedWithoutResponse() {
         store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
         assertInstanceOf(StoreResult.Unknown.class, packs.unseal(two.id()).orElseThrow());
         store.plan(FaultPlan.SOUND);
@@ -253,57 +256,57 @@ class ConfirmedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B8 written alone unheard, and sealed or about to be since: the next comparison that may commits that entries lie alone")
-    void writtenAlone(boolean isSealed) {
+    @DisplayName("B8 stored unpacked without a response, and sealed or about to be since: the next possible comparison commits that unpacked entries are possible")
+    void storedUnpacked(boolean isSealed) {
         bucket.publish(one);
         assertHit(one);
-        writeAloneUnheard();
+        storeUnpackedWithoutResponse();
         if (isSealed) {
             bucket.seal();
         } else {
             bucket.intendToSeal();
         }
-        PackManifest.Loose before = bucket.newest().loose();
+        PackManifest.UnpackedEntries before = bucket.newest().unpackedEntries();
         store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
         compare();
-        assertEquals(before, bucket.newest().loose());
+        assertEquals(before, bucket.newest().unpackedEntries());
         store.plan(FaultPlan.SOUND);
         compare();
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 
     @Test
-    @DisplayName("B8 written alone unheard, and nobody seals: comparing costs no request more")
-    void writtenAloneAndNotSealed() {
+    @DisplayName("B8 stored unpacked without a response, and not sealed: comparisons cost no further request")
+    void storedUnpackedAndNotSealed() {
         bucket.publish(one);
         assertHit(one);
-        writeAloneUnheard();
+        storeUnpackedWithoutResponse();
         compare();
-        assertEquals(List.of("HEAD m2", "HEAD m1", "GET newest"), store.newNotes());
+        assertEquals(List.of("HEAD m2", "HEAD m1", "GET newest"), store.newRequests());
     }
 
     @Test
-    @DisplayName("B8 written alone unheard into a target without packs, whose first packs are sealed: known still, and committed")
-    void writtenAloneBeforeTheFirstPack() {
+    @DisplayName("B8 stored unpacked without a response into a target without packs, whose first packs are sealed: still recorded, and committed")
+    void storedUnpackedBeforeTheFirstPack() {
         load(one.id());
-        writeAloneUnheard();
+        storeUnpackedWithoutResponse();
         compare();
         bucket.publish(one);
         bucket.seal();
         compare();
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 
     @Test
-    @DisplayName("B8 whether the commit that entries lie alone has landed nobody says: no success is told")
-    void unsealedUnheard() {
+    @DisplayName("B8 the outcome of the commit for unpacked entries is unknown: no success is reported")
+    void unsealedWithoutResponse() {
         bucket.publish(one);
         bucket.seal();
         store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(TIMEOUT)));
         assertInstanceOf(StoreResult.Failed.class, packs.unseal(two.id()).orElseThrow());
     }
 
-    /** Answers that deny a read of packs, and of the hint, too, where that is said. */
+    /** Responses that deny reads of packs, and optionally of the hint. */
     private ObjectStore denying(boolean isHintDenied) {
         StoreFailure no = new StoreFailure(StoreFailure.Kind.DENIED, 403, "", "Forbidden");
         return new ForwardingStore(store) {
@@ -320,7 +323,7 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("B1 B2 whether a pack is there: its length counts, 403 is absence only for who may read the hint, and silence says nothing")
+    @DisplayName("B1 B2 the presence of a pack: its length counts, 403 is absence only if the hint can be read, and silence proves nothing")
     void presence() {
         PackInfo pack = bucket.publish(one);
         String key = PackFixture.KEYS.pack(pack.name());
@@ -329,20 +332,20 @@ class ConfirmedPacksTest {
         assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, denying(true)));
         store.script(new Fault.Lost(TIMEOUT));
         assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, store));
-        store.script(new Fault.Lost(DENIED)); // and found, when it is asked for again
+        store.script(new Fault.Lost(DENIED)); // found by the next request
         assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, store));
-        store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT)); // the hint is read, and then nobody says
+        store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT)); // the hint is read, and then the bucket is silent
         assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, store));
         store.place(key, new byte[50], store.marks(key));
         assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
         bucket.remove(pack);
-        store.script(new Fault.Lost(DENIED)); // and absent, when it is asked for again
+        store.script(new Fault.Lost(DENIED)); // absent by the next request
         assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
         assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket a pack is gone before its index was read: what a younger pack has is found")
+    @DisplayName("B2 without s3:ListBucket a pack is gone before its index was read: entries of a younger pack are found")
     void forbiddenIndex() {
         PackInfo gone = bucket.publish(one);
         bucket.publish(one);
@@ -353,7 +356,7 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("R12 a pack is lost, and the manifest is the same: it is confirmed by that, and absent ids cost no request for the time after it")
+    @DisplayName("R12 a pack is lost, and the manifest is unchanged and thus confirmed: absent ids cost no request afterwards")
     void confirmedByALoss() {
         PackInfo pack = bucket.publish(one);
         assertHit(one);
@@ -361,18 +364,18 @@ class ConfirmedPacksTest {
         bucket.remove(pack);
         assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
         nanos += INTERVAL.multipliedBy(2).toNanos();
-        store.newNotes();
+        store.newRequests();
         assertEquals(PackAnswer.NOT_PACKED, load(idOf(pack, false)));
-        assertEquals(List.of(), store.newNotes());
+        assertEquals(List.of(), store.newRequests());
     }
 
     @Test
-    @DisplayName("D6 another pack lies where a manifest names one: its index is not taken for that one's")
+    @DisplayName("D6 another pack is stored under the key of a named one: its index is not used for the named one")
     void packOfAnother() {
         PackInfo mine = bucket.publish(one);
         PackInfo another = bucket.publish(entries.entry(idOf(mine, false), 100));
         PackInfo named = new PackInfo(another.name(), another.bytes(), another.indexOffset(), another.entries(), 0, mine.filter());
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(another, PackFixture.KEYS, PackIndexCache.NONE, store));
-        assertInstanceOf(TargetPackReader.Indexed.Lost.class, TargetPackReader.fetchIndex(named, PackFixture.KEYS, PackIndexCache.NONE, store));
+        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(another, PackFixture.KEYS, PackIndexCache.NONE, store));
+        assertInstanceOf(TargetPackReader.IndexResult.Lost.class, TargetPackReader.fetchIndex(named, PackFixture.KEYS, PackIndexCache.NONE, store));
     }
 }

@@ -21,9 +21,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A process stands still until a rule has removed everything, and others have begun anew: what they publish is found at every moment. */
+/**
+ * A process is suspended until a rule has removed everything and others have restarted the chain:
+ * their entries are found at every moment.
+ */
 class EmptiedBucketTest {
-    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time at which numbers come from the clock
+    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time from which numbers are derived
 
     private final TestEntries made = new TestEntries("EmptiedBucketTest");
     private PackFixture bucket = new PackFixture("EmptiedBucketTest");
@@ -35,7 +38,7 @@ class EmptiedBucketTest {
         publish(manifests);
     }
 
-    /** Publishes as many packs, and thus manifests. */
+    /** Publishes that many packs, and thus manifests. */
     private List<Entry> publish(int manifests) {
         List<Entry> all = new ArrayList<>();
         for (int i = 0; i < manifests; i++) {
@@ -51,8 +54,11 @@ class EmptiedBucketTest {
         }
     }
 
-    /** Runs the work, which stands still before the request of that number; returns how many requests it sent. */
-    private int suspended(int at, int manifestsAnew, Runnable work) {
+    /**
+     * Runs the work, suspended before the request of that number; returns the number of its
+     * requests.
+     */
+    private int suspended(int at, int restartedManifests, Runnable work) {
         int[] requests = {0};
         List<Entry> others = new ArrayList<>();
         bucket.store.beforeEach(() -> {
@@ -64,7 +70,7 @@ class EmptiedBucketTest {
                 if (requests[0]++ == at) {
                     bucket.store.pass(Duration.ofDays(100));
                     bucket.store.keys().forEach(bucket.store::remove);
-                    others.addAll(publish(manifestsAnew));
+                    others.addAll(publish(restartedManifests));
                 }
                 assertFound(others);
             } finally {
@@ -80,18 +86,18 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 a publisher stands still at any request until everything was removed and begun anew: nobody's pack is lost, its own included")
+    @DisplayName("B4 a publisher is suspended at any request until everything was removed and restarted: no pack is lost, its own included")
     void publisher() {
         for (int anew : List.of(0, 2)) {
             int requests = 1;
             for (int at = 0; at < requests; at++) {
                 begin("publisher " + anew + " " + at, 2);
-                List<StoreResult> heard = new ArrayList<>();
+                List<StoreResult> results = new ArrayList<>();
                 Entry mine = made.entry(30);
                 PackPublisher publisher = bucket.publisher();
-                assertTrue(publisher.add(mine, heard::add));
+                assertTrue(publisher.add(mine, results::add));
                 requests = Math.max(requests, suspended(at, anew, publisher::finish));
-                if (heard.getFirst() instanceof StoreResult.Stored) {
+                if (results.getFirst() instanceof StoreResult.Stored) {
                     assertFound(List.of(mine));
                 }
             }
@@ -100,7 +106,7 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 a compaction stands still at any request until everything was removed and begun anew: nobody's pack is lost")
+    @DisplayName("B4 a compaction is suspended at any request until everything was removed and restarted: no pack is lost")
     void compaction() {
         for (int anew : List.of(0, 2)) {
             int requests = 1;
@@ -109,7 +115,7 @@ class EmptiedBucketTest {
                 requests = Math.max(requests, suspended(at, anew, () -> {
                     PackCompactor compaction = bucket.compaction();
                     if (compaction.plan(Duration.ofDays(1)) instanceof PackCompactor.Planned.Ready(CompactionPlan plan)) {
-                        compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
+                        compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
                     }
                 }));
             }
@@ -118,7 +124,7 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 numbers of manifests never come again; in a bucket from before that, they go on")
+    @DisplayName("B4 numbers of manifests are never reused; in an older bucket they continue")
     void numbers() {
         begin("numbers", 3);
         long before = bucket.newest().number();
@@ -127,7 +133,7 @@ class EmptiedBucketTest {
         publish(1);
         assertTrue(bucket.newest().number() > before);
         bucket.store.keys().forEach(bucket.store::remove);
-        PackManifest old = new PackManifest(57, PackManifest.Loose.ALLOWED, List.of(), List.of());
+        PackManifest old = new PackManifest(57, PackManifest.UnpackedEntries.POSSIBLE, List.of(), List.of());
         bucket.store.place(PackFixture.KEYS.manifest(57), old.encode(), new ObjectMarks("00".repeat(16), ""));
         bucket.store.place(PackFixture.KEYS.hint(), "57".getBytes(US_ASCII), ObjectMarks.NONE);
         publish(1);
@@ -135,7 +141,7 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 the newest manifest is gone, and the hint still names it: its number is not given again, and the hint is written anew")
+    @DisplayName("B4 the newest manifest is gone, and the hint still names it: its number is not reused, and the hint is rewritten")
     void newestGone() {
         begin("newestGone", 3);
         long newest = bucket.newest().number();
@@ -147,7 +153,7 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("a hint that is cut on its way is none of a smaller number")
+    @DisplayName("a truncated hint is not taken for a smaller number")
     void cutHint() {
         for (long number : List.of(32_774_400_075L, (1L << 20) + 3)) {
             String text = new String(PackManifestChain.hintText(number), US_ASCII);
@@ -170,7 +176,7 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("M7 somebody removes a manifest behind the newest one while the hint is at the one before: what is published then is not hidden")
+    @DisplayName("M7 the owner removes a manifest before the newest one while the hint is at the one before: later publications are not hidden")
     void gap() {
         begin("gap", 3);
         long newest = bucket.newest().number();
@@ -181,28 +187,28 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("A3 nothing is removed while look-ups do not come to the newest manifest; a compaction leads them there first")
+    @DisplayName("A3 nothing is removed while lookups do not reach the newest manifest; a compaction first repairs the hint")
     void hintGone() {
         Entry entry = made.entry(30);
-        bucket.placeAlone(entry);
+        bucket.placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry);
         BucketRemover remover = new BucketRemover(bucket.store, PackFixture.KEYS, bucket.log());
-        List<UnpackedEntry> alone = new ArrayList<>();
-        bucket.store.list(PackFixture.KEYS.loosePrefix(), object -> UnpackedEntry.of(object, PackFixture.KEYS.loosePrefix()).ifPresent(alone::add));
+        List<UnpackedEntry> unpacked = new ArrayList<>();
+        bucket.store.list(PackFixture.KEYS.unpackedPrefix(), object -> UnpackedEntry.of(object, PackFixture.KEYS.unpackedPrefix()).ifPresent(unpacked::add));
         bucket.store.remove(PackFixture.KEYS.hint());
-        List<BucketRemover.Copied> copies = List.of(new BucketRemover.Copied(alone.getFirst(), copy));
+        List<BucketRemover.VerifiedCopy> copies = List.of(new BucketRemover.VerifiedCopy(unpacked.getFirst(), copy));
         assertEquals(0, remover.removeCopied(copies));
         assertFound(List.of(entry));
         PackCompactor compaction = bucket.compaction();
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {});
+        compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertTrue(bucket.store.keys().contains(PackFixture.KEYS.hint()));
         assertEquals(1, remover.removeCopied(copies));
         assertFound(List.of(entry));
     }
 
     @Test
-    @DisplayName("B9 a pack that was named too late, and is there, stays named beside the one in its place: others were told of what it has")
+    @DisplayName("B9 a pack that was named too late, and exists, stays named beside its replacement: its entries were acknowledged")
     void namedTooLate() {
         Entry entry = made.entry(30);
         PackPublisher publisher = bucket.publisher();
@@ -210,7 +216,7 @@ class EmptiedBucketTest {
         Set<String> first = Set.copyOf(bucket.store.keys());
         boolean[] isLate = {false};
         bucket.store.beforeEach(() -> {
-            if (!isLate[0] && bucket.store.notes().getLast().equals("PUT m1")) {
+            if (!isLate[0] && bucket.store.requests().getLast().equals("PUT m1")) {
                 isLate[0] = true;
                 bucket.store.pass(BucketRemover.LONGEST_COMMIT.plusHours(1));
             }

@@ -29,14 +29,14 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A bucket whose listings hold what nobody asked for, and without end. */
+/** A bucket whose listings contain foreign keys, or never end. */
 class ForeignKeysTest {
     private static final String HASH = "ab" + "0".repeat(62);
 
     private final TestEntries entries = new TestEntries("ForeignKeysTest");
     private final Entry mine = entries.entry(100);
 
-    /** A bucket whose listings begin with keys of others. */
+    /** A bucket whose listings begin with foreign keys. */
     private static MemoryObjectStore lying(List<String> foreign) {
         return new MemoryObjectStore() {
             @Override
@@ -48,8 +48,8 @@ class ForeignKeysTest {
     }
 
     private static List<String> foreign() {
-        List<String> keys = new ArrayList<>(List.of("", "x", "v1/", "granary.json", PackFixture.KEYS.loosePrefix(), PackFixture.KEYS.packPrefix()));
-        for (String prefix : List.of(PackFixture.KEYS.loosePrefix(), PackFixture.KEYS.packPrefix())) {
+        List<String> keys = new ArrayList<>(List.of("", "x", "v1/", "granary.json", PackFixture.KEYS.unpackedPrefix(), PackFixture.KEYS.packPrefix()));
+        for (String prefix : List.of(PackFixture.KEYS.unpackedPrefix(), PackFixture.KEYS.packPrefix())) {
             String other = "#".repeat(prefix.length()); // of the right length
             for (String name : List.of("ab/" + HASH, HASH + ".pack")) {
                 keys.add(other + name);
@@ -61,13 +61,13 @@ class ForeignKeysTest {
                 keys.add(prefix + name.replace("ab", "cd").replaceFirst("cd", "ab"));
             }
         }
-        keys.remove(PackFixture.KEYS.loosePrefix() + "ab/" + HASH);
+        keys.remove(PackFixture.KEYS.unpackedPrefix() + "ab/" + HASH);
         keys.removeIf(key -> key.equals(PackFixture.KEYS.packPrefix() + HASH + ".pack"));
         return keys;
     }
 
     @Test
-    @DisplayName("S1 F2 no key is an entry's or a pack's that does not begin with the prefix, whatever its length")
+    @DisplayName("S1 F2 no key without the prefix is that of an entry or a pack, whatever its length")
     void keys() {
         SplittableRandom random = TestSeed.random("ForeignKeysTest.keys");
         List<String> keys = new ArrayList<>(foreign());
@@ -78,28 +78,28 @@ class ForeignKeysTest {
             keys.add(key.substring(at));
         }
         for (String key : keys) {
-            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), PackFixture.KEYS.loosePrefix()).ifPresent(entry ->
-                    assertEquals(PackFixture.KEYS.loosePrefix() + entry.id().hex().substring(0, 2) + "/" + entry.id().hex(), key));
-            PackFixture.KEYS.nameOfPack(key).ifPresent(name -> assertEquals(PackFixture.KEYS.pack(name), key));
+            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), PackFixture.KEYS.unpackedPrefix()).ifPresent(entry ->
+                    assertEquals(PackFixture.KEYS.unpackedPrefix() + entry.id().hex().substring(0, 2) + "/" + entry.id().hex(), key));
+            PackFixture.KEYS.packName(key).ifPresent(name -> assertEquals(PackFixture.KEYS.pack(name), key));
         }
     }
 
     @Test
-    @DisplayName("S1 warming and compacting a bucket that lists foreign keys: they are passed over, and nothing of them is asked for")
+    @DisplayName("S1 warming and compacting a bucket that lists foreign keys: they are skipped and never requested")
     void passedOver() throws Exception {
         MemoryObjectStore store = lying(foreign().stream().filter(key -> !key.startsWith(PackFixture.KEYS.packPrefix() + "ab" + "cd")).toList());
         PackFixture bucket = new PackFixture("ForeignKeysTest");
-        store.place(PackFixture.keyAlone(mine), PackFixture.encoded(mine), ObjectMarks.NONE);
-        BulkEntryReader warming = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
-        BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.Alone.READ, _ -> true);
+        store.place(PackFixture.unpackedKey(mine), PackFixture.encoded(mine), ObjectMarks.NONE);
+        BulkEntryReader reader = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
+        BulkReadPlan plan = reader.plan(PackManifest.NONE, BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertEquals(Optional.empty(), plan.unlisted());
-        assertTrue(plan.alone().stream().allMatch(entry -> entry.key().startsWith(PackFixture.KEYS.loosePrefix())), plan.alone()::toString);
-        assertTrue(plan.alone().stream().anyMatch(entry -> entry.id().equals(mine.id().hash())));
+        assertTrue(plan.unpacked().stream().allMatch(entry -> entry.key().startsWith(PackFixture.KEYS.unpackedPrefix())), plan.unpacked()::toString);
+        assertTrue(plan.unpacked().stream().anyMatch(entry -> entry.id().equals(mine.id().hash())));
         PackCompactor.Planned planned = bucket.compaction(store).plan(Duration.ofDays(1));
         assertTrue(assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan().folded() >= 1);
     }
 
-    /** A bucket whose listings of entries never end; what it has listed is counted. */
+    /** A bucket whose listings of entries never end; counts the listed keys. */
     private static final class Endless extends MemoryObjectStore {
         private final long bytes;
         private long listed;
@@ -122,34 +122,34 @@ class ForeignKeysTest {
             if (isEntry) {
                 throw new AssertionError("the listing was not stopped");
             }
-            return new ListResult.Complete(200_000); // as many as a transport hands over at most, or fewer
+            return new ListResult.Complete(200_000); // as many as a transport passes on at most, or fewer
         }
     }
 
     @Test
-    @DisplayName("S6 S12 a listing that does not end: a plan to warm has 100,000 entries, says what to do, and a sum of sizes that is not below zero")
+    @DisplayName("S6 S12 an endless listing: a plan to warm has 100,000 entries, advises compaction, and the sum of sizes is not negative")
     void endlessWarming() throws Exception {
         Endless store = new Endless(Long.MAX_VALUE / 2);
-        BulkEntryReader warming = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
-        BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.Alone.READ, _ -> true);
-        assertEquals(BulkReadPlan.MAX_ALONE, plan.entriesAlone());
-        assertEquals(BulkReadPlan.MAX_ALONE + 1, store.listed);
+        BulkEntryReader reader = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
+        BulkReadPlan plan = reader.plan(PackManifest.NONE, BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        assertEquals(BulkReadPlan.MAX_UNPACKED, plan.unpackedEntries());
+        assertEquals(BulkReadPlan.MAX_UNPACKED + 1, store.listed);
         assertTrue(plan.unlisted().orElseThrow().contains("granary compact"), plan::toString);
         assertEquals(Long.MAX_VALUE, plan.bytes());
     }
 
     @Test
-    @DisplayName("S6 a listing that does not end: one run of a compaction folds 100,000 entries, and looks at 10,000 packs that nobody names")
+    @DisplayName("S6 an endless listing: one compaction packs 100,000 entries and examines 10,000 packs without a manifest")
     void endlessCompaction() {
         Endless store = new Endless(100);
         PackCompactor.Planned planned = new PackFixture("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan();
-        assertEquals(CompactionPlanner.MAX_ALONE, plan.folded());
-        assertEquals(CompactionPlanner.MAX_ALONE + 1 + 200_000, store.listed);
+        assertEquals(CompactionPlanner.MAX_UNPACKED, plan.folded());
+        assertEquals(CompactionPlanner.MAX_UNPACKED + 1 + 200_000, store.listed);
     }
 
     @Test
-    @DisplayName("S12 sums of sizes stay at the greatest number, and sizes below zero count as none")
+    @DisplayName("S12 sums of sizes saturate, and negative sizes count as 0")
     void sums() {
         assertEquals(Long.MAX_VALUE, SizeSum.sum(LongStream.of(Long.MAX_VALUE, Long.MAX_VALUE)));
         assertEquals(Long.MAX_VALUE, SizeSum.sum(LongStream.of(1, Long.MAX_VALUE)));
@@ -158,21 +158,21 @@ class ForeignKeysTest {
     }
 
     @Test
-    @DisplayName("S6 what was told is known by namespace and id, among a million")
-    void told() {
-        ListedEntrySet told = new ListedEntrySet();
+    @DisplayName("S6 listed entries are distinguished by namespace and id, among a million")
+    void reported() {
+        ListedEntrySet reported = new ListedEntrySet();
         SplittableRandom random = TestSeed.random("ForeignKeysTest.told");
         byte[] digest = new byte[Sha256.BYTES];
         for (int i = 0; i < 1_000_000; i++) {
             random.nextBytes(digest);
-            assertTrue(told.add("a", Sha256.ofDigest(digest)));
+            assertTrue(reported.add("a", Sha256.ofDigest(digest)));
             if (i % 1000 == 0) {
-                assertTrue(!told.add("a", Sha256.ofDigest(digest)));
-                assertTrue(told.add("b", Sha256.ofDigest(digest)));
+                assertTrue(!reported.add("a", Sha256.ofDigest(digest)));
+                assertTrue(reported.add("b", Sha256.ofDigest(digest)));
             }
         }
         byte[] zeros = new byte[Sha256.BYTES];
-        assertTrue(told.add("", Sha256.ofDigest(zeros)));
-        assertTrue(!told.add("", Sha256.ofDigest(zeros)));
+        assertTrue(reported.add("", Sha256.ofDigest(zeros)));
+        assertTrue(!reported.add("", Sha256.ofDigest(zeros)));
     }
 }

@@ -8,7 +8,10 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.util.function.Consumer;
 
-/** An object store that hands every request on, for tests that change one answer by overriding its method. Thread-safe if the other one is. */
+/**
+ * An object store that forwards every request, for tests that override one method. Thread-safe if
+ * its delegate is.
+ */
 public class ForwardingStore implements ObjectStore {
     private final ObjectStore to;
 
@@ -63,6 +66,6 @@ public class ForwardingStore implements ObjectStore {
 
     @Override
     public void close() {
-        // the other one belongs to whoever opened it
+        // the delegate belongs to the caller
     }
 }

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * A pack and a manifest of version 1 as they lie in buckets: they stay readable for ever, and are written to the same byte. A golden file never
- * changes; another version adds files. {@link #main} wrote them.
+ * A pack and a manifest of version 1 as stored in buckets: they stay readable, and are written byte
+ * for byte. A golden file never changes; another version adds files. {@link #main} wrote them.
  */
 class GoldenPackTest {
     private static final String NAMESPACE = "opencl/some-device";
@@ -37,7 +37,7 @@ class GoldenPackTest {
 
     private static PackManifest manifest() {
         PackManifest one = PackManifest.NONE.plus(pack().info());
-        return new PackManifest(2, PackManifest.Loose.NONE, one.packs(), List.of(new PackManifest.Retired(FIRST, 2)));
+        return new PackManifest(2, PackManifest.UnpackedEntries.NONE, one.packs(), List.of(new PackManifest.Retired(FIRST, 2)));
     }
 
     private static byte[] file(String name) throws IOException {
@@ -69,7 +69,7 @@ class GoldenPackTest {
         assertArrayEquals(golden, manifest().encode());
         PackManifest read = assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(golden)).manifest();
         assertEquals(2, read.number());
-        assertEquals(PackManifest.Loose.NONE, read.loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, read.unpackedEntries());
         assertEquals(List.of(new PackManifest.Retired(FIRST, 2)), read.retired());
         PackInfo pack = read.packs().getFirst();
         assertEquals(pack().info().name(), pack.name());
@@ -86,7 +86,7 @@ class GoldenPackTest {
         assertEquals("team/v1/opencl/some-device/m/newest", keys.hint());
     }
 
-    /** Writes the files of a new version into the directory given. */
+    /** Writes the files of a new version into the given directory. */
     public static void main(String[] arguments) throws IOException {
         Path directory = Path.of(arguments[0]);
         Files.write(directory.resolve("v1.pack"), pack().body());

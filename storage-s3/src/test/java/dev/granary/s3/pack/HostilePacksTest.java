@@ -21,12 +21,15 @@ import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Manifests and indexes with fitting checksums that were made to cost their readers much. */
+/** Manifests and indexes with valid checksums that are designed to cost their readers much. */
 class HostilePacksTest {
     private final PackFixture packs = new PackFixture("HostilePacksTest");
     private final RandomGenerator random = packs.random();
 
-    /** What a manifest says of a pack that consists of an index almost alone. The filter's bits do not matter. */
+    /**
+     * Returns the row of a pack that consists almost only of an index. The filter's bits do not
+     * matter.
+     */
     private PackInfo info(int entries) {
         IdBloomFilter filter = IdBloomFilter.of(new AbstractList<Sha256>() {
             private final Sha256 same = PackFixture.hash(random);
@@ -47,11 +50,11 @@ class HostilePacksTest {
     }
 
     private static PackManifest manifest(List<PackInfo> packs) {
-        return new PackManifest(1, PackManifest.Loose.ALLOWED, packs, List.of());
+        return new PackManifest(1, PackManifest.UnpackedEntries.POSSIBLE, packs, List.of());
     }
 
     @Test
-    @DisplayName("T5 a manifest that tells of an index larger than any is refused before anything is read of the pack")
+    @DisplayName("T5 a manifest that declares an index above the limit is refused before the pack is read")
     void largeIndex() {
         assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES))).encode()));
         PackManifest.Read read = PackManifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES + 1))).encode());
@@ -59,7 +62,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 a manifest of more entries than any target has is refused: their indexes would be kept in memory; nobody commits one")
+    @DisplayName("T5 a manifest of more entries than the limit is refused, since their indexes would be held in memory; none is committed")
     void manyEntries() {
         List<PackInfo> most = new ArrayList<>();
         PackInfo full = info(PackInfo.MAX_ENTRIES);
@@ -71,26 +74,27 @@ class HostilePacksTest {
         assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(readable.encode()));
         PackManifest larger = readable.plus(info(1));
         assertEquals(DamageKind.TOO_LARGE, assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(larger.encode())).damage());
-        PackManifestLog.Committed committed = packs.log().commit(base -> Optional.of(new PackManifest(base.number() + 1, larger.loose(), larger.packs(), List.of())));
+        PackManifestLog.Committed committed = packs.log()
+                .commit(base -> Optional.of(new PackManifest(base.number() + 1, larger.unpackedEntries(), larger.packs(), List.of())));
         assertTrue(assertInstanceOf(PackManifestLog.Committed.Failed.class, committed).cause().contains("compact"), committed::toString);
     }
 
     @Test
-    @DisplayName("T5 an index whose entries overlap, so that a few bytes are read again and again, is refused")
+    @DisplayName("T5 an index whose entries overlap, so that a few bytes are read repeatedly, is refused")
     void overlapping() {
-        List<PackLocation> places = new ArrayList<>();
+        List<PackLocation> locations = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            places.add(new PackLocation(PackFixture.hash(random), PackIndex.HEADER_BYTES, 40, 0, 0));
+            locations.add(new PackLocation(PackFixture.hash(random), PackIndex.HEADER_BYTES, 40, 0, 0));
         }
-        places.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
+        locations.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
         long end = PackIndex.HEADER_BYTES + 100L;
         assertInstanceOf(PackIndex.Read.Ok.class,
-                PackIndex.decode(PackIndex.encode(places.subList(0, 2), end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
-        assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(PackIndex.encode(places, end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
+                PackIndex.decode(PackIndex.encode(locations.subList(0, 2), end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
+        assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(PackIndex.encode(locations, end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
     }
 
     @Test
-    @DisplayName("T5 a server that has a manifest of every number does not keep a reader searching for the last one")
+    @DisplayName("T5 a server that returns a manifest of every number does not keep a reader searching for the last one")
     void everyNumber() {
         MemoryObjectStore endless = new MemoryObjectStore() {
             @Override

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The filter that says "surely absent". */
+/** The Bloom filter of the ids in a pack. */
 class IdBloomFilterTest {
     private static final int ABSENT_IDS = 100_000;
 
@@ -36,7 +36,7 @@ class IdBloomFilterTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 5, 6, 12, 19, 100, 1000, 20_000})
-    @DisplayName("R12 no id that is there is ever denied, and at most one absent id in fifty is not, after writing and reading, too")
+    @DisplayName("R12 no present id is rejected, and at most one absent id in fifty is accepted, also after writing and reading")
     void errs(int count) {
         int filters = Math.max(1, 2000 / count);
         int falsePositives = 0;
@@ -49,12 +49,12 @@ class IdBloomFilterTest {
                 falsePositives += filter.mayContain(PackFixture.hash(random)) ? 1 : 0;
             }
         }
-        int asked = ABSENT_IDS / filters * filters;
-        assertTrue(falsePositives * 50L <= asked, falsePositives + " of " + asked + " absent ids");
+        int tested = ABSENT_IDS / filters * filters;
+        assertTrue(falsePositives * 50L <= tested, falsePositives + " of " + tested + " absent ids");
     }
 
     @Test
-    @DisplayName("the filter of no ids denies all")
+    @DisplayName("the filter of no ids rejects all")
     void none() {
         IdBloomFilter filter = written(IdBloomFilter.of(List.of()));
         assertTrue(ids(1000).stream().noneMatch(filter::mayContain));
@@ -62,7 +62,7 @@ class IdBloomFilterTest {
     }
 
     @Test
-    @DisplayName("T5 lengths that the bytes do not have are refused before memory is taken")
+    @DisplayName("T5 lengths beyond the available bytes are refused before memory is allocated")
     void hostileLengths() {
         for (int length : new int[] {-1, 0, 3, Integer.MAX_VALUE, Integer.MIN_VALUE, 1 << 29}) {
             ByteBuffer stored = ByteBuffer.allocate(Integer.BYTES + 2 * Long.BYTES).putInt(0, length);

@@ -20,7 +20,10 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Packs that are gone leave the manifest; a pack that is there never does, whatever a server answers once or twice. */
+/**
+ * Lost packs are removed from the manifest; an existing pack never is, whatever a server returns
+ * once or twice.
+ */
 class LostPackFinderTest {
     private static final StoreFailure DOWN = new StoreFailure(StoreFailure.Kind.SERVER, 503, "SlowDown", "");
     private static final StoreFailure DENIED = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
@@ -33,11 +36,11 @@ class LostPackFinderTest {
     }
 
     private static Set<Sha256> lost(ObjectStore store, PackInfo... packs) {
-        return assertInstanceOf(LostPackFinder.Found.Lost.class, new LostPackFinder(store, PackFixture.KEYS).find(List.of(packs))).names();
+        return assertInstanceOf(LostPackFinder.SearchResult.Lost.class, new LostPackFinder(store, PackFixture.KEYS).find(List.of(packs))).names();
     }
 
     @Test
-    @DisplayName("S12 the manifest names the packs that are there, after the others were removed behind its back; a second time changes nothing")
+    @DisplayName("S12 packs are removed from the bucket: the manifest then names the existing ones, and a second call changes nothing")
     void forgotten() {
         PackInfo first = pack();
         PackInfo second = pack();
@@ -53,12 +56,12 @@ class LostPackFinderTest {
     }
 
     @Test
-    @DisplayName("S12 packs that are lost and stay on the manifest: the cause is told, whether the listing or the commit failed, or is unknown")
+    @DisplayName("S12 lost packs that stay named: the cause is reported if the listing or the commit failed, or its outcome is unknown")
     void notForgotten() {
         bucket.remove(pack());
         assertFailed("could not be listed: 503 SlowDown", new WronglyAbsent(bucket.store, 0, new ListResult.Unavailable(DOWN)));
         assertFailed("could not be committed: 403 AccessDenied", new CannotCreate(bucket.store, new WriteResult.NotAllowed(DENIED)));
-        assertFailed("nobody can say: 503 SlowDown", new CannotCreate(bucket.store, new WriteResult.Unknown(DOWN)));
+        assertFailed("the outcome of the commit is unknown: 503 SlowDown", new CannotCreate(bucket.store, new WriteResult.Unknown(DOWN)));
         assertEquals(1, bucket.newest().packs().size());
     }
 
@@ -67,7 +70,7 @@ class LostPackFinderTest {
         assertTrue(assertInstanceOf(PackPublisher.Forgotten.Failed.class, forgotten).cause().contains(cause), forgotten::toString);
     }
 
-    /** Answers each creation so, and carries none out. */
+    /** Responds to each creation with a given result, and carries none out. */
     private static final class CannotCreate extends ForwardingStore {
         private final WriteResult answer;
 
@@ -83,16 +86,16 @@ class LostPackFinderTest {
     }
 
     @Test
-    @DisplayName("S12 a manifest that says that nothing lies alone says so afterwards")
+    @DisplayName("S12 a sealed manifest stays sealed")
     void sealed() {
         bucket.remove(pack());
         bucket.seal();
         bucket.publisher().forgetLost();
-        assertEquals(new PackManifest(3, PackManifest.Loose.NONE, List.of(), bucket.newest().retired()), bucket.newest());
+        assertEquals(new PackManifest(3, PackManifest.UnpackedEntries.NONE, List.of(), bucket.newest().retired()), bucket.newest());
     }
 
     @Test
-    @DisplayName("S12 an object that was cut is a lost pack")
+    @DisplayName("S12 a truncated pack is lost")
     void cut() {
         PackInfo pack = pack();
         String key = PackFixture.KEYS.pack(pack.name());
@@ -101,20 +104,20 @@ class LostPackFinderTest {
         assertEquals(Set.of(pack.name()), lost(bucket.store, pack));
     }
 
-    /** Answers that a pack is absent, so many times. */
+    /** Responds that many times that a pack is absent. */
     private static final class WronglyAbsent extends ForwardingStore {
-        private final AtomicInteger lies;
+        private final AtomicInteger wrongResponses;
         private final ListResult listing;
 
-        WronglyAbsent(ObjectStore to, int lies, ListResult listing) {
+        WronglyAbsent(ObjectStore to, int wrongResponses, ListResult listing) {
             super(to);
-            this.lies = new AtomicInteger(lies);
+            this.wrongResponses = new AtomicInteger(wrongResponses);
             this.listing = listing;
         }
 
         @Override
         public HeadResult head(String key) {
-            return lies.getAndDecrement() > 0 ? HeadResult.ABSENT : super.head(key);
+            return wrongResponses.getAndDecrement() > 0 ? HeadResult.ABSENT : super.head(key);
         }
 
         @Override
@@ -124,7 +127,7 @@ class LostPackFinderTest {
     }
 
     @Test
-    @DisplayName("a listing shows the pack: not lost, whatever is answered for the pack alone")
+    @DisplayName("a listing shows the pack: not lost, whatever requests for the pack return")
     void listed() {
         PackInfo pack = pack();
         assertEquals(Set.of(), lost(new ForwardingStore(bucket.store) {
@@ -136,25 +139,25 @@ class LostPackFinderTest {
     }
 
     @Test
-    @DisplayName("a listing that lags and one wrong answer for the pack: not lost")
+    @DisplayName("a lagging listing and one wrong response for the pack: not lost")
     void oneWrongAnswer() {
         PackInfo pack = pack();
         assertEquals(Set.of(), lost(new WronglyAbsent(bucket.store, 1, new ListResult.Complete(0)), pack));
     }
 
     @Test
-    @DisplayName("a listing that fails says nothing of any pack: not lost, and nothing is asked for the packs alone")
+    @DisplayName("a failed listing proves nothing of any pack: not lost, and no pack is requested")
     void unlisted() {
         PackInfo pack = pack();
-        bucket.store.newNotes();
+        bucket.store.newRequests();
         LostPackFinder finder = new LostPackFinder(new WronglyAbsent(bucket.store, 9, new ListResult.Unavailable(DOWN)), PackFixture.KEYS);
-        assertEquals(new LostPackFinder.Found.Unsaid(DOWN), finder.find(List.of(pack)));
-        assertEquals(List.of(), bucket.store.newNotes());
+        assertEquals(new LostPackFinder.SearchResult.Unavailable(DOWN), finder.find(List.of(pack)));
+        assertEquals(List.of(), bucket.store.newRequests());
     }
 
     @Test
-    @DisplayName("a pack of which the bucket does not say whether it is there: not lost")
-    void unsaid() {
+    @DisplayName("the bucket does not report the presence of a pack: not lost")
+    void unavailable() {
         PackInfo pack = pack();
         bucket.remove(pack);
         assertEquals(Set.of(), lost(new ForwardingStore(bucket.store) {
@@ -166,7 +169,7 @@ class LostPackFinderTest {
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket, where absent is 403: the packs alone tell which are lost")
+    @DisplayName("B2 without s3:ListBucket, where absent is 403: requests for the packs show which are lost")
     void withoutListing() {
         PackInfo gone = pack();
         PackInfo there = pack();

@@ -29,12 +29,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Committing manifests: every answer that a server can give, and many writers at once. */
+/** Commits of manifests, with every possible response of a server and with many writers at once. */
 class ManifestCommitTest {
     private static final int WRITERS = 32;
     private static final int COMMITS = 8;
-    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time at which numbers come from the clock
-    /** What a first commit sends before it creates its manifest, once the hint is there. */
+    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time from which numbers are derived
+    /** The requests of a first commit before it creates its manifest, if the hint exists. */
     private static final List<String> BEFORE = List.of("GET newest", "HEAD m1", "LIST m/");
 
     private final PackFixture packs = new PackFixture("ManifestCommitTest");
@@ -47,14 +47,14 @@ class ManifestCommitTest {
         return log.commit(base -> Optional.of(base.plus(pack)));
     }
 
-    /** What becomes of the first commit where the requests that create it meet with {@code faults}. */
+    /** Returns the outcome of the first commit when its creating requests meet {@code faults}. */
     private Committed commitWith(Fault... faults) {
         store.place(PackFixture.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
-        store.newNotes();
+        store.newRequests();
         BEFORE.forEach(_ -> store.script(new Fault.None()));
         store.script(faults);
         Committed committed = commit(mine);
-        assertEquals(BEFORE, store.notes().subList(0, BEFORE.size()));
+        assertEquals(BEFORE, store.requests().subList(0, BEFORE.size()));
         store.forgetScript();
         return committed;
     }
@@ -64,19 +64,19 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("the first commit of a target takes nine requests, and the hint is there before the manifest")
+    @DisplayName("the first commit of a target takes nine requests, and the hint is created before the manifest")
     void first() {
         PackManifest manifest = PackFixture.done(commit(mine));
         assertEquals(1, manifest.number());
         assertEquals(List.of("GET newest", "PUT newest", "GET newest", "HEAD m1", "LIST m/", "PUT m1",
-                "GET newest", "HEAD m2", "REPLACE newest"), store.newNotes());
+                "GET newest", "HEAD m2", "REPLACE newest"), store.newRequests());
         assertEquals(2, PackFixture.done(commit(other)).number());
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "PUT m2", "GET newest", "HEAD m3", "REPLACE newest"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "PUT m2", "GET newest", "HEAD m3", "REPLACE newest"), store.newRequests());
         assertEquals(List.of(mine.name(), other.name()), committed());
     }
 
     @Test
-    @DisplayName("32 writers at once, 8 commits each: numbers without gaps, every pack named once, none lost, nothing taken back")
+    @DisplayName("32 writers at once, 8 commits each: numbers without gaps, every pack named once, none lost, none undone")
     void race() throws Exception {
         CountDownLatch start = new CountDownLatch(1);
         Set<Sha256> names = new HashSet<>();
@@ -124,18 +124,18 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("R13 the reply was lost after the commit: recognised as mine, named once")
-    void replyLost() {
+    @DisplayName("R13 the response was lost after the commit: recognised as its own, named once")
+    void responseLost() {
         for (StoreFailure failure : List.of(TIMEOUT, ERROR_500)) {
             store.keys().forEach(store::remove);
             assertEquals(1, PackFixture.done(commitWith(new Fault.AnswerLost(failure))).number());
-            assertEquals(List.of("PUT m1", "PUT m1", "GET m1", "GET newest", "HEAD m2", "REPLACE newest"), store.notes().subList(3, 9));
+            assertEquals(List.of("PUT m1", "PUT m1", "GET m1", "GET newest", "HEAD m2", "REPLACE newest"), store.requests().subList(3, 9));
             assertEquals(List.of(mine.name()), committed());
         }
     }
 
     @Test
-    @DisplayName("R13 the request was lost before the commit: sent again, named once; every reply lost: recognised all the same")
+    @DisplayName("R13 the request was lost before the commit: sent again, named once; every response lost: still recognised")
     void requestLost() {
         PackFixture.done(commitWith(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500)));
         assertEquals(List.of(mine.name()), committed());
@@ -145,8 +145,8 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("R14 my commit's reply was lost, and another commits on top: mine is recognised, both are named")
-    void replyLostThenAnother() {
+    @DisplayName("R14 the response was lost, and another writer commits on top: recognised, and both are named")
+    void responseLostThenAnother() {
         Fault onTop = new Fault.AnswerLostThen(TIMEOUT, () -> {
             store.forgetScript();
             PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(other))));
@@ -156,7 +156,7 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("R2 another took the number (412), or is about to (409): planned again on top of it")
+    @DisplayName("R2 another writer took the number (412), or is about to (409): planned again on top of it")
     void overtaken() {
         Fault first = new Fault.Meanwhile(() -> PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(other)))));
         assertEquals(2, PackFixture.done(commitWith(first)).number());
@@ -167,7 +167,7 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("R13 the reply was lost, and the next try meets a conflict with it: mine, and nobody is asked for another plan")
+    @DisplayName("R13 the response was lost, and the next attempt conflicts with it: recognised as its own, without another plan")
     void conflictWithMyself() {
         int[] plans = {0};
         commitWith(); // so that there is a manifest before
@@ -183,7 +183,7 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("B3 409 or 412 to a manifest that has landed: mine, and nobody is asked for another plan")
+    @DisplayName("B3 409 or 412 to a manifest that has landed: recognised as its own, without another plan")
     void landedAllTheSame() {
         for (Fault fault : List.of(new Fault.Conflicting(Fault.Moment.AFTER), new Fault.PreconditionFailed(Fault.Moment.AFTER))) {
             store.keys().forEach(store::remove);
@@ -202,7 +202,7 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("R3 a refusal is a failure, at any request that needs an answer, and nothing is committed")
+    @DisplayName("R3 a refusal is a failure, at any request that needs a response, and nothing is committed")
     void refused() {
         for (int at : List.of(1, 3, 4, 5)) { // the one between reads the hint once more, and may fail
             for (int before = 0; before < at; before++) {
@@ -216,7 +216,7 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("no answer to any attempt: unknown, not a failure; a request that never left: a failure")
+    @DisplayName("no response to any attempt: unknown, not a failure; a request that was never sent: a failure")
     void neverAnswered() {
         Fault lost = new Fault.Lost(TIMEOUT);
         assertInstanceOf(Committed.Unknown.class, commitWith(lost, lost, lost, lost));
@@ -230,7 +230,7 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("no answer to any attempt, and the number turns out to be another's: planned again on top")
+    @DisplayName("no response to any attempt, and the number proves to be another's: planned again on top")
     void neverAnsweredAndOvertaken() {
         Fault lost = new Fault.Lost(TIMEOUT);
         Fault another = new Fault.Meanwhile(() -> {
@@ -242,7 +242,7 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("a plan that wants nothing any more writes nothing")
+    @DisplayName("a plan without changes writes nothing")
     void nothingToDo() {
         PackFixture.done(commit(mine));
         int keys = store.keys().size();
@@ -251,7 +251,7 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("writers that are always faster: given up after twenty plans, and told")
+    @DisplayName("other writers are always faster: given up after twenty plans, with that cause")
     void alwaysOvertaken() {
         int[] plans = {0};
         Committed committed = log.commit(base -> {
@@ -264,8 +264,8 @@ class ManifestCommitTest {
         assertEquals(20, committed().size());
     }
 
-    /** Removes everything, as a lifecycle rule does, and begins another chain of two manifests. */
-    private void beginAnew() {
+    /** Removes everything, as a lifecycle rule does, and starts another chain of two manifests. */
+    private void restart() {
         store.pass(Duration.ofDays(100));
         store.keys().forEach(store::remove);
         commitOthers();
@@ -276,7 +276,10 @@ class ManifestCommitTest {
         PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(PackFixture.info(packs.random(), 1)))));
     }
 
-    /** Commits where everything is removed after the first plan, so that the first manifest is created beside another chain; then {@code later} plans. */
+    /**
+     * Commits while everything is removed after the first plan, so that the first manifest is
+     * created beside another chain; then runs {@code later} plans.
+     */
     private Committed commitBesideAnotherChain(Function<PackManifest, Optional<PackManifest>> later) {
         store.pass(YEARS);
         commitOthers();
@@ -285,14 +288,14 @@ class ManifestCommitTest {
             if (plans[0]++ > 0) {
                 return later.apply(base);
             }
-            beginAnew();
+            restart();
             return Optional.of(base.plus(mine));
         });
     }
 
     @Test
-    @DisplayName("B4 a manifest of its own lies beside another chain, and other writers are faster from then on: unknown, not a failure")
-    void astrayAndOvertaken() {
+    @DisplayName("B4 a manifest of the commit exists beside another chain, and other writers are faster from then on: unknown, not a failure")
+    void unreachableAndOvertaken() {
         Committed committed = commitBesideAnotherChain(base -> {
             commitOthers();
             return Optional.of(base.plus(mine));
@@ -302,30 +305,30 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("B4 a manifest of its own lies beside another chain, and no later plan can be carried out, or none is wanted: unknown")
-    void astrayAndGivenUp() {
+    @DisplayName("B4 a manifest of the commit exists beside another chain, and later plans fail or have no changes: unknown")
+    void unreachableAndGivenUp() {
         assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(_ -> Optional.empty()));
         List<PackInfo> tooMany = Stream.generate(() -> PackFixture.info(packs.random(), 1)).limit(PackManifest.MAX_ENTRIES + 1L).toList();
-        assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(base -> Optional.of(base.replacing(Set.of(), tooMany, base.loose()))));
+        assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(base -> Optional.of(base.replacing(Set.of(), tooMany, base.unpackedEntries()))));
     }
 
     @Test
-    @DisplayName("B4 a manifest of which nobody could say, and whose chain is gone: it may still land, so unknown, not a failure")
-    void openAndOvertaken() {
+    @DisplayName("B4 a manifest with unknown outcome, whose chain is gone: it may still land, so unknown, not a failure")
+    void undecidedAndOvertaken() {
         store.pass(YEARS);
         commitOthers();
-        assertInstanceOf(Committed.Unknown.class, commitUnheard(1, this::beginAnew, new Fault.PreconditionFailed(Fault.Moment.BEFORE)));
+        assertInstanceOf(Committed.Unknown.class, commitUnheard(1, this::restart, new Fault.PreconditionFailed(Fault.Moment.BEFORE)));
     }
 
     @Test
-    @DisplayName("two manifests of different numbers of which nobody could say: that the number of one is taken says nothing of the other")
-    void twoOpen() {
+    @DisplayName("two manifests of different numbers with unknown outcomes: if the number of one is taken, the other is still unknown")
+    void twoUndecided() {
         commitOthers();
         byte[] hint = store.body(PackFixture.KEYS.hint());
         commitOthers();
         store.place(PackFixture.KEYS.hint(), hint, ObjectMarks.NONE);
         int[] pauses = {0};
-        PackManifestLog unheard = new PackManifestLog(store, PackFixture.KEYS, packs.random(), _ -> {
+        PackManifestLog unanswered = new PackManifestLog(store, PackFixture.KEYS, packs.random(), _ -> {
             switch (pauses[0]++) {
                 case 0 -> store.remove(PackFixture.KEYS.manifest(2));
                 case 1 -> commitOthers();
@@ -333,7 +336,7 @@ class ManifestCommitTest {
             }
         });
         List<Long> bases = new ArrayList<>();
-        Committed committed = unheard.commit(base -> {
+        Committed committed = unanswered.commit(base -> {
             bases.add(base.number());
             if (bases.size() <= 2) {
                 store.script(new Fault.PreconditionFailed(Fault.Moment.BEFORE));
@@ -346,17 +349,20 @@ class ManifestCommitTest {
         assertInstanceOf(Committed.Unknown.class, committed);
     }
 
-    /** Commits where nobody can say what became of the first manifests, then {@code meanwhile} happens, and other writers are faster from then on. */
-    private Committed commitUnheard(int unheardOf, Runnable meanwhile, Fault... each) {
+    /**
+     * Commits with unknown outcomes of the first manifests, then runs {@code meanwhile}; other
+     * writers are faster from then on.
+     */
+    private Committed commitUnheard(int withUnknownOutcome, Runnable meanwhile, Fault... each) {
         int[] pauses = {0};
-        PackManifestLog unheard = new PackManifestLog(store, PackFixture.KEYS, packs.random(), _ -> {
-            if (++pauses[0] == unheardOf) {
+        PackManifestLog unanswered = new PackManifestLog(store, PackFixture.KEYS, packs.random(), _ -> {
+            if (++pauses[0] == withUnknownOutcome) {
                 meanwhile.run();
             }
         });
         int[] plans = {0};
-        return unheard.commit(base -> {
-            if (plans[0]++ < unheardOf) {
+        return unanswered.commit(base -> {
+            if (plans[0]++ < withUnknownOutcome) {
                 store.script(each);
             } else {
                 commitOthers();
@@ -366,7 +372,7 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("a manifest of which nobody could say has landed, and a gap is between it and the newest one: unknown, not a failure")
+    @DisplayName("a manifest with unknown outcome has landed, and a gap separates it from the newest one: unknown, not a failure")
     void landedBeforeGap() {
         commitOthers();
         Committed committed = commitUnheard(1, () -> {
@@ -379,11 +385,11 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName("a manifest of which nobody could say, and whose number is another's: it can land no more, so a failure")
-    void openNoMore() {
+    @DisplayName("a manifest with unknown outcome whose number is another's: it cannot land any more, so a failure")
+    void decidedMeanwhile() {
         commitOthers();
-        for (int unheardOf = 1; unheardOf <= 2; unheardOf++) {
-            assertInstanceOf(Committed.Failed.class, commitUnheard(unheardOf, this::commitOthers, new Fault.PreconditionFailed(Fault.Moment.BEFORE)));
+        for (int withUnknownOutcome = 1; withUnknownOutcome <= 2; withUnknownOutcome++) {
+            assertInstanceOf(Committed.Failed.class, commitUnheard(withUnknownOutcome, this::commitOthers, new Fault.PreconditionFailed(Fault.Moment.BEFORE)));
         }
     }
 

@@ -32,13 +32,16 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Manifests that are searched for and committed while others change the bucket, or while an answer is wrong: nobody steps back, and no success is false. */
+/**
+ * Manifests that are searched and committed while others change the bucket, or while a response is
+ * wrong. No writer uses an older one, and no success is false.
+ */
 class ManifestRepairTest {
-    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time at which numbers come from the clock
+    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time from which numbers are derived
 
     private final PackFixture packs = new PackFixture("ManifestRepairTest");
     private final RecordingObjectStore store = packs.store;
-    private final List<Long> bases = new ArrayList<>(); // on which a plan was asked for
+    private final List<Long> bases = new ArrayList<>(); // the bases of the plans
 
     private static String key(long number) {
         return PackFixture.KEYS.manifest(number);
@@ -49,7 +52,7 @@ class ManifestRepairTest {
     }
 
     private PackManifest place(long number) {
-        return place(new PackManifest(number, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of()));
+        return place(new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of()));
     }
 
     private PackManifest place(PackManifest manifest) {
@@ -58,7 +61,7 @@ class ManifestRepairTest {
         return manifest;
     }
 
-    /** Manifests 1 to {@code count}, and the hint. */
+    /** Creates manifests 1 to {@code count}, and the hint. */
     private PackManifest chain(int count) {
         hint(count);
         return LongStream.rangeClosed(1, count).mapToObj(this::place).reduce((_, last) -> last).orElse(PackManifest.NONE);
@@ -90,7 +93,7 @@ class ManifestRepairTest {
         return new PackManifestLog(over, PackFixture.KEYS, packs.random(), pause);
     }
 
-    /** Commits one pack more; what happens in a pause is said. */
+    /** Commits one more pack; each pause runs an action. */
     private PackManifestLog.Committed commit(ObjectStore over, Runnable inPause) {
         PackInfo pack = PackFixture.info(packs.random(), 1);
         return log(over, _ -> inPause.run()).commit(base -> {
@@ -107,7 +110,10 @@ class ManifestRepairTest {
         return PackFixture.done(committed);
     }
 
-    /** Changes the answers to reads of one object; the function gets the number of the read, from 1, and the sound answer. */
+    /**
+     * Changes the responses to reads of one object. The function gets the number of the read, from
+     * 1, and the sound response.
+     */
     private ObjectStore answering(String changed, BiFunction<Integer, GetResult, GetResult> change) {
         AtomicInteger reads = new AtomicInteger();
         return new ForwardingStore(store) {
@@ -123,7 +129,10 @@ class ManifestRepairTest {
         return new GetResult.Found(MemorySegment.ofArray(bytes), "e", ObjectMarks.NONE);
     }
 
-    /** Changes the answers to the creation of one manifest; the function gets the number of the attempt, from 1. */
+    /**
+     * Changes the responses to the creation of one manifest; the function gets the number of the
+     * attempt, from 1.
+     */
     private ObjectStore creating(long number, Function<Integer, Optional<WriteResult>> answer) {
         return creating(store, number, answer);
     }
@@ -139,7 +148,7 @@ class ManifestRepairTest {
         };
     }
 
-    /** The creation of a manifest, 3, is answered 409 once, and nothing of it landed. */
+    /** The creation of manifest 3 returns 409 once, and nothing of it lands. */
     private ObjectStore conflictOnce() {
         return creating(3, attempt -> attempt == 1 ? Optional.of(WriteResult.CONFLICT) : Optional.empty());
     }
@@ -153,10 +162,10 @@ class ManifestRepairTest {
         };
     }
 
-    private Runnable onNote(String note, Runnable event) {
+    private Runnable onRequest(String note, Runnable event) {
         Runnable once = once(event);
         return () -> {
-            if (store.notes().getLast().equals(note)) {
+            if (store.requests().getLast().equals(note)) {
                 once.run();
             }
         };
@@ -167,7 +176,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B8 what a process knows is the newest one only where the hint is not later, and the next number is free")
+    @DisplayName("B8 a known manifest is the newest one only if the hint is not later, and the next number is free")
     void isNewest() {
         PackManifest two = chain(2);
         assertEquals(Optional.of(true), packs.log().isNewest(two));
@@ -187,7 +196,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B4 a first manifest whose hint is not advanced yet is the newest one: nobody who knows none is told that there is none")
+    @DisplayName("B4 a first manifest whose hint is not advanced yet is found as the newest one by all new readers")
     void firstWithoutAdvancedHint() {
         store.pass(YEARS);
         silenceReplacing();
@@ -195,24 +204,24 @@ class ManifestRepairTest {
         store.plan(FaultPlan.SOUND);
         assertEquals("0", hintText());
         assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE));
-        assertEquals(1, newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE).packs().size(), "look-ups do not list");
+        assertEquals(1, newest(new PackManifestLogTest.LookupStore(store), PackManifest.NONE).packs().size(), "lookups do not list");
     }
 
-    /** The hint cannot be replaced, though all else can. */
+    /** The hint cannot be replaced; all other writes succeed. */
     private void silenceReplacing() {
         store.plan(FaultPlan.when(request -> request.key().equals(PackFixture.KEYS.hint()) && request.operation().startsWith("PUT match"),
                 new Fault.Lost(DENIED)));
     }
 
     @Test
-    @DisplayName("B4 all but the hint was removed, and its number is larger than the time: numbers go on from it")
+    @DisplayName("B4 all objects but the hint were removed, and its number is larger than the time: numbers continue from it")
     void onlyTheHint() {
         hint(9);
         assertEquals(10, done(commit(store)).number());
     }
 
     @Test
-    @DisplayName("B4 a hint with a number that no manifest can have says nothing: the next manifest gets the next number")
+    @DisplayName("B4 a hint with an impossible number is ignored: the next manifest gets the next number")
     void hintBeyondAllNumbers() {
         chain(3);
         store.place(PackFixture.KEYS.hint(), "9999999999999999".getBytes(US_ASCII), ObjectMarks.NONE);
@@ -221,20 +230,20 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("one wrong answer for the hint, or for the newest manifest: a look-up asks again, and finds all")
-    void readerAsksAgain() {
+    @DisplayName("one wrong response for the hint, or for the newest manifest: a lookup sends the request again, and finds all")
+    void readerRetries() {
         PackManifest last = chain(3);
         store.pass(YEARS);
         hint(3);
         for (String wrong : List.of(PackFixture.KEYS.hint(), key(3))) {
             ObjectStore garbling = answering(wrong, (read, sound) -> read == 1 && sound instanceof GetResult.Found found
                     ? new GetResult.Found(MemorySegment.ofArray(new byte[] {'x'}), found.etag(), found.dates(), found.marks()) : sound);
-            assertEquals(names(last), names(newest(new PackManifestLogTest.ForLookUp(garbling), PackManifest.NONE)), wrong);
+            assertEquals(names(last), names(newest(new PackManifestLogTest.LookupStore(garbling), PackManifest.NONE)), wrong);
         }
     }
 
     @Test
-    @DisplayName("D6 the newest manifest is damaged, and so is the one that a reader knows by now: it keeps what it knows, and nothing older")
+    @DisplayName("D6 the newest manifest is damaged, and so is the one that a reader knows by now: it retains what it knows, and nothing older")
     void knownOneDamagedSince() {
         chain(1);
         PackManifest known = place(2);
@@ -261,7 +270,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("D6 A3 all manifests are damaged: a writer begins anew under the next number, and a remover takes nothing for unnamed")
+    @DisplayName("D6 A3 all manifests are damaged: a writer restarts under the next number, and a remover takes no pack for an orphan")
     void allDamaged() {
         chain(1);
         damage(1);
@@ -271,7 +280,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("D6 A3 the last seven manifests are damaged, and the one before them is sound, or gone, or damaged: it counts, or none does, or nobody can say")
+    @DisplayName("D6 A3 the last seven manifests are damaged, and the one before is sound, or gone, or damaged: it counts, or none does, or it is unknown")
     void manyDamaged() {
         PackManifest second = chain(2);
         chain(9);
@@ -290,7 +299,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B4 the newest manifest is answered as something else each time, or as empty, or once wrong and then as absent: no writer steps back")
+    @DisplayName("B4 responses for the newest manifest differ each time, or are empty, or once wrong and then absent: no writer uses an older one")
     void wrongAnswers() {
         PackManifest last = chain(2);
         byte[] sound = last.encode();
@@ -309,7 +318,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("D6 a manifest that is longer than any is damaged in the bucket: the one before it counts")
+    @DisplayName("D6 a manifest above the size limit is damaged in the bucket: the one before it counts")
     void tooLong() {
         PackManifest first = chain(1);
         place(2);
@@ -327,7 +336,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B5 the hint names a manifest that is gone, and a listing lags behind: what is found without it counts, also behind the last eight")
+    @DisplayName("B5 the hint names a missing manifest, and a listing lags: manifests found without it count, also after the last eight")
     void laggingListing() {
         PackManifest last = chain(7);
         hint(9);
@@ -351,15 +360,15 @@ class ManifestRepairTest {
         hint(2);
         store.remove(key(3));
         PackManifest newest = place(6);
-        assertFalse(isLedTo(newest.number()));
+        assertFalse(leadsTo(newest.number()));
         store.remove(PackFixture.KEYS.hint());
         assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
     }
 
-    private boolean isLedTo(long number) {
+    private boolean leadsTo(long number) {
         try {
             PackManifestChain chain = new PackManifestChain(store, PackFixture.KEYS, _ -> {});
-            return chain.isLedTo(number, chain.hint().orElseThrow());
+            return chain.leadsTo(number, chain.hint().orElseThrow());
         } catch (UnknownStateException e) {
             throw new AssertionError(e);
         }
@@ -379,14 +388,14 @@ class ManifestRepairTest {
     void vanishesWhileRead() {
         chain(3);
         hint(2);
-        store.beforeEach(onNote("GET m3", () -> store.remove(key(3))));
+        store.beforeEach(onRequest("GET m3", () -> store.remove(key(3))));
         PackManifest committed = done(commit(store));
         assertEquals(List.of(2L), bases);
         assertEquals(3, committed.number());
     }
 
     @Test
-    @DisplayName("B5 repairing the hint succeeds only if look-ups come to the manifest then")
+    @DisplayName("B5 repairing the hint succeeds only if lookups then reach the manifest")
     void repairHint() {
         PackManifest last = chain(3);
         assertTrue(packs.log().repairHint(last));
@@ -398,7 +407,7 @@ class ManifestRepairTest {
         assertFalse(packs.log().repairHint(last), "it is gone");
         place(last);
         silence(PackFixture.KEYS.hint()::equals);
-        assertFalse(packs.log().repairHint(last), "nobody says");
+        assertFalse(packs.log().repairHint(last), "unknown");
         store.remove(PackFixture.KEYS.hint());
         store.plan(FaultPlan.when(request -> request.key().equals(PackFixture.KEYS.hint()) && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
         assertFalse(packs.log().repairHint(last), "it cannot be written");
@@ -409,7 +418,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B4 B5 B8 a hint that is gone is written for what a listing leads to, for what it was built on, and for no other chain and no sealed manifest")
+    @DisplayName("B4 B5 B8 a missing hint is written for the manifest that a listing leads to, or its base, and for no other chain and no sealed manifest")
     void repairGoneHint() {
         PackManifest known = place(201);
         place(202);
@@ -420,52 +429,52 @@ class ManifestRepairTest {
         assertFalse(packs.log().repairHint(known), "another chain");
         assertFalse(store.keys().contains(PackFixture.KEYS.hint()));
         store.remove(key(300));
-        PackManifest sealed = place(new PackManifest(201, PackManifest.Loose.NONE, known.packs(), List.of()));
-        assertFalse(packs.log().repairHint(sealed), "entries may have been published alone meanwhile");
+        PackManifest sealed = place(new PackManifest(201, PackManifest.UnpackedEntries.NONE, known.packs(), List.of()));
+        assertFalse(packs.log().repairHint(sealed), "unpacked entries may have been stored meanwhile");
         assertFalse(store.keys().contains(PackFixture.KEYS.hint()));
     }
 
     @Test
-    @DisplayName("B5 a rule has taken the manifest that the hint names, and some behind the next one: commits go on from the newest, and look-ups follow")
+    @DisplayName("B5 a rule has removed the manifest of the hint and some later ones: commits continue from the newest, and lookups follow")
     void takenInBetween() {
         hint(5);
         PackManifest earlier = place(6);
         PackInfo pack = PackFixture.info(packs.random(), 1);
-        place(new PackManifest(9, PackManifest.Loose.ALLOWED, earlier.plus(pack).packs(), List.of()));
-        assertEquals(6, newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE).number());
+        place(new PackManifest(9, PackManifest.UnpackedEntries.POSSIBLE, earlier.plus(pack).packs(), List.of()));
+        assertEquals(6, newest(new PackManifestLogTest.LookupStore(store), PackManifest.NONE).number());
         PackManifest committed = done(commit(store));
         assertEquals(10, committed.number());
         assertEquals(List.of(9L), bases);
         assertTrue(names(committed).contains(pack.name()));
-        assertEquals(names(committed), names(newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE)));
+        assertEquals(names(committed), names(newest(new PackManifestLogTest.LookupStore(store), PackManifest.NONE)));
     }
 
     @Test
-    @DisplayName("B4 the hint names a manifest that is gone, the next one began anew, and one of before is left: look-ups are not led back to that")
-    void leftFromBefore() {
+    @DisplayName("B4 the hint names a missing manifest, the next one began anew, and an earlier one exists: lookups are not led back to it")
+    void leftFromEarlierChain() {
         hint(5);
         PackManifest anew = place(6);
         PackManifest before = place(10);
         assertFalse(packs.log().repairHint(before));
         assertEquals("5", hintText());
-        assertEquals(names(anew), names(newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE)));
+        assertEquals(names(anew), names(newest(new PackManifestLogTest.LookupStore(store), PackManifest.NONE)));
         assertFalse(commit(store) instanceof PackManifestLog.Committed.Done);
         damage(6);
-        assertFalse(packs.log().repairHint(before), "nobody knows what it had");
+        assertFalse(packs.log().repairHint(before), "its content is unknown");
     }
 
     @Test
-    @DisplayName("B4 another process writes a hint that is gone first: its hint stays")
+    @DisplayName("B4 another process writes a missing hint first: its hint stays")
     void hintWrittenMeanwhile() {
         PackManifest last = chain(3);
         store.remove(PackFixture.KEYS.hint());
-        store.beforeEach(onNote("PUT newest", this::beginAnew));
+        store.beforeEach(onRequest("PUT newest", this::restart));
         assertFalse(packs.log().repairHint(last));
         assertEquals("100", hintText());
     }
 
     @Test
-    @DisplayName("B3 409 to a manifest that lands later, and others have built on it: mine, and the hint is not taken back")
+    @DisplayName("B3 409 to a manifest that lands later, and others have built on it: recognised as its own, and the hint is not set back")
     void landsLateAndIsBuiltOn() {
         chain(2);
         List<byte[]> sent = new ArrayList<>();
@@ -479,15 +488,15 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B5 the hint cannot be advanced, and then nobody says whether it is there still: unknown, and no success")
+    @DisplayName("B5 the hint cannot be advanced, and its presence is then unknown: unknown, and no success")
     void hintSilentAfterRefusal() {
         chain(2);
-        store.beforeEach(onNote("REPLACE newest", () -> silence(PackFixture.KEYS.hint()::equals)));
+        store.beforeEach(onRequest("REPLACE newest", () -> silence(PackFixture.KEYS.hint()::equals)));
         assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
     }
 
     @Test
-    @DisplayName("S4 S9 a server that tells neither version nor time: commits, and the hint is advanced")
+    @DisplayName("S4 S9 a server that sends neither version nor time: commits, and the hint is advanced")
     void neitherVersionNorTime() {
         ObjectStore bare = answering(PackFixture.KEYS.hint(), (_, sound) -> sound instanceof GetResult.Found found
                 ? new GetResult.Found(found.bytes(), "", found.marks()) : sound);
@@ -496,7 +505,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B3 409 to a manifest that lands later, and then nobody says where look-ups come to: unknown")
+    @DisplayName("B3 409 to a manifest that lands later, and the hint is then silent: unknown")
     void landsLateAndHintIsSilent() {
         chain(2);
         List<byte[]> sent = new ArrayList<>();
@@ -506,7 +515,7 @@ class ManifestRepairTest {
         })));
     }
 
-    /** Answers 409 to each creation of a manifest 3, which it keeps. */
+    /** Responds 409 to each creation of a manifest 3, and delays it. */
     private ObjectStore keeping(List<byte[]> sent) {
         return new ForwardingStore(store) {
             @Override
@@ -526,26 +535,26 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B3 B4 409 to a manifest that lands later in a bucket that was begun anew: committed in the new one")
-    void landsLateAndBegunAnew() {
+    @DisplayName("B3 B4 409 to a manifest that lands later in a restarted bucket: committed in the new chain")
+    void landsLateAndRestarted() {
         chain(2);
         List<byte[]> sent = new ArrayList<>();
         PackManifest committed = done(commit(keeping(sent), once(() -> {
             clear();
             land(sent);
-            beginAnew();
+            restart();
         })));
         assertEquals(101, committed.number());
         assertEquals(List.of(2L, 100L), bases);
     }
 
-    private void beginAnew() {
+    private void restart() {
         place(100);
         hint(100);
     }
 
     @Test
-    @DisplayName("B3 R14 409, nothing landed, and others take that number and the next: never taken for one's own, planned again on top")
+    @DisplayName("B3 R14 409, nothing landed, and others take that number and the next: not recognised as its own, planned again on top")
     void othersTakeTheNumber() {
         for (int others : List.of(1, 2)) {
             clear();
@@ -559,8 +568,8 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B3 409, nothing landed, and then there is nothing to do, or too much, or no answer: unknown, since it may still land; another's number: overtaken")
-    void openAtTheEnd() {
+    @DisplayName("B3 409, nothing landed, and then no change, or too much, or no response: unknown, since it may still land; another's number: overtaken")
+    void undecidedAtTheEnd() {
         PackInfo pack = PackFixture.info(packs.random(), 1);
         PackInfo huge = new PackInfo(pack.name(), pack.bytes(), pack.indexOffset(), PackManifest.MAX_ENTRIES + 1, 0, pack.filter());
         for (Function<PackManifest, Optional<PackManifest>> second
@@ -587,8 +596,8 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B3 412 to a manifest that has landed, and one answer to a read of it is cut: mine, and nobody is asked for another plan")
-    void cutWhileJudged() {
+    @DisplayName("B3 412 to a manifest that has landed, and a truncated response to one read of it: recognised as its own, without another plan")
+    void truncatedWhileExamined() {
         chain(2);
         ObjectStore cutting = answering(key(3), (read, sound) -> read == 1 && sound instanceof GetResult.Found found
                 ? new GetResult.Found(found.bytes().asSlice(0, 30), found.etag(), found.marks()) : sound);
@@ -604,7 +613,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B2 B3 409, and nothing landed, where absent is 403: tried again")
+    @DisplayName("B2 B3 409, and nothing landed, with absent as 403: retried")
     void conflictWithoutListing() {
         chain(2);
         ObjectStore limited = creating(new AcknowledgedPacksTest.WithoutListing(store), 3, attempt ->
@@ -613,7 +622,7 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("R13 no answer, then 409 with the first attempt, which lands later: mine")
+    @DisplayName("R13 no response, then 409 with the first attempt, which lands later: recognised as its own")
     void conflictWithAnAttemptUnderWay() {
         chain(2);
         ObjectStore slow = new ForwardingStore(store) {
@@ -633,18 +642,18 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B8 a sealed manifest that only a listing finds, and nothing to commit: the seal goes, since entries may have been published alone")
-    void sealedAndUnled() {
-        place(new PackManifest(1, PackManifest.Loose.NONE, List.of(PackFixture.info(packs.random(), 1)), List.of()));
+    @DisplayName("B8 a sealed manifest that only a listing finds, and no change: the seal is removed, since unpacked entries may have been stored")
+    void sealedAndUnreachable() {
+        place(new PackManifest(1, PackManifest.UnpackedEntries.NONE, List.of(PackFixture.info(packs.random(), 1)), List.of()));
         assertInstanceOf(PackManifestLog.Committed.Overtaken.class, packs.log().commit(_ -> Optional.empty()));
         PackManifest after = newest(store, PackManifest.NONE);
-        assertEquals(PackManifest.Loose.ALLOWED, after.loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, after.unpackedEntries());
         assertEquals(1, after.packs().size());
     }
 
     @Test
-    @DisplayName("B5 nothing to commit, and look-ups do not come to the manifest that says so, nor can be led there: a failure")
-    void nothingToCommitAndUnled() {
+    @DisplayName("B5 no change to commit, and lookups cannot be made to reach the manifest: a failure")
+    void nothingToCommitAndUnreachable() {
         chain(3);
         hint(9);
         store.plan(FaultPlan.when(request -> request.key().equals(PackFixture.KEYS.hint()) && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
@@ -652,13 +661,13 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B4 nothing to commit, and the bucket is begun anew while that is found out: planned again in the new one")
-    void nothingToCommitAndBegunAnew() {
+    @DisplayName("B4 no change to commit, and the bucket is restarted while the hint is checked: planned again in the new chain")
+    void nothingToCommitAndRestarted() {
         chain(3);
         hint(1);
         Runnable anew = once(() -> {
             clear();
-            beginAnew();
+            restart();
         });
         assertInstanceOf(PackManifestLog.Committed.Overtaken.class, packs.log().commit(base -> {
             bases.add(base.number());
@@ -669,28 +678,28 @@ class ManifestRepairTest {
     }
 
     @Test
-    @DisplayName("B5 a manifest is created, and then nobody says where look-ups come to: unknown, and no success")
+    @DisplayName("B5 a manifest is created, and the hint is then silent: unknown, and no success")
     void createdAndHintIsSilent() {
         chain(2);
-        store.beforeEach(onNote("PUT m3", () -> silence(PackFixture.KEYS.hint()::equals)));
+        store.beforeEach(onRequest("PUT m3", () -> silence(PackFixture.KEYS.hint()::equals)));
         assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
     }
 
     @Test
-    @DisplayName("B4 a manifest is created in a bucket that was begun anew, and then the bucket is silent: unknown, since it is there")
-    void createdAnewAndSilent() {
+    @DisplayName("B4 a manifest is created in a restarted bucket, which is then silent: unknown, since it exists")
+    void recreatedAndSilent() {
         chain(2);
         AtomicInteger hints = new AtomicInteger();
-        store.beforeEach(onNote("PUT m3", () -> {
+        store.beforeEach(onRequest("PUT m3", () -> {
             clear();
-            beginAnew();
+            restart();
             store.plan(request -> request.key().equals(PackFixture.KEYS.hint()) && hints.incrementAndGet() > 1 ? new Fault.Lost(TIMEOUT) : new Fault.None());
         }));
         assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
     }
 
     @Test
-    @DisplayName("B4 one answer for the new hint lacks its time: asked again, and the first number comes from the time")
+    @DisplayName("B4 one response for the new hint lacks its time: requested again, and the first number comes from the time")
     void hintWithoutTimeOnce() {
         store.pass(YEARS);
         ObjectStore undated = answering(PackFixture.KEYS.hint(), (read, sound) -> read == 2 && sound instanceof GetResult.Found found

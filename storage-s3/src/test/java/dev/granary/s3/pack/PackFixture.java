@@ -27,9 +27,12 @@ import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 
-/** A bucket in memory with the packs of {@link TestEntries#TARGET} in it, and what tests do to them. */
+/**
+ * A bucket in memory with the packs of {@link TestEntries#TARGET}, and the operations of tests on
+ * them.
+ */
 public final class PackFixture {
-    /** What all keys begin with. */
+    /** The common prefix of all keys. */
     static final String ROOT = "v1/";
 
     public static final String NAMESPACE = TestEntries.TARGET.path();
@@ -38,9 +41,9 @@ public final class PackFixture {
     /** The bucket. */
     public final RecordingObjectStore store = new RecordingObjectStore();
 
-    private final RandomGenerator random; // of many threads
+    private final RandomGenerator random; // shared by threads
 
-    /** A bucket with nothing in it, for the test of that name. */
+    /** Creates an empty bucket for the test of that name. */
     public PackFixture(String test) {
         this.random = new Random(TestSeed.random(test).nextLong());
     }
@@ -73,17 +76,17 @@ public final class PackFixture {
         return new PackCompactor(over, KEYS, PackIndexCache.NONE, log(over), new PackWriter(over, random, _ -> {}), random);
     }
 
-    /** Compacts, and commits that nothing lies outside of packs. */
+    /** Compacts and seals. */
     public PackCompactor.Result compactAndSeal() {
         return compactAndSeal(() -> {});
     }
 
-    /** The same, where something happens between its look at the bucket and its commit. */
+    /** Compacts and seals, and runs {@code meanwhile} between planning and the commit. */
     public PackCompactor.Result compactAndSeal(Runnable meanwhile) {
         PackCompactor compaction = compaction();
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
         meanwhile.run();
-        return compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
+        return compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
     }
 
     /** Publishes an entry in a pack, as a publisher does. */
@@ -95,53 +98,56 @@ public final class PackFixture {
         publisher.finish();
     }
 
-    /** Compacts and seals, where an entry comes to lie alone after the plan, and one listing, counted from that of the plan as 1, does not show it. */
+    /**
+     * Compacts and seals. An unpacked entry is stored after the plan, and one listing, counted from
+     * that of the plan as 1, does not show it.
+     */
     public PackCompactor.Result compactAndSealWithLag(int lagging, Entry unseen) {
         int[] listings = {0};
         PackCompactor compaction = compaction(new ForwardingStore(store) {
             @Override
             public ListResult list(String prefix, Consumer<Listed> visitor) {
-                boolean isLagging = prefix.equals(KEYS.loosePrefix()) && ++listings[0] == lagging;
+                boolean isLagging = prefix.equals(KEYS.unpackedPrefix()) && ++listings[0] == lagging;
                 return super.list(prefix, object -> {
-                    if (!isLagging || !object.key().equals(keyAlone(unseen))) {
+                    if (!isLagging || !object.key().equals(unpackedKey(unseen))) {
                         visitor.accept(object);
                     }
                 });
             }
         });
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        placeAlone(unseen);
-        return compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
+        placeUnpacked(unseen);
+        return compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
     }
 
     /** Commits the intent to seal, as a compaction does that ends before it seals. */
     public void intendToSeal() {
-        done(log().commit(base -> Optional.of(base.saying(PackManifest.Loose.SEALING))));
+        done(log().commit(base -> Optional.of(base.with(PackManifest.UnpackedEntries.SEALING))));
     }
 
-    /** Puts an entry into the bucket that lies alone. */
-    public void placeAlone(Entry entry) {
-        store.place(keyAlone(entry), encoded(entry), ObjectMarks.NONE);
+    /** Puts an unpacked entry into the bucket. */
+    public void placeUnpacked(Entry entry) {
+        store.place(unpackedKey(entry), encoded(entry), ObjectMarks.NONE);
     }
 
-    public static String keyAlone(Entry entry) {
+    public static String unpackedKey(Entry entry) {
         String name = entry.id().hash().hex();
-        return KEYS.loosePrefix() + name.substring(0, 2) + "/" + name;
+        return KEYS.unpackedPrefix() + name.substring(0, 2) + "/" + name;
     }
 
-    public PackIndexCache shelf(Path directory) {
+    public PackIndexCache indexCache(Path directory) {
         return new PackIndexCache(directory.resolve(NAMESPACE), random);
     }
 
-    PackReader.Settings settings(Optional<Path> shelves) {
-        return new PackReader.Settings(ROOT, shelves, random, (Duration _) -> {});
+    PackReader.Settings settings(Optional<Path> indexDirectory) {
+        return new PackReader.Settings(ROOT, indexDirectory, random, (Duration _) -> {});
     }
 
     public static byte[] encoded(Entry entry) {
         return EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE);
     }
 
-    /** A pack of these entries, in no bucket yet. */
+    /** Returns a pack of these entries, in no bucket yet. */
     Pack pack(Entry... entries) {
         return pack(List.of(entries));
     }
@@ -179,20 +185,20 @@ public final class PackFixture {
         return with;
     }
 
-    /** The same, with the old one still there for the grace. */
+    /** Replaces a pack by one with these entries; the old one stays for the grace period. */
     public PackInfo replaceAndKeep(PackInfo old, Entry... entries) {
         Pack with = pack(entries);
         place(with);
-        done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info()), base.loose()))));
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
         return with.info();
     }
 
-    /** Commits that nothing lies outside of packs. */
+    /** Seals the target. */
     public void seal() {
-        done(log().commit(base -> Optional.of(base.replacing(Set.of(), List.of(), PackManifest.Loose.NONE))));
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE))));
     }
 
-    /** Removes a pack from the bucket, behind the back of the manifest. */
+    /** Removes a pack that the manifest names from the bucket. */
     public void remove(PackInfo pack) {
         store.remove(KEYS.pack(pack.name()));
     }
@@ -201,12 +207,12 @@ public final class PackFixture {
     public void damage(PackInfo pack, Entry entry) {
         byte[] body = store.body(KEYS.pack(pack.name()));
         PackIndex.Read read = PackIndex.decode(Arrays.copyOfRange(body, (int) pack.indexOffset(), body.length), pack.indexOffset(), NAMESPACE);
-        PackLocation place = assertInstanceOf(PackIndex.Read.Ok.class, read).index().find(entry.id().hash()).orElseThrow();
-        body[(int) place.end() - 1] ^= 1;
+        PackLocation location = assertInstanceOf(PackIndex.Read.Ok.class, read).index().find(entry.id().hash()).orElseThrow();
+        body[(int) location.end() - 1] ^= 1;
         store.place(KEYS.pack(pack.name()), body, ObjectMarks.NONE);
     }
 
-    /** The manifests and packs as they are now; the requests for it are not written down. */
+    /** Returns the newest manifest; the requests for it are not recorded. */
     public PackManifest newest() {
         RecordingObjectStore copy = new RecordingObjectStore();
         store.keys().forEach(key -> copy.place(key, store.body(key), store.marks(key)));
@@ -223,7 +229,7 @@ public final class PackFixture {
         return Sha256.ofDigest(bytes);
     }
 
-    /** What a manifest says of a pack that is nowhere. */
+    /** Returns the row of a pack that does not exist. */
     public static PackInfo info(RandomGenerator random, int entries) {
         List<Sha256> ids = Stream.generate(() -> hash(random)).limit(entries).toList();
         long indexOffset = PackIndex.HEADER_BYTES + 100L * entries;

@@ -24,11 +24,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Packs as bytes: what is written is read, and nothing else is. */
+/** Packs as bytes: written packs are read, and other bytes are refused. */
 class PackFormatTest {
     private static final String NAMESPACE = TestEntries.TARGET.path();
 
-    // places in the footer, counted from its beginning
+    // offsets in the footer
     private static final int VERSION_AT = 8;
     private static final int COUNT_AT = 12;
     private static final int OFFSET_AT = 16;
@@ -53,22 +53,22 @@ class PackFormatTest {
         return builder.build();
     }
 
-    private static byte[] tail(Pack pack) {
+    private static byte[] encodedIndex(Pack pack) {
         return Arrays.copyOfRange(pack.body(), (int) pack.info().indexOffset(), pack.body().length);
     }
 
-    private static PackIndex index(byte[] tail, long indexOffset) {
-        PackIndex.Read read = PackIndex.decode(tail, indexOffset, NAMESPACE);
+    private static PackIndex index(byte[] encodedIndex, long indexOffset) {
+        PackIndex.Read read = PackIndex.decode(encodedIndex, indexOffset, NAMESPACE);
         return assertInstanceOf(PackIndex.Read.Ok.class, read, read::toString).index();
     }
 
-    private static DamageKind bad(byte[] tail, long indexOffset) {
-        return assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(tail, indexOffset, NAMESPACE)).damage();
+    private static DamageKind bad(byte[] encodedIndex, long indexOffset) {
+        return assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(encodedIndex, indexOffset, NAMESPACE)).damage();
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 1000})
-    @DisplayName("D1 every entry of a pack is found where it lies, with its checksum and its cost, and no other is found")
+    @DisplayName("D1 every entry of a pack is found at its location, with its checksum and compile time, and no other is found")
     void roundTrip(int count) {
         Map<Sha256, byte[]> entries = entries(count, 300);
         Pack pack = pack(entries);
@@ -78,27 +78,27 @@ class PackFormatTest {
         assertEquals(info.bytes() - info.indexOffset(), info.indexBytes());
         assertEquals(count, info.entries());
         assertTrue(info.isPlausible());
-        PackIndex index = index(tail(pack), info.indexOffset());
+        PackIndex index = index(encodedIndex(pack), info.indexOffset());
         assertTrue(info.isIndexedBy(index));
-        assertEquals(count, index.places().size());
+        assertEquals(count, index.locations().size());
         entries.forEach((id, bytes) -> {
-            PackLocation place = index.find(id).orElseThrow();
-            assertArrayEquals(bytes, Arrays.copyOfRange(pack.body(), (int) place.offset(), (int) place.end()));
-            assertEquals(PackIndex.crc(bytes, 0, bytes.length), place.checksum());
-            assertEquals(id.prefix(), place.compileNanos());
-            assertEquals(id, place.id());
+            PackLocation location = index.find(id).orElseThrow();
+            assertArrayEquals(bytes, Arrays.copyOfRange(pack.body(), (int) location.offset(), (int) location.end()));
+            assertEquals(PackIndex.crc(bytes, 0, bytes.length), location.checksum());
+            assertEquals(id.prefix(), location.compileNanos());
+            assertEquals(id, location.id());
         });
         for (int i = 0; i < 1000; i++) {
             assertEquals(Optional.empty(), index.find(PackFixture.hash(random)));
         }
-        List<PackLocation> places = index.places();
+        List<PackLocation> locations = index.locations();
         for (int i = 1; i < count; i++) {
-            assertTrue(Arrays.compareUnsigned(places.get(i - 1).id().bytes(), places.get(i).id().bytes()) < 0, "not sorted");
+            assertTrue(Arrays.compareUnsigned(locations.get(i - 1).id().bytes(), locations.get(i).id().bytes()) < 0, "not sorted");
         }
     }
 
     @Test
-    @DisplayName("entries of one byte and of the limit lie in a pack; none, and more than the limit, are refused; twice is once")
+    @DisplayName("entries of one byte and of the limit fit into a pack; empty and larger ones are refused; an id is added once")
     void limits() {
         PackBuilder builder = new PackBuilder(NAMESPACE, random);
         Sha256 small = PackFixture.hash(random);
@@ -115,44 +115,44 @@ class PackFormatTest {
         assertEquals(2, builder.size());
         assertEquals(1L + most.length, builder.bytes());
         Pack pack = builder.build();
-        PackIndex index = index(tail(pack), pack.info().indexOffset());
+        PackIndex index = index(encodedIndex(pack), pack.info().indexOffset());
         assertEquals(1, index.find(small).orElseThrow().length());
-        PackLocation place = index.find(large).orElseThrow();
-        assertTrue(Arrays.equals(most, 0, most.length, pack.body(), (int) place.offset(), (int) place.end()));
+        PackLocation location = index.find(large).orElseThrow();
+        assertTrue(Arrays.equals(most, 0, most.length, pack.body(), (int) location.offset(), (int) location.end()));
     }
 
     @Test
-    @DisplayName("no two packs have one name, not even of the same entries")
+    @DisplayName("no two packs have the same name, even with the same entries")
     void names() {
         Map<Sha256, byte[]> entries = entries(3, 10);
         assertFalse(pack(entries).info().name().equals(pack(entries).info().name()));
     }
 
     @Test
-    @DisplayName("D6 any byte of an index changed, any truncation, trailing bytes: bad, never an exception, never a wrong place")
+    @DisplayName("D6 any changed byte of an index, any truncation, trailing bytes: bad, never an exception, never a wrong location")
     void corruptionMatrix() {
         Pack pack = pack(entries(5, 50));
-        byte[] tail = tail(pack);
+        byte[] encodedIndex = encodedIndex(pack);
         long offset = pack.info().indexOffset();
-        for (int i = 0; i < tail.length; i++) {
+        for (int i = 0; i < encodedIndex.length; i++) {
             for (int bit = 0; bit < Byte.SIZE; bit++) {
-                byte[] changed = tail.clone();
+                byte[] changed = encodedIndex.clone();
                 changed[i] ^= (byte) (1 << bit);
                 bad(changed, offset);
             }
-            bad(Arrays.copyOf(tail, i), offset);
-            bad(Arrays.copyOfRange(tail, tail.length - i, tail.length), offset);
+            bad(Arrays.copyOf(encodedIndex, i), offset);
+            bad(Arrays.copyOfRange(encodedIndex, encodedIndex.length - i, encodedIndex.length), offset);
         }
-        bad(Arrays.copyOf(tail, tail.length + 1), offset);
-        bad(Arrays.copyOf(tail, tail.length + PackIndex.ROW_BYTES), offset);
-        bad(tail, offset + 1);
+        bad(Arrays.copyOf(encodedIndex, encodedIndex.length + 1), offset);
+        bad(Arrays.copyOf(encodedIndex, encodedIndex.length + PackIndex.ROW_BYTES), offset);
+        bad(encodedIndex, offset + 1);
         assertEquals(DamageKind.TRUNCATED, bad(new byte[0], offset));
         assertEquals(DamageKind.FOREIGN, bad(new byte[500], offset));
     }
 
-    /** The tail of a pack, changed, with checksums that fit again. */
-    private static byte[] resealed(byte[] tail, Consumer<ByteBuffer> rows, Consumer<ByteBuffer> footer) {
-        byte[] changed = tail.clone();
+    /** Returns the encoded index of a pack, changed, with valid checksums. */
+    private static byte[] resealed(byte[] encodedIndex, Consumer<ByteBuffer> rows, Consumer<ByteBuffer> footer) {
+        byte[] changed = encodedIndex.clone();
         int at = changed.length - PackIndex.FOOTER_BYTES;
         rows.accept(ByteBuffer.wrap(changed, 0, at).slice());
         ByteBuffer end = ByteBuffer.wrap(changed, at, PackIndex.FOOTER_BYTES).slice();
@@ -163,38 +163,38 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName("T5 hostile numbers in the footer under valid checksums are refused, and take no memory")
+    @DisplayName("T5 hostile numbers in the footer with valid checksums are refused, and take no memory")
     void hostileFooter() {
         Pack pack = pack(entries(5, 50));
-        byte[] tail = tail(pack);
+        byte[] encodedIndex = encodedIndex(pack);
         long offset = pack.info().indexOffset();
-        assertEquals(5, index(resealed(tail, _ -> {}, _ -> {}), offset).size());
+        assertEquals(5, index(resealed(encodedIndex, _ -> {}, _ -> {}), offset).size());
         for (int count : new int[] {-1, 0, 4, 6, Integer.MAX_VALUE, Integer.MIN_VALUE, 5 + (1 << 29)}) {
-            assertEquals(DamageKind.CORRUPT, bad(resealed(tail, _ -> {}, footer -> footer.putInt(COUNT_AT, count)), offset));
+            assertEquals(DamageKind.CORRUPT, bad(resealed(encodedIndex, _ -> {}, footer -> footer.putInt(COUNT_AT, count)), offset));
         }
         for (long wrong : new long[] {-1, 0, offset - 1, offset + 1, Long.MAX_VALUE, Long.MIN_VALUE, offset + (1L << 32)}) {
-            assertEquals(DamageKind.CORRUPT, bad(resealed(tail, _ -> {}, footer -> footer.putLong(OFFSET_AT, wrong)), offset));
+            assertEquals(DamageKind.CORRUPT, bad(resealed(encodedIndex, _ -> {}, footer -> footer.putLong(OFFSET_AT, wrong)), offset));
         }
-        assertEquals(DamageKind.TOO_NEW, bad(resealed(tail, _ -> {}, footer -> footer.putInt(VERSION_AT, 2)), offset));
-        assertEquals(DamageKind.TOO_OLD, bad(resealed(tail, _ -> {}, footer -> footer.putInt(VERSION_AT, 0)), offset));
+        assertEquals(DamageKind.TOO_NEW, bad(resealed(encodedIndex, _ -> {}, footer -> footer.putInt(VERSION_AT, 2)), offset));
+        assertEquals(DamageKind.TOO_OLD, bad(resealed(encodedIndex, _ -> {}, footer -> footer.putInt(VERSION_AT, 0)), offset));
     }
 
     @Test
-    @DisplayName("T5 places outside of the entries, lengths that no entry has, and ids out of order are refused under valid checksums")
+    @DisplayName("T5 locations outside of the entries, invalid lengths and unordered ids are refused with valid checksums")
     void hostileRows() {
         Pack pack = pack(entries(5, 50));
-        byte[] tail = tail(pack);
+        byte[] encodedIndex = encodedIndex(pack);
         long end = pack.info().indexOffset();
         int offsetAt = 2 * PackIndex.ROW_BYTES + Sha256.BYTES;
         int lengthAt = offsetAt + Long.BYTES;
         for (long offset : new long[] {-1, 0, PackIndex.HEADER_BYTES - 1, end, Long.MAX_VALUE, Long.MIN_VALUE, Long.MAX_VALUE - 10}) {
-            assertEquals(DamageKind.CORRUPT, bad(resealed(tail, rows -> rows.putLong(offsetAt, offset), _ -> {}), end));
+            assertEquals(DamageKind.CORRUPT, bad(resealed(encodedIndex, rows -> rows.putLong(offsetAt, offset), _ -> {}), end));
         }
         for (int length : new int[] {-1, 0, Integer.MAX_VALUE, Integer.MIN_VALUE, PackIndex.MAX_ENTRY_BYTES + 1, (int) end}) {
-            assertEquals(DamageKind.CORRUPT, bad(resealed(tail, rows -> rows.putInt(lengthAt, length), _ -> {}), end));
+            assertEquals(DamageKind.CORRUPT, bad(resealed(encodedIndex, rows -> rows.putInt(lengthAt, length), _ -> {}), end));
         }
-        assertEquals(DamageKind.CORRUPT, bad(resealed(tail, rows -> rows.put(0, (byte) -1).put(1, (byte) -1).put(2, (byte) -1), _ -> {}), end));
-        byte[] twice = resealed(tail, rows -> rows.put(0, tail, PackIndex.ROW_BYTES, PackIndex.ROW_BYTES), _ -> {});
+        assertEquals(DamageKind.CORRUPT, bad(resealed(encodedIndex, rows -> rows.put(0, (byte) -1).put(1, (byte) -1).put(2, (byte) -1), _ -> {}), end));
+        byte[] twice = resealed(encodedIndex, rows -> rows.put(0, encodedIndex, PackIndex.ROW_BYTES, PackIndex.ROW_BYTES), _ -> {});
         assertEquals(DamageKind.CORRUPT, bad(twice, end));
     }
 
@@ -202,12 +202,12 @@ class PackFormatTest {
     @DisplayName("R11 the pack of another target is refused")
     void otherTarget() {
         Pack pack = pack(entries(2, 50));
-        PackIndex.Read read = PackIndex.decode(tail(pack), pack.info().indexOffset(), TestEntries.OTHER_TARGET.path());
+        PackIndex.Read read = PackIndex.decode(encodedIndex(pack), pack.info().indexOffset(), TestEntries.OTHER_TARGET.path());
         assertEquals(DamageKind.WRONG_KEY, assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
     }
 
     @Test
-    @DisplayName("an index that is sound, but that of another pack of as many bytes, is told from the pack's own")
+    @DisplayName("a sound index of another pack with the same length is distinguished from the pack's own")
     void otherPack() {
         Map<Sha256, byte[]> one = new LinkedHashMap<>();
         Map<Sha256, byte[]> other = new LinkedHashMap<>();
@@ -216,7 +216,7 @@ class PackFormatTest {
             other.put(PackFixture.hash(random), new byte[20]);
         }
         Pack pack = pack(one);
-        PackIndex foreign = index(tail(pack(other)), pack.info().indexOffset());
+        PackIndex foreign = index(encodedIndex(pack(other)), pack.info().indexOffset());
         assertFalse(pack.info().isIndexedBy(foreign));
     }
 }

@@ -26,27 +26,30 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Manifests and indexes that another process has left on the disk: what they save, and that no file there can make a look-up wrong. */
+/**
+ * Manifests and indexes that another process has cached on disk: the requests that they save, and
+ * that no file there can make a lookup wrong.
+ */
 class PackIndexCacheTest {
     private final PackFixture bucket = new PackFixture("PackIndexCacheTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("PackIndexCacheTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(100);
-    private final Queue<Runnable> behind = new ArrayDeque<>();
+    private final Queue<Runnable> background = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
     @TempDir
     private Path directory;
 
-    /** What a process that begins now finds, with the requests for it in the notes. */
+    /** Looks up ids as a new process; the store records the requests. */
     private PackAnswer load(Entry entry) {
-        store.newNotes();
+        store.newRequests();
         return process().load(entry.id(), store);
     }
 
     private PackReader process() {
-        RefreshSchedule intervals = new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(30), () -> nanos, System::currentTimeMillis, bucket.random());
-        return new PackReader(store, bucket.settings(Optional.of(directory)), intervals, behind::add);
+        RefreshSchedule schedule = new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(30), () -> nanos, System::currentTimeMillis, bucket.random());
+        return new PackReader(store, bucket.settings(Optional.of(directory)), schedule, background::add);
     }
 
     private void assertHit(Entry entry) {
@@ -68,7 +71,7 @@ class PackIndexCacheTest {
         }
     }
 
-    /** All that may become of a file: each byte changed, each truncation, more at its end. */
+    /** Returns all damages of a file: each byte changed, each truncation, an extension. */
     private List<byte[]> damages(byte[] sound) {
         List<byte[]> all = new ArrayList<>();
         for (int i = 0; i < sound.length; i++) {
@@ -83,18 +86,18 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("R12 the second process on a machine sends nothing before the range of the entry itself")
+    @DisplayName("R12 the second process on a machine sends no request before the range of the entry")
     void secondProcess() throws IOException {
         PackInfo pack = bucket.publish(one, two);
         assertHit(one);
-        assertEquals(6, store.newNotes().size());
+        assertEquals(6, store.newRequests().size());
         assertHit(two);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
         assertEquals(List.of("manifest", pack.name().hex() + ".index").stream().sorted().toList(), files());
     }
 
     @Test
-    @DisplayName("D13 what is kept is in directories that are private to this user")
+    @DisplayName("D13 cached files are in directories that are private to this user")
     void isPrivate() throws IOException {
         bucket.publish(one);
         assertHit(one);
@@ -104,16 +107,16 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("R12 that there is no pack is kept, too")
+    @DisplayName("R12 the absence of packs is cached, too")
     void noPacks() {
         assertEquals(PackAnswer.NOT_PACKED, load(one));
-        assertEquals(List.of("GET newest"), store.newNotes());
+        assertEquals(List.of("GET newest"), store.newRequests());
         assertEquals(PackAnswer.NOT_PACKED, load(one));
-        assertEquals(List.of(), store.newNotes());
+        assertEquals(List.of(), store.newRequests());
     }
 
     @Test
-    @DisplayName("D6 any byte of a kept index changed, any truncation: read from the bucket again, hit, and the file is sound again")
+    @DisplayName("D6 any changed byte of a cached index, any truncation: read from the bucket again, hit, and the file is sound again")
     void damagedIndex() throws IOException {
         PackInfo pack = bucket.publish(one, two);
         assertHit(one);
@@ -121,13 +124,13 @@ class PackIndexCacheTest {
         for (byte[] damaged : damages(sound)) {
             Files.write(index(pack), damaged);
             assertHit(two);
-            assertEquals(List.of("RANGE pack", "RANGE pack"), store.newNotes());
+            assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
             assertArrayEquals(sound, Files.readAllBytes(index(pack)));
         }
     }
 
     @Test
-    @DisplayName("D6 any byte of a kept manifest changed, any truncation: read from the bucket again, hit, and the file is sound again")
+    @DisplayName("D6 any changed byte of a cached manifest, any truncation: read from the bucket again, hit, and the file is sound again")
     void damagedManifest() throws IOException {
         bucket.publish(one, two);
         assertHit(one);
@@ -135,13 +138,13 @@ class PackIndexCacheTest {
         for (byte[] damaged : damages(sound)) {
             Files.write(manifest(), damaged);
             assertHit(two);
-            assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack"), store.newNotes());
+            assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack"), store.newRequests());
             assertArrayEquals(sound, Files.readAllBytes(manifest()));
         }
     }
 
     @Test
-    @DisplayName("D6 the kept indexes of two packs of the same length are swapped: each is told from the pack's own, and read again")
+    @DisplayName("D6 the cached indexes of two packs of the same length are swapped: each is detected, and read again")
     void swappedIndexes() throws IOException {
         Entry[][] halves = new Entry[2][16];
         for (int i = 0; i < 2 * 16; i++) {
@@ -152,15 +155,15 @@ class PackIndexCacheTest {
         assertEquals(first.indexOffset(), second.indexOffset());
         assertHit(halves[0][0]);
         assertHit(halves[1][0]);
-        byte[] kept = Files.readAllBytes(index(first));
+        byte[] retained = Files.readAllBytes(index(first));
         Files.write(index(first), Files.readAllBytes(index(second)));
-        Files.write(index(second), kept);
+        Files.write(index(second), retained);
         assertHit(halves[0][1]);
         assertHit(halves[1][1]);
-        assertArrayEquals(kept, Files.readAllBytes(index(first)));
+        assertArrayEquals(retained, Files.readAllBytes(index(first)));
     }
 
-    /** A pack whose entries take as many bytes in all, whatever their ids. */
+    /** Returns a pack whose entries have the same total size, whatever their ids. */
     private Pack sameLength(Entry... of) {
         PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
         for (Entry entry : of) {
@@ -172,7 +175,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D6 a kept manifest of another bucket: misses until it is compared, then hits")
+    @DisplayName("D6 a cached manifest of another bucket: misses until it is compared, then hits")
     void foreignManifest() throws IOException {
         PackFixture elsewhere = new PackFixture("PackIndexCacheTest.elsewhere");
         for (int i = 0; i < 5; i++) {
@@ -187,13 +190,13 @@ class PackIndexCacheTest {
         assertEquals(PackAnswer.ABSENT, process.load(one.id(), store));
         nanos += Duration.ofMinutes(2).toNanos();
         PackAnswer ignored = process.load(one.id(), store);
-        behind.remove().run();
+        background.remove().run();
         assertInstanceOf(PackAnswer.Hit.class, process.load(one.id(), store));
         assertHit(two);
     }
 
     @Test
-    @DisplayName("R18 the bucket was emptied and filled again since the manifest was kept: hits after one comparison, for all processes")
+    @DisplayName("R18 the bucket was emptied and filled again since the manifest was cached: hits after one comparison, for all processes")
     void emptiedBucket() {
         for (int i = 0; i < 5; i++) {
             bucket.publish(entries.entry(10));
@@ -204,31 +207,31 @@ class PackIndexCacheTest {
         bucket.publish(one, two);
         assertHit(one);
         assertHit(two);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
     }
 
     @Test
-    @DisplayName("a manifest that was confirmed long ago is used at once and compared behind the caller; a fresh one is not compared")
+    @DisplayName("a manifest that was confirmed long ago is used at once and compared in the background; a fresh one is not compared")
     void age() throws IOException {
         bucket.publish(one);
         assertHit(one);
         PackReader fresh = process();
         fresh.load(one.id(), store);
         fresh.load(one.id(), store);
-        assertTrue(behind.isEmpty());
+        assertTrue(background.isEmpty());
         Files.setLastModifiedTime(manifest(), FileTime.from(Instant.now().minus(Duration.ofHours(1))));
         PackReader late = process();
-        store.newNotes();
+        store.newRequests();
         late.load(one.id(), store);
         late.load(one.id(), store);
-        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newNotes());
-        assertEquals(1, behind.size());
-        behind.remove().run();
+        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
+        assertEquals(1, background.size());
+        background.remove().run();
         assertTrue(Files.getLastModifiedTime(manifest()).toInstant().isAfter(Instant.now().minus(Duration.ofMinutes(10))));
     }
 
     @Test
-    @DisplayName("D17 indexes of packs that the manifest does not name, and what a dead process left half written, are removed; others' work is not")
+    @DisplayName("D17 indexes of unnamed packs, and temporary files of ended processes, are removed; those of running processes are not")
     void sweep() throws IOException {
         PackInfo old = bucket.publish(one);
         assertHit(one);
@@ -246,7 +249,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D16 a shelf that is no directory, or has directories in the place of files: every look-up goes to the bucket, and hits")
+    @DisplayName("D16 a cache that is no directory, or has directories in place of files: every lookup reads the bucket, and hits")
     void unusable() throws IOException {
         PackInfo pack = bucket.publish(one);
         Files.createDirectories(manifest());
@@ -261,9 +264,9 @@ class PackIndexCacheTest {
 
     @Test
     @DisplayName("each bucket has a directory of its own")
-    void places() {
-        assertFalse(PackReader.shelves(directory, "s3://a").equals(PackReader.shelves(directory, "s3://b")));
-        assertEquals(PackReader.shelves(directory, "s3://a"), PackReader.shelves(directory, "s3://a"));
-        assertTrue(PackReader.shelves(directory, "s3://a").startsWith(directory.resolve("packs")));
+    void locations() {
+        assertFalse(PackReader.indexDirectory(directory, "s3://a").equals(PackReader.indexDirectory(directory, "s3://b")));
+        assertEquals(PackReader.indexDirectory(directory, "s3://a"), PackReader.indexDirectory(directory, "s3://a"));
+        assertTrue(PackReader.indexDirectory(directory, "s3://a").startsWith(directory.resolve("packs")));
     }
 }

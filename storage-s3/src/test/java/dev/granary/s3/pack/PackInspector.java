@@ -9,20 +9,24 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 
-/** Reads stored packs and manifests for tests of other packages, and puts {@link PackReader} under a test's clock and threads. */
+/**
+ * Decoder of stored packs and manifests for tests of other packages, which also gives
+ * {@link PackReader} a test's clock and threads.
+ */
 public final class PackInspector {
     private static final int INDEX_OFFSET_AT = 16;
 
     private PackInspector() {}
 
     /**
-     * Gives {@code packs} a wall clock and an executor of the test's. To be called before the first look-up.
+     * Gives {@code packs} a wall clock and an executor of the test. To be called before the first
+     * lookup.
      *
-     * @param executor runs what is done behind the callers
+     * @param executor runs the comparison of manifests
      */
     public static void control(PackReader packs, LongSupplier wallMillis, Executor executor) {
-        RefreshSchedule own = (RefreshSchedule) get(packs, "intervals");
-        set(packs, "intervals", new RefreshSchedule(own.interval(), own.patience(), own.nanos(), wallMillis, own.random()));
+        RefreshSchedule own = (RefreshSchedule) get(packs, "schedule");
+        set(packs, "schedule", new RefreshSchedule(own.interval(), own.timeout(), own.nanos(), wallMillis, own.random()));
         set(packs, "executor", executor);
     }
 
@@ -52,12 +56,12 @@ public final class PackInspector {
         }
     }
 
-    /** The manifest in these bytes; empty if they are none. */
+    /** Returns the manifest in these bytes; empty if they contain none. */
     public static Optional<PackManifest> manifest(byte[] body) {
         return PackManifest.decode(body) instanceof PackManifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty();
     }
 
-    /** The hashes of the ids of a pack's entries; empty if its index cannot be read. */
+    /** Returns the hashes of the ids of a pack's entries; empty if its index cannot be decoded. */
     public static List<Sha256> ids(byte[] pack, String namespace) {
         if (pack.length < PackIndex.HEADER_BYTES + PackIndex.FOOTER_BYTES) {
             return List.of();
@@ -67,7 +71,7 @@ public final class PackInspector {
             return List.of();
         }
         return PackIndex.decode(Arrays.copyOfRange(pack, (int) offset, pack.length), offset, namespace) instanceof PackIndex.Read.Ok ok
-                ? ok.index().places().stream().map(PackLocation::id).toList()
+                ? ok.index().locations().stream().map(PackLocation::id).toList()
                 : List.of();
     }
 }

@@ -10,12 +10,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** Looks entries of a {@link PackFixture} up as the bucket tier does: in the packs, then alone. Keeps the manifest that it read first. Thread-safe. */
+/**
+ * Looks up entries of a {@link PackFixture} as the bucket tier does: in the packs, then unpacked.
+ * Retains the manifest that it read first. Thread-safe.
+ */
 public final class PackLookupDriver implements AutoCloseable {
     private final MemoryObjectStore store;
     private final PackReader packs;
 
-    /** A machine that has read nothing yet. */
+    /** Creates a machine that has read nothing yet. */
     public PackLookupDriver(PackFixture bucket) {
         this.store = bucket.store;
         this.packs = new PackReader(store, bucket.settings(Optional.empty()), Duration.ofDays(1), Duration.ofSeconds(5), () -> 0);
@@ -24,21 +27,21 @@ public final class PackLookupDriver implements AutoCloseable {
     public LoadResult load(Entry entry) {
         return switch (packs.load(entry.id(), store)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ -> alone(entry);
+            case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ -> loadUnpacked(entry);
             case PackAnswer.Absent _ -> LoadResult.ABSENT;
-            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
+            case PackAnswer.Unavailable unavailable -> new LoadResult.Unavailable(unavailable.cause());
         };
     }
 
-    private LoadResult alone(Entry entry) {
-        return switch (store.get(PackFixture.keyAlone(entry), EntryFormat.MAX_BYTES)) {
+    private LoadResult loadUnpacked(Entry entry) {
+        return switch (store.get(PackFixture.unpackedKey(entry), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _, GetResult.TooLarge _ -> LoadResult.ABSENT;
-            case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
+            case GetResult.Unavailable unavailable -> new LoadResult.Unavailable(unavailable.failure().toString());
         };
     }
 
-    /** Those of the entries that are not found with their own bytes. */
+    /** Returns the entries that are not found with their own bytes. */
     public List<Entry> lost(List<Entry> all) {
         return all.stream().filter(entry -> !(load(entry) instanceof LoadResult.Hit hit && hit.entry().binaries().equals(entry.binaries()))).toList();
     }

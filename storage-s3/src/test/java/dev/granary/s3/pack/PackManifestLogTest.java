@@ -26,9 +26,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Reading the newest manifest: from which hint it is found, with how many requests, and what is made of one that is damaged. */
+/**
+ * Reading the newest manifest: the hints from which it is found, the number of requests, and the
+ * handling of damage.
+ */
 class PackManifestLogTest {
-    /** What each manifest carries: the put id of its writer. */
+    /** The marks of each manifest: the id of its write attempt. */
     private static final ObjectMarks SOMEBODY = new ObjectMarks("00".repeat(16), "");
 
     private final PackFixture packs = new PackFixture("PackManifestLogTest");
@@ -36,7 +39,7 @@ class PackManifestLogTest {
     private final PackManifestLog log = packs.log();
 
     private PackManifest newest(PackManifest known) {
-        store.newNotes();
+        store.newRequests();
         PackManifestLog.Newest newest = log.newest(known);
         return assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest();
     }
@@ -50,11 +53,11 @@ class PackManifestLogTest {
         store.place(PackFixture.KEYS.manifest(manifest.number()), body, new ObjectMarks(SOMEBODY.putId(), Sha256.of(body).hex()));
     }
 
-    /** Manifests 1 to {@code count}, without a hint. */
+    /** Creates manifests 1 to {@code count}, without a hint. */
     private PackManifest chain(int count) {
         PackManifest last = PackManifest.NONE;
         for (int i = 0; i < count; i++) {
-            last = new PackManifest(i + 1, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of());
+            last = new PackManifest(i + 1, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
             place(last);
         }
         return last;
@@ -64,27 +67,27 @@ class PackManifestLogTest {
     @DisplayName("R12 a target without packs costs one request")
     void none() {
         assertSame(PackManifest.NONE, newest(PackManifest.NONE));
-        assertEquals(List.of("GET newest"), store.newNotes());
+        assertEquals(List.of("GET newest"), store.newRequests());
     }
 
     @Test
-    @DisplayName("a good hint: four requests; a manifest that is known and still the newest: three; one behind: five")
+    @DisplayName("a current hint: four requests; a known manifest that is still the newest: three; one older: five")
     void requests() {
         PackManifest last = chain(9);
         hint("9");
         assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
-        assertEquals(List.of("GET newest", "HEAD m9", "HEAD m10", "GET m9"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m9", "HEAD m10", "GET m9"), store.newRequests());
         assertSame(last, newest(last));
-        assertEquals(List.of("HEAD m10", "HEAD m9", "GET newest"), store.newNotes());
-        place(new PackManifest(10, PackManifest.Loose.NONE, List.of(), List.of()));
+        assertEquals(List.of("HEAD m10", "HEAD m9", "GET newest"), store.newRequests());
+        place(new PackManifest(10, PackManifest.UnpackedEntries.NONE, List.of(), List.of()));
         assertEquals(10, newest(last).number());
-        assertEquals(List.of("HEAD m10", "HEAD m12", "HEAD m11", "GET newest", "GET m10"), store.newNotes());
+        assertEquals(List.of("HEAD m10", "HEAD m12", "HEAD m11", "GET newest", "GET m10"), store.newRequests());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"0", "1", "7", " 3\n", "9", "", "garbage", "-5", "10", "4711", "99999999999999999999", "9223372036854775807", "1e3",
             "a text that is much longer than any number"})
-    @DisplayName("whatever the hint says, the newest manifest is found")
+    @DisplayName("with any hint the newest manifest is found")
     void anyHint(String text) {
         PackManifest last = chain(9);
         hint(text);
@@ -93,17 +96,17 @@ class PackManifestLogTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 7, 8, 511, 512, 1000, 1023, 1024})
-    @DisplayName("from a hint that was never advanced the newest of any number of manifests is found with 2 log n requests and a few")
+    @DisplayName("from a hint that was never advanced the newest of n manifests is found with about 2 log n requests")
     void galloping(int count) {
         PackManifest last = chain(count);
         hint("0");
         assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
         int log2 = Integer.SIZE - Integer.numberOfLeadingZeros(count);
-        assertTrue(store.notes().size() <= 2 * log2 + 3, store.notes()::toString);
+        assertTrue(store.requests().size() <= 2 * log2 + 3, store.requests()::toString);
     }
 
     @Test
-    @DisplayName("D6 R18 a damaged newest manifest: the one before it counts under its number, and the next commit goes on from there")
+    @DisplayName("D6 R18 a damaged newest manifest: the one before it counts under its number, and the next commit continues from there")
     void damagedNewest() {
         PackInfo first = packs.publish(packs.pack());
         PackInfo second = packs.publish(packs.pack());
@@ -122,7 +125,7 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("D6 a manifest in the place of another number is damaged")
+    @DisplayName("D6 a manifest under the key of another number is damaged")
     void misplaced() {
         chain(3);
         hint("3");
@@ -135,7 +138,7 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("D6 many damaged manifests in a row: a reader keeps what it knows")
+    @DisplayName("D6 many damaged manifests in a row: a reader retains what it knows")
     void manyDamaged() {
         PackManifest known = packs.commit(PackFixture.info(packs.random(), 2));
         for (int i = 2; i <= 30; i++) {
@@ -148,10 +151,10 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("a manifest of a newer version is no damage: a reader keeps what it knows, and nobody commits over it")
+    @DisplayName("a manifest of a newer version is no damage: a reader retains what it knows, and no writer commits over it")
     void newerVersion() {
         PackInfo pack = packs.publish(packs.pack());
-        byte[] newer = new PackManifest(2, PackManifest.Loose.ALLOWED, List.of(pack), List.of()).encode();
+        byte[] newer = new PackManifest(2, PackManifest.UnpackedEntries.POSSIBLE, List.of(pack), List.of()).encode();
         ByteBuffer.wrap(newer).putInt(8, 2).putInt(newer.length - 4, 0);
         ByteBuffer.wrap(newer).putInt(newer.length - 4, PackIndex.crc(newer, 0, newer.length - 4));
         store.place(PackFixture.KEYS.manifest(2), newer, SOMEBODY);
@@ -163,13 +166,13 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("R18 somebody emptied the bucket: who knows a manifest of before does not keep it, whatever numbers came since")
+    @DisplayName("R18 the bucket was emptied: a reader discards the manifest that it knew, whatever numbers followed")
     void emptied() {
         PackManifest known = chain(5);
         hint("5");
         store.keys().forEach(store::remove);
         assertSame(PackManifest.NONE, newest(known));
-        assertEquals(List.of("HEAD m6", "HEAD m5", "GET newest"), store.newNotes());
+        assertEquals(List.of("HEAD m6", "HEAD m5", "GET newest"), store.newRequests());
         for (int i = 1; i <= 8; i++) {
             PackManifest again = packs.commit(PackFixture.info(packs.random(), 1));
             assertEquals(i, again.number());
@@ -179,19 +182,19 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("R18 B4 what a reader knows is the newest one only while the bucket has those bytes: not of another chain, and not cut")
+    @DisplayName("R18 B4 a known manifest is the newest one only while the bucket has those bytes: not those of another chain, and not truncated")
     void replacedInPlace() {
         PackManifest known = chain(2);
         hint("2");
         assertSame(known, newest(known));
-        PackManifest other = new PackManifest(2, known.loose(), List.of(PackFixture.info(packs.random(), 1)), List.of());
+        PackManifest other = new PackManifest(2, known.unpackedEntries(), List.of(PackFixture.info(packs.random(), 1)), List.of());
         assertEquals(known.encode().length, other.encode().length);
         place(other);
         assertEquals(other.packs().getFirst().name(), newest(known).packs().getFirst().name());
         byte[] whole = known.encode();
         store.place(PackFixture.KEYS.manifest(2), Arrays.copyOf(whole, whole.length - 1), new ObjectMarks(SOMEBODY.putId(), Sha256.of(whole).hex()));
         assertEquals(newest(PackManifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
-        for (PackManifest stripped : List.of(known, other)) { // by a proxy that keeps no metadata
+        for (PackManifest stripped : List.of(known, other)) { // by a proxy that strips metadata
             byte[] body = stripped.encode();
             store.place(PackFixture.KEYS.manifest(2), body, ObjectMarks.NONE);
             assertEquals(stripped.packs().getFirst().name(), newest(known).packs().getFirst().name());
@@ -201,10 +204,10 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("R18 B2 a manifest that a reader knows was removed, and absent is 403: the hint leads on")
+    @DisplayName("R18 B2 a known manifest was removed, and absent is 403: the hint leads on")
     void removedBehind403() {
         PackManifest known = chain(3);
-        PackManifest last = new PackManifest(6, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of());
+        PackManifest last = new PackManifest(6, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
         place(last);
         hint("6");
         store.remove(PackFixture.KEYS.manifest(3));
@@ -212,9 +215,9 @@ class PackManifestLogTest {
         assertEquals(6, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 
-    /** A look-up's store: requests must end soon, so nothing may be listed. */
-    static final class ForLookUp extends ForwardingStore implements DeadlineBound {
-        ForLookUp(ObjectStore to) {
+    /** The store of a lookup: requests must end soon, so nothing may be listed. */
+    static final class LookupStore extends ForwardingStore implements DeadlineBound {
+        LookupStore(ObjectStore to) {
             super(to);
         }
 
@@ -225,38 +228,38 @@ class PackManifestLogTest {
 
         @Override
         public ListResult list(String prefix, Consumer<ObjectStore.Listed> visitor) {
-            throw new AssertionError("a look-up lists nothing");
+            throw new AssertionError("a lookup lists nothing");
         }
     }
 
-    private PackManifest alone(long number) {
-        PackManifest manifest = new PackManifest(number, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of());
+    private PackManifest placeManifest(long number) {
+        PackManifest manifest = new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
         place(manifest);
         return manifest;
     }
 
     @Test
-    @DisplayName("B5 the hint names a manifest that is gone: a look-up goes on from there without a listing, or says that it cannot")
-    void goneForLookUps() {
-        ObjectStore lookUp = new ForLookUp(store);
+    @DisplayName("B5 the hint names a missing manifest: a lookup continues from there without a listing, or reports that it cannot")
+    void goneForLookups() {
+        ObjectStore lookupStore = new LookupStore(store);
         hint("0");
-        assertEquals(new PackManifestLog.Newest.Found(PackManifest.NONE), packs.log(lookUp).newest(PackManifest.NONE), "the first commit is under way");
+        assertEquals(new PackManifestLog.Newest.Found(PackManifest.NONE), packs.log(lookupStore).newest(PackManifest.NONE), "the first commit is under way");
         hint("5");
-        alone(8);
-        PackManifestLog.Newest newest = packs.log(lookUp).newest(PackManifest.NONE);
+        placeManifest(8);
+        PackManifestLog.Newest newest = packs.log(lookupStore).newest(PackManifest.NONE);
         assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("must be listed"));
         assertEquals(8, newest(PackManifest.NONE).number(), "who may list finds it");
-        alone(6);
-        alone(7);
-        newest = packs.log(lookUp).newest(PackManifest.NONE);
+        placeManifest(6);
+        placeManifest(7);
+        newest = packs.log(lookupStore).newest(PackManifest.NONE);
         assertEquals(8, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 
     @Test
-    @DisplayName("B5 B2 the hint names a manifest that is gone, and nothing may be listed: nobody can say, whoever asks, and nothing is absent")
+    @DisplayName("B5 B2 the hint names a missing manifest, and listing is forbidden: unavailable for all callers, and no absence")
     void goneAndNotListed() {
         hint("5");
-        alone(8);
+        placeManifest(8);
         PackManifestLog limited = packs.log(new AcknowledgedPacksTest.WithoutListing(store));
         for (PackManifestLog.Newest newest : List.of(limited.newest(PackManifest.NONE), limited.confirmed())) {
             assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("allow s3:ListBucket"));
@@ -264,16 +267,16 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("B5 of a listing only manifests count, the last ones, and what came after it as well")
+    @DisplayName("B5 only manifests in a listing count, the last ones, and later ones as well")
     void listed() {
         hint("5");
         for (int i = 20; i <= 50; i++) {
-            alone(i);
+            placeManifest(i);
         }
         store.place(PackFixture.KEYS.manifest(60), new byte[30], ObjectMarks.NONE); // a page of a proxy
-        alone((1L << 43) + 1); // no number that commits reach
-        alone(51);
-        ObjectStore behind = new ForwardingStore(store) {
+        placeManifest((1L << 43) + 1); // a number that commits do not reach
+        placeManifest(51);
+        ObjectStore lagging = new ForwardingStore(store) {
             @Override
             public ListResult list(String prefix, Consumer<ObjectStore.Listed> visitor) {
                 return super.list(prefix, object -> {
@@ -283,15 +286,15 @@ class PackManifestLogTest {
                 });
             }
         };
-        PackManifestLog.Newest newest = packs.log(behind).newest(PackManifest.NONE);
+        PackManifestLog.Newest newest = packs.log(lagging).newest(PackManifest.NONE);
         assertEquals(51, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 
     @Test
-    @DisplayName("R18 old manifests were removed, those that a reader knows among them: the hint leads on")
+    @DisplayName("R18 old manifests were removed, a reader's own among them: the hint leads on")
     void oldOnesRemoved() {
         chain(40);
-        PackManifest known = new PackManifest(3, PackManifest.Loose.ALLOWED, List.of(), List.of());
+        PackManifest known = new PackManifest(3, PackManifest.UnpackedEntries.POSSIBLE, List.of(), List.of());
         hint("38");
         for (int i = 1; i <= 30; i++) {
             store.remove(PackFixture.KEYS.manifest(i));
@@ -300,12 +303,12 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("a bucket that says nothing at any of the requests: unavailable, never another manifest")
+    @DisplayName("a bucket that is silent at any of the requests: unavailable, never another manifest")
     void silence() {
         PackManifest last = chain(5);
         hint("3");
         newest(PackManifest.NONE);
-        int requests = store.newNotes().size();
+        int requests = store.newRequests().size();
         for (int silent = 0; silent < requests; silent++) {
             for (int before = 0; before < silent; before++) {
                 store.script(new Fault.None());
@@ -315,7 +318,7 @@ class PackManifestLogTest {
             for (int before = 0; before < silent; before++) {
                 store.script(new Fault.None());
             }
-            store.script(new Fault.Lost(DENIED)); // which an absent object has, too, where nothing may be listed
+            store.script(new Fault.Lost(DENIED)); // an absent object has it, too, if listing is forbidden
             assertTrue(!(log.newest(PackManifest.NONE) instanceof PackManifestLog.Newest.Found(PackManifest found)) || found.number() == last.number());
             assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
         }

@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Manifests as bytes, and what comes after what. */
+/** Manifests as bytes, and the steps from one to the next. */
 class PackManifestTest {
-    // places in a manifest whose first pack has one entry
+    // offsets in a manifest whose first pack has one entry
     private static final int VERSION_AT = 8;
     private static final int FLAGS_AT = 12;
     private static final int NUMBER_AT = 16;
@@ -45,7 +45,8 @@ class PackManifestTest {
     }
 
     private PackManifest small() {
-        return new PackManifest(7, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(random, 1)), List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
+        return new PackManifest(7, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(random, 1)),
+                List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
     }
 
     @ParameterizedTest
@@ -58,11 +59,11 @@ class PackManifestTest {
             packs.add(PackFixture.info(random, i % 40).since(i));
             retired.add(new PackManifest.Retired(PackFixture.hash(random), i));
         }
-        for (PackManifest.Loose loose : PackManifest.Loose.values()) {
-            PackManifest manifest = new PackManifest(Long.MAX_VALUE - count, loose, packs, retired);
+        for (PackManifest.UnpackedEntries unpackedEntries : PackManifest.UnpackedEntries.values()) {
+            PackManifest manifest = new PackManifest(Long.MAX_VALUE - count, unpackedEntries, packs, retired);
             PackManifest read = read(manifest.encode());
             assertEquals(manifest.number(), read.number());
-            assertEquals(loose, read.loose());
+            assertEquals(unpackedEntries, read.unpackedEntries());
             assertEquals(retired, read.retired());
             assertEquals(packs.stream().map(PackInfo::name).toList(), read.packs().stream().map(PackInfo::name).toList());
             assertEquals(manifest.bytes(), read.bytes());
@@ -72,25 +73,25 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("each step makes the next number: a pack more, packs in place of others, retired ones forgotten, sealed")
+    @DisplayName("each step makes the next number: one more pack, replaced packs, without retired ones, sealed")
     void steps() {
         PackManifest one = PackManifest.NONE.plus(PackFixture.info(random, 1));
         PackManifest two = one.plus(PackFixture.info(random, 2));
         assertEquals(List.of(1L, 2L), two.packs().stream().map(PackInfo::since).toList());
         Sha256 old = two.packs().getFirst().name();
         PackInfo merged = PackFixture.info(random, 3);
-        PackManifest three = two.replacing(Set.of(old), List.of(merged), PackManifest.Loose.ALLOWED);
+        PackManifest three = two.replacing(Set.of(old), List.of(merged), PackManifest.UnpackedEntries.POSSIBLE);
         assertEquals(List.of(two.packs().getLast().name(), merged.name()), three.packs().stream().map(PackInfo::name).toList());
         assertEquals(List.of(new PackManifest.Retired(old, 3)), three.retired());
-        PackManifest four = three.forgetting(Set.of(new PackManifest.Retired(old, 3)));
+        PackManifest four = three.withoutRetired(Set.of(new PackManifest.Retired(old, 3)));
         assertEquals(List.of(), four.retired());
-        PackManifest five = four.replacing(Set.of(), List.of(), PackManifest.Loose.NONE);
+        PackManifest five = four.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE);
         assertEquals(List.of(1L, 2L, 3L, 4L, 5L), List.of(one, two, three, four, five).stream().map(PackManifest::number).toList());
-        assertEquals(PackManifest.Loose.NONE, read(five.plus(merged).encode()).loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, read(five.plus(merged).encode()).unpackedEntries());
     }
 
     @Test
-    @DisplayName("D6 any bit of a manifest changed, any truncation, trailing bytes: bad, never an exception")
+    @DisplayName("D6 any changed bit of a manifest, any truncation, trailing bytes: bad, never an exception")
     void corruptionMatrix() {
         byte[] stored = small().encode();
         for (int i = 0; i < stored.length; i++) {
@@ -118,7 +119,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("T5 hostile counts and lengths under a valid checksum are refused, and take no memory")
+    @DisplayName("T5 hostile counts and lengths with a valid checksum are refused, and take no memory")
     void hostileNumbers() {
         byte[] stored = small().encode();
         read(resealed(stored, _ -> {}));
@@ -138,7 +139,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("T5 an empty manifest with negative counts is not an empty manifest")
+    @DisplayName("T5 an empty manifest with negative counts is refused")
     void negativeCounts() {
         byte[] stored = PackManifest.NONE.encode();
         bad(resealed(stored, in -> in.putInt(PACKS_AT, -1)));
@@ -147,7 +148,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("T5 a pack that claims an index of gigabytes, with lengths that add up and a filter for one id, is refused")
+    @DisplayName("T5 a pack that declares an index of gigabytes, with consistent lengths and a filter for one id, is refused")
     void hugeIndex() {
         int entries = 37_000_000;
         for (long indexOffset : new long[] {PackIndex.HEADER_BYTES, PackIndex.HEADER_BYTES + entries}) {
@@ -158,7 +159,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("a manifest of another version, or with a flag that nobody knows, is told as such")
+    @DisplayName("a manifest of another version, or with an unknown flag, is reported as such")
     void versions() {
         byte[] stored = small().encode();
         assertEquals(DamageKind.TOO_NEW, bad(resealed(stored, in -> in.putInt(VERSION_AT, 2))));

@@ -31,13 +31,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Publishing in packs: everybody hears what became of an entry, and nothing refers to a pack that is not there. */
+/**
+ * Publishing in packs: every listener gets the result of its entry, and no manifest names a missing
+ * pack.
+ */
 class PackPublisherTest {
     private final PackFixture bucket = new PackFixture("PackPublisherTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("PackPublisherTest");
     private final PackPublisher publisher = bucket.publisher();
-    private final List<StoreResult> heard = Collections.synchronizedList(new ArrayList<>());
+    private final List<StoreResult> results = Collections.synchronizedList(new ArrayList<>());
 
     private List<Entry> some(int count) {
         List<Entry> all = new ArrayList<>();
@@ -48,7 +51,7 @@ class PackPublisherTest {
     }
 
     private void add(List<Entry> all) {
-        all.forEach(entry -> assertTrue(publisher.add(entry, heard::add)));
+        all.forEach(entry -> assertTrue(publisher.add(entry, results::add)));
     }
 
     private void assertAllHit(List<Entry> all) {
@@ -65,17 +68,17 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("R12 100 entries are one pack: written once, before the manifest that names it; everybody hears the length of its own entry")
+    @DisplayName("R12 100 entries are one pack: written once, before the manifest that names it; every listener gets the length of its own entry")
     void good() {
         List<Entry> all = some(100);
         add(all);
-        assertEquals(List.of(), store.notes());
-        assertEquals(List.of(), heard);
+        assertEquals(List.of(), store.requests());
+        assertEquals(List.of(), results);
         publisher.finish();
-        assertEquals("PUT pack", store.notes().getFirst());
-        assertEquals(11, store.notes().size());
-        assertEquals(100, heard.size());
-        long bytes = heard.stream().mapToLong(result -> assertInstanceOf(StoreResult.Stored.class, result).bytes()).sum();
+        assertEquals("PUT pack", store.requests().getFirst());
+        assertEquals(11, store.requests().size());
+        assertEquals(100, results.size());
+        long bytes = results.stream().mapToLong(result -> assertInstanceOf(StoreResult.Stored.class, result).bytes()).sum();
         PackInfo pack = bucket.newest().packs().getFirst();
         assertEquals(pack.indexOffset() - PackIndex.HEADER_BYTES, bytes);
         assertAllHit(all);
@@ -84,44 +87,44 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("the same entry twice is stored once, and both who added it hear that")
+    @DisplayName("the same entry twice is stored once, and both listeners get that result")
     void twice() {
         Entry entry = entries.entry(100);
         add(List.of(entry, entry));
         publisher.finish();
-        assertEquals(2, heard.size());
-        assertInstanceOf(StoreResult.Stored.class, heard.getFirst());
-        assertEquals(heard.getFirst(), heard.getLast());
+        assertEquals(2, results.size());
+        assertInstanceOf(StoreResult.Stored.class, results.getFirst());
+        assertEquals(results.getFirst(), results.getLast());
         assertEquals(1, bucket.newest().entries());
     }
 
     @Test
-    @DisplayName("a pack that is full is written at once, and another begun")
+    @DisplayName("a full pack is written at once, and another is begun")
     void full() {
         List<Entry> all = new ArrayList<>();
         for (int i = 0; i < 9; i++) {
             all.add(entries.entry(5 << 20));
         }
         add(all);
-        assertEquals(7, heard.size());
+        assertEquals(7, results.size());
         publisher.finish();
-        assertEquals(9, heard.size());
+        assertEquals(9, results.size());
         assertEquals(List.of(7, 2), bucket.newest().packs().stream().map(PackInfo::entries).toList());
         assertTrue(bucket.newest().packs().getFirst().bytes() < PackPublisher.FULL_BYTES + (6 << 20));
         assertAllHit(all);
     }
 
     @Test
-    @DisplayName("an entry that is too large for a pack is not taken, and nobody hears of it")
+    @DisplayName("an entry that is too large for a pack is not added, and its listener is not called")
     void tooLarge() {
-        assertFalse(publisher.add(entries.entry(PackIndex.MAX_ENTRY_BYTES), heard::add));
+        assertFalse(publisher.add(entries.entry(PackIndex.MAX_ENTRY_BYTES), results::add));
         publisher.finish();
-        assertEquals(List.of(), store.notes());
-        assertEquals(List.of(), heard);
+        assertEquals(List.of(), store.requests());
+        assertEquals(List.of(), results);
     }
 
     @Test
-    @DisplayName("a compile time that no clock measures is no error")
+    @DisplayName("an impossible compile time is no error")
     void strangeCompileTimes() {
         EntryMetadata metadata = new EntryMetadata("test", "test", Instant.EPOCH, List.of(), List.of(), "");
         List<Entry> all = new ArrayList<>();
@@ -134,30 +137,30 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("another has published the same meanwhile: a duplicate, and the pack is removed again; with one entry more it is not")
+    @DisplayName("another process has published the same: a duplicate, and the pack is removed; with one more entry it is not")
     void duplicate() {
         List<Entry> all = some(20);
         Entry more = entries.entry(10);
         add(all);
         publisher.finish();
-        heard.clear();
+        results.clear();
         PackPublisher second = bucket.publisher();
-        all.forEach(entry -> second.add(entry, heard::add));
+        all.forEach(entry -> second.add(entry, results::add));
         second.finish();
-        assertEquals(Collections.nCopies(20, StoreResult.DUPLICATE), heard);
+        assertEquals(Collections.nCopies(20, StoreResult.DUPLICATE), results);
         assertEquals(1, packObjects());
         assertEquals(1, bucket.newest().number());
-        heard.clear();
-        all.forEach(entry -> second.add(entry, heard::add));
-        second.add(more, heard::add);
+        results.clear();
+        all.forEach(entry -> second.add(entry, results::add));
+        second.add(more, results::add);
         second.finish();
-        assertTrue(heard.stream().allMatch(StoreResult.Stored.class::isInstance), heard::toString);
+        assertTrue(results.stream().allMatch(StoreResult.Stored.class::isInstance), results::toString);
         assertEquals(2, packObjects());
         assertAllHit(List.of(more));
     }
 
     @Test
-    @DisplayName("R22 eight publishers of the same entries at once: one pack stays, one hears stored, seven hear duplicate, all entries hit")
+    @DisplayName("R22 eight publishers of the same entries at once: one pack stays, one reports stored, seven report duplicates, all entries hit")
     void race() throws Exception {
         List<Entry> all = some(20);
         CountDownLatch start = new CountDownLatch(1);
@@ -167,7 +170,7 @@ class PackPublisherTest {
                 PackPublisher one = bucket.publisher();
                 running.add(threads.submit(() -> {
                     start.await();
-                    all.forEach(entry -> one.add(entry, heard::add));
+                    all.forEach(entry -> one.add(entry, results::add));
                     one.finish();
                     return null;
                 }));
@@ -177,69 +180,69 @@ class PackPublisherTest {
                 each.get();
             }
         }
-        assertEquals(20, heard.stream().filter(StoreResult.Stored.class::isInstance).count());
-        assertEquals(140, heard.stream().filter(StoreResult.Duplicate.class::isInstance).count());
+        assertEquals(20, results.stream().filter(StoreResult.Stored.class::isInstance).count());
+        assertEquals(140, results.stream().filter(StoreResult.Duplicate.class::isInstance).count());
         assertEquals(1, packObjects());
         assertAllHit(all);
     }
 
     @Test
-    @DisplayName("R3 the pack cannot be written: everybody hears why, no manifest is touched, and the next pack is another try")
+    @DisplayName("R3 the pack cannot be written: every listener gets the cause, no manifest is changed, and the next pack is another attempt")
     void packNotWritten() {
         for (Fault[] faults : List.of(
                 new Fault[] {new Fault.Lost(DENIED)},
                 new Fault[] {new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT)},
                 new Fault[] {new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.Conflicting(Fault.Moment.BEFORE)})) {
-            heard.clear();
+            results.clear();
             store.script(faults);
             List<Entry> all = some(5);
             add(all);
             publisher.finish();
-            assertEquals(5, heard.size());
-            heard.forEach(result -> assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("pack"), result::toString));
+            assertEquals(5, results.size());
+            results.forEach(result -> assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("pack"), result::toString));
             assertEquals(List.of(), store.keys());
         }
-        heard.clear();
+        results.clear();
         List<Entry> all = some(5);
         add(all);
         publisher.finish();
-        heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
         assertAllHit(all);
     }
 
     @Test
-    @DisplayName("R13 the answers to the pack are lost, or two requests for it meet: stored")
-    void packAnswerLost() {
+    @DisplayName("R13 the responses to the pack are lost, or two requests for it conflict: stored")
+    void packResponseLost() {
         for (Fault[] faults : List.of(
                 new Fault[] {new Fault.AnswerLost(TIMEOUT)},
                 new Fault[] {new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)},
                 new Fault[] {new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)},
                 new Fault[] {new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE)})) {
-            heard.clear();
+            results.clear();
             store.keys().forEach(store::remove);
             List<Entry> all = some(5);
             store.script(faults);
             add(all);
             publisher.finish();
-            heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+            results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
             assertAllHit(all);
         }
     }
 
     @Test
-    @DisplayName("the manifest cannot be committed: everybody hears why, and nothing refers to the pack")
+    @DisplayName("the manifest cannot be committed: every listener gets the cause, and the pack is not named")
     void notCommitted() {
         add(some(5));
         store.script(new Fault.None(), new Fault.None(), new Fault.Lost(DENIED));
         publisher.finish();
-        assertEquals(5, heard.size());
-        heard.forEach(result -> assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("manifest"), result::toString));
+        assertEquals(5, results.size());
+        results.forEach(result -> assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("manifest"), result::toString));
         assertEquals(1, packObjects());
         assertEquals(List.of(), bucket.newest().packs());
     }
 
     @Test
-    @DisplayName("R13 whether the manifest is committed nobody knows: everybody hears that, and the pack stays for it")
+    @DisplayName("R13 the outcome of the commit is unknown: every listener gets that, and the pack stays")
     void unknownCommit() {
         List<Entry> all = some(5);
         add(all);
@@ -247,32 +250,32 @@ class PackPublisherTest {
         Fault lost = new Fault.AnswerLost(TIMEOUT);
         store.script(none, none, none, none, none, none, lost, lost, lost, lost);
         publisher.finish();
-        assertEquals(5, heard.size());
-        heard.forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result));
+        assertEquals(5, results.size());
+        results.forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result));
         assertAllHit(all);
     }
 
     @Test
-    @DisplayName("R13 the commit's reply was lost and its second try met a conflict with it: stored, and the pack is not taken for a duplicate")
+    @DisplayName("R13 the response to the commit was lost and its second attempt conflicts with it: stored, and the pack is not taken for a duplicate")
     void conflictWithMyself() {
         List<Entry> all = some(5);
         add(all);
         Fault none = new Fault.None();
         store.script(none, none, none, none, none, none, new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
         publisher.finish();
-        heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
         assertEquals(1, packObjects());
         assertAllHit(all);
     }
 
     @Test
-    @DisplayName("R18 the packs that had the entries are gone: published again, not taken for duplicates")
+    @DisplayName("R18 the packs that had the entries are gone: published again, not reported as duplicates")
     void lostPacks() {
         List<Entry> all = some(5);
         bucket.remove(bucket.publish(all.toArray(Entry[]::new)));
         add(all);
         publisher.finish();
-        heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
         assertAllHit(all);
     }
 
@@ -285,7 +288,7 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("A3 nobody says whether the pack is there that has the entries: no duplicates, another pack is written")
+    @DisplayName("A3 the presence of the pack with the entries is unknown: no duplicates, another pack is written")
     void silentPackOfOthers() {
         List<Entry> all = some(3);
         PackInfo pack = bucket.publish(bucket.pack(all));
@@ -295,22 +298,22 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("A1 nobody says whether the new pack is there after its commit: unknown, and no success; other packs are not asked for")
+    @DisplayName("A1 the presence of the new pack is unknown after its commit: unknown, and no success; other packs are not requested")
     void silentNewPack() {
         bucket.publish(bucket.pack(some(2)));
         bucket.publish(bucket.pack(some(2)));
-        store.newNotes();
+        store.newRequests();
         publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
-        assertEquals(1, store.newNotes().stream().filter("HEAD pack"::equals).count());
+        assertEquals(1, store.newRequests().stream().filter("HEAD pack"::equals).count());
         store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"), new Fault.Lost(TIMEOUT)));
         publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result, result::toString));
     }
 
     @Test
-    @DisplayName("R2 the server says that a new pack is there, and it is not, or not whole: a failure, and no manifest names it")
-    void saidToBeThere() {
+    @DisplayName("R2 the server reports that a new pack exists, and it is missing or truncated: a failure, and no manifest names it")
+    void reportedAsThere() {
         for (boolean isCut : List.of(true, false)) {
-            PackPublisher lied = bucket.publisher(new ForwardingStore(store) {
+            PackPublisher reported = bucket.publisher(new ForwardingStore(store) {
                 @Override
                 public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                     if (!key.endsWith(".pack")) {
@@ -322,14 +325,14 @@ class PackPublisherTest {
                     return WriteResult.PRECONDITION_FAILED;
                 }
             });
-            publish(lied, some(2)).forEach(result -> assertTrue(
-                    assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("says that the pack is there"), result::toString));
+            publish(reported, some(2)).forEach(result -> assertTrue(
+                    assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("reports that the pack exists"), result::toString));
             assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(1)::equals));
         }
     }
 
     @Test
-    @DisplayName("A7 a store that breaks its contract: everybody hears that it failed, and nobody waits")
+    @DisplayName("A7 a store that breaks its contract: every listener gets the failure, and no caller waits")
     void brokenStore() {
         PackPublisher broken = bucket.publisher(new ForwardingStore(store) {
             @Override
@@ -337,9 +340,9 @@ class PackPublisherTest {
                 throw new IllegalStateException("of a test");
             }
         });
-        some(2).forEach(entry -> assertTrue(broken.add(entry, heard::add)));
+        some(2).forEach(entry -> assertTrue(broken.add(entry, results::add)));
         assertThrows(IllegalStateException.class, broken::finish);
-        assertEquals(2, heard.stream().filter(StoreResult.Failed.class::isInstance).count());
+        assertEquals(2, results.stream().filter(StoreResult.Failed.class::isInstance).count());
     }
 
     @Test

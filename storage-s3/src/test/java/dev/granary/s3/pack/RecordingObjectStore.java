@@ -11,101 +11,101 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * An object store in memory that writes down what was asked of which object, such as {@code GET newest}, {@code HEAD m2}, {@code RANGE pack},
- * {@code GET entry}; a hook may look on before each request. Thread-safe.
+ * An object store in memory that records its requests, such as {@code GET newest}, {@code HEAD m2},
+ * {@code RANGE pack}, {@code GET entry}. A hook may run before each request. Thread-safe.
  */
 public final class RecordingObjectStore extends MemoryObjectStore {
-    private final List<String> notes = new ArrayList<>();
+    private final List<String> requests = new ArrayList<>();
     private volatile Runnable beforeEach = () -> {};
     private long longestRange;
 
-    /** What was asked so far, in order. */
-    public List<String> notes() {
-        synchronized (notes) {
-            return List.copyOf(notes);
+    /** Returns the requests so far, in order. */
+    public List<String> requests() {
+        synchronized (requests) {
+            return List.copyOf(requests);
         }
     }
 
-    /** What was asked since this was called last. */
-    public List<String> newNotes() {
-        synchronized (notes) {
-            List<String> all = List.copyOf(notes);
-            notes.clear();
+    /** Returns the requests since the last call of this method. */
+    public List<String> newRequests() {
+        synchronized (requests) {
+            List<String> all = List.copyOf(requests);
+            requests.clear();
             return all;
         }
     }
 
-    /** Runs this before each request from now on. */
+    /** Sets a hook that runs before each request from now on. */
     public void beforeEach(Runnable hook) {
         beforeEach = hook;
     }
 
-    /** How many bytes the largest range had that was asked for. */
+    /** Returns the length of the longest requested range in bytes. */
     public long longestRange() {
-        synchronized (notes) {
+        synchronized (requests) {
             return longestRange;
         }
     }
 
-    private void note(String method, String key) {
+    private void record(String method, String key) {
         String name = key.substring(key.lastIndexOf('/') + 1);
-        String what = name.isEmpty() ? key.substring(key.lastIndexOf('/', key.length() - 2) + 1)
+        String object = name.isEmpty() ? key.substring(key.lastIndexOf('/', key.length() - 2) + 1)
                 : key.contains("/m/") && !name.equals("newest") ? "m" + Long.parseLong(name)
                 : key.contains("/p/") ? "pack" : key.contains("/e/") ? "entry" : name;
-        synchronized (notes) {
-            notes.add(method + " " + what);
+        synchronized (requests) {
+            requests.add(method + " " + object);
         }
         beforeEach.run();
     }
 
     @Override
     public GetResult get(String key, long limit) {
-        note("GET", key);
+        record("GET", key);
         return super.get(key, limit);
     }
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
-        synchronized (notes) {
+        synchronized (requests) {
             longestRange = Math.max(longestRange, length);
         }
-        note("RANGE", key);
+        record("RANGE", key);
         return super.range(key, offset, length, into);
     }
 
     @Override
     public synchronized HeadResult head(String key) {
-        note("HEAD", key);
+        record("HEAD", key);
         return super.head(key);
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        note("PUT", key);
+        record("PUT", key);
         return super.putIfAbsent(key, body, marks);
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        note("REPLACE", key);
+        record("REPLACE", key);
         return super.replaceIfMatch(key, etag, body, marks);
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
-        note("DELETE", key);
+        record("DELETE", key);
         return super.deleteIfMatch(key, etag);
     }
 
     @Override
     public WriteResult delete(String key) {
-        note("DELETE", key);
+        record("DELETE", key);
         return super.delete(key);
     }
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        note("LIST", prefix);
+        record("LIST", prefix);
         return super.list(prefix, visitor);
     }
 }

@@ -22,7 +22,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Looking ids up in packs: with how many requests, and what follows where a pack, an index or the bucket is not as the manifest says. */
+/**
+ * Lookups in packs: the number of requests, and the handling of a pack, an index or a bucket that
+ * does not match the manifest.
+ */
 class TargetPackReaderTest {
     private static final Duration INTERVAL = Duration.ofMinutes(1);
     private static final List<String> FIRST_LOOK_UP = List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack");
@@ -32,13 +35,13 @@ class TargetPackReaderTest {
     private final TestEntries entries = new TestEntries("TargetPackReaderTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
-    private final Queue<Runnable> behind = new ArrayDeque<>();
+    private final Queue<Runnable> background = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
     private final PackReader packs = new PackReader(store, bucket.settings(Optional.empty()),
-            new RefreshSchedule(INTERVAL, Duration.ofSeconds(30), () -> nanos, () -> 0, bucket.random()), behind::add);
+            new RefreshSchedule(INTERVAL, Duration.ofSeconds(30), () -> nanos, () -> 0, bucket.random()), background::add);
 
     private PackAnswer load(Id id) {
-        store.newNotes();
+        store.newRequests();
         return packs.load(id, store);
     }
 
@@ -49,15 +52,15 @@ class TargetPackReaderTest {
 
     private void assertLoad(PackAnswer expected, Id id, String... requests) {
         assertEquals(expected, load(id));
-        assertEquals(List.of(requests), store.newNotes());
+        assertEquals(List.of(requests), store.newRequests());
     }
 
-    /** Longer than any manifest is kept without a look at the bucket. */
+    /** A time longer than a manifest is used without a comparison. */
     private void passInterval() {
         nanos += INTERVAL.multipliedBy(2).toNanos();
     }
 
-    /** An id that the filter of a pack takes for its own. */
+    /** Returns an id that the filter of a pack wrongly accepts. */
     private Id falsePositive(PackInfo pack) {
         Id id = entries.id();
         while (!pack.filter().mayContain(id.hash())) {
@@ -67,14 +70,14 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 the first look-up reads hint, manifest and index; then a hit is one range")
+    @DisplayName("R12 the first lookup reads hint, manifest and index; then a hit is one range")
     void requests() {
         bucket.publish(one, two);
         assertHit(one);
-        assertEquals(FIRST_LOOK_UP, store.newNotes());
+        assertEquals(FIRST_LOOK_UP, store.newRequests());
         assertHit(two);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
-        assertEquals(List.of(), List.copyOf(behind));
+        assertEquals(List.of("RANGE pack"), store.newRequests());
+        assertEquals(List.of(), List.copyOf(background));
     }
 
     @Test
@@ -86,7 +89,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 10,000 ids that no pack has cost no request; a filter that errs costs one index, once")
+    @DisplayName("R12 10,000 ids in no pack cost no request; a false positive of a filter costs one index, once")
     void absent() {
         bucket.seal();
         bucket.publish(one, two);
@@ -97,7 +100,7 @@ class TargetPackReaderTest {
         PackInfo later = bucket.publish(Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
         passInterval();
         load(one.id());
-        behind.remove().run();
+        background.remove().run();
         assertLoad(PackAnswer.ABSENT, falsePositive(later), "RANGE pack");
         for (int i = 0; i < 100; i++) {
             assertLoad(PackAnswer.ABSENT, falsePositive(later));
@@ -111,9 +114,9 @@ class TargetPackReaderTest {
         assertHit(one);
         bucket.replace(old, one, two);
         assertHit(two);
-        assertEquals(List.of("RANGE pack", "HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2", "RANGE pack", "RANGE pack"), store.newRequests());
         assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
     }
 
     @Test
@@ -124,11 +127,11 @@ class TargetPackReaderTest {
         assertHit(one);
         bucket.replace(old, two);
         assertHit(two);
-        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m5", "HEAD m4", "GET newest", "GET m3", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m5", "HEAD m4", "GET newest", "GET m3", "RANGE pack", "RANGE pack"), store.newRequests());
     }
 
     @Test
-    @DisplayName("R18 a pack is gone and nothing came in its place: a miss, and not asked for again before the manifest is read again")
+    @DisplayName("R18 a pack is gone without a replacement: a miss, and not requested again before the manifest is read again")
     void missing() {
         PackInfo gone = bucket.publish(one, two);
         assertHit(one);
@@ -139,13 +142,13 @@ class TargetPackReaderTest {
         assertFalse(packs.isKnown(one.id()));
         passInterval();
         assertLoad(PackAnswer.NOT_PACKED, one.id());
-        behind.remove().run();
+        background.remove().run();
         assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
         assertLoad(PackAnswer.NOT_PACKED, one.id());
     }
 
     @Test
-    @DisplayName("R18 a pack is gone before its index was read: a miss, and not asked for again")
+    @DisplayName("R18 a pack is gone before its index was read: a miss, and not requested again")
     void missingBeforeItsIndexWasRead() {
         bucket.remove(bucket.publish(one, two));
         assertLoad(PackAnswer.NOT_PACKED, one.id(), "GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack");
@@ -154,7 +157,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 where nothing lies outside of packs, an id of a lost pack may all the same: it is compiled and published again")
+    @DisplayName("R18 in a sealed target an id of a lost pack may have an unpacked entry: it is compiled and published again")
     void missingAndSealed() {
         PackInfo gone = bucket.publish(one, two);
         bucket.seal();
@@ -174,7 +177,7 @@ class TargetPackReaderTest {
         assertHit(one);
         bucket.remove(gone);
         assertHit(one);
-        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m2", "GET newest", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m2", "GET newest", "RANGE pack", "RANGE pack"), store.newRequests());
     }
 
     @Test
@@ -191,14 +194,14 @@ class TargetPackReaderTest {
         bucket.publish(one, three);
         passInterval();
         load(entries.id());
-        behind.remove().run();
+        background.remove().run();
         assertHit(one);
         assertHit(three);
         assertLoad(PackAnswer.NOT_PACKED, two.id());
     }
 
     @Test
-    @DisplayName("D6 a damaged index: what that pack has is a miss, what others have is a hit")
+    @DisplayName("D6 a damaged index: entries of that pack are misses, entries of others are hits")
     void damagedIndex() {
         PackInfo bad = bucket.publish(one);
         bucket.publish(two);
@@ -211,7 +214,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("D6 a damaged entry: told once, by reason; then it may lie alone, even where nothing else does")
+    @DisplayName("D6 a damaged entry: reported once, with the cause; then it may be unpacked, even in a sealed target")
     void damagedEntry() {
         PackInfo pack = bucket.publish(one, two);
         bucket.seal();
@@ -225,7 +228,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("A1 a lost pack that a newer manifest names still does not end the look-up: the pack behind it has the entry")
+    @DisplayName("A1 a lost pack that a newer manifest still names does not end the lookup: the next pack has the entry")
     void lostBeforeNewer() {
         PackInfo gone = bucket.publish(one);
         assertHit(one);
@@ -237,7 +240,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("answers that no range has: more than asked for is damage, 416 is a lost pack, silence is no answer and nothing is remembered")
+    @DisplayName("impossible responses to a range: more bytes than requested are damage, 416 is a lost pack, silence is recorded as nothing")
     void strangeAnswers() {
         bucket.publish(one, two);
         assertHit(one);
@@ -251,52 +254,52 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("an index that cannot be read now: unavailable, and the next look-up reads it")
+    @DisplayName("an index that cannot be read now: unavailable, and the next lookup reads it")
     void silenceAtTheIndex() {
         bucket.publish(one);
         store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(TIMEOUT));
         assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
         assertHit(one);
-        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
     }
 
     @Test
-    @DisplayName("R16 the bucket says nothing at the first look-up: it may lie alone; asked again after five seconds, before anything is called absent")
+    @DisplayName("R16 the bucket is silent at the first lookup: the entry may be unpacked; requested again after five seconds, before absence is reported")
     void silenceAtTheBeginning() {
         bucket.publish(one);
         store.script(new Fault.Lost(TIMEOUT));
         for (int i = 0; i < 3; i++) {
             assertInstanceOf(PackAnswer.Unconfirmed.class, load(one.id()));
-            assertEquals(i == 0 ? List.of("GET newest") : List.of(), store.newNotes());
+            assertEquals(i == 0 ? List.of("GET newest") : List.of(), store.newRequests());
         }
         nanos += Duration.ofSeconds(5).toNanos();
         assertHit(one);
     }
 
     @Test
-    @DisplayName("a manifest is compared behind the caller, by one at a time, between a half and one and a half intervals")
+    @DisplayName("a manifest is compared in the background, by one thread at a time, after 0.5 to 1.5 intervals")
     void refresh() {
         bucket.publish(one);
         assertHit(one);
         bucket.publish(two);
         nanos += INTERVAL.toNanos() / 2 - 1;
         assertLoad(PackAnswer.NOT_PACKED, two.id());
-        assertTrue(behind.isEmpty());
+        assertTrue(background.isEmpty());
         nanos += INTERVAL.toNanos() + 2;
         for (int i = 0; i < 10; i++) {
             assertLoad(PackAnswer.NOT_PACKED, two.id());
         }
-        assertEquals(1, behind.size());
-        behind.remove().run();
-        assertEquals(List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"), store.newNotes());
+        assertEquals(1, background.size());
+        background.remove().run();
+        assertEquals(List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"), store.newRequests());
         assertHit(two);
         assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
-        assertTrue(behind.isEmpty());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
+        assertTrue(background.isEmpty());
     }
 
     @Test
-    @DisplayName("R16 the bucket says nothing when the manifest is compared: what is known stays, and it is tried again")
+    @DisplayName("R16 the bucket is silent when the manifest is compared: the known one stays, and the comparison is retried")
     void silenceAtTheRefresh() {
         bucket.publish(one);
         assertHit(one);
@@ -304,18 +307,18 @@ class TargetPackReaderTest {
         passInterval();
         assertHit(one);
         store.script(new Fault.Lost(TIMEOUT));
-        behind.remove().run();
+        background.remove().run();
         assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
-        assertTrue(behind.isEmpty());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
+        assertTrue(background.isEmpty());
         nanos += Duration.ofSeconds(5).toNanos();
         assertHit(one);
-        behind.remove().run();
+        background.remove().run();
         assertHit(two);
     }
 
     @Test
-    @DisplayName("D6 a damaged manifest at the comparison: what is known stays")
+    @DisplayName("D6 a damaged manifest at the comparison: the known one stays")
     void damagedManifest() {
         bucket.publish(one);
         assertHit(one);
@@ -323,13 +326,13 @@ class TargetPackReaderTest {
         store.place(PackFixture.KEYS.manifest(2), new byte[50], new ObjectMarks("00".repeat(16), ""));
         passInterval();
         assertHit(one);
-        behind.remove().run();
+        background.remove().run();
         assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
     }
 
     @Test
-    @DisplayName("an executor that takes nothing any more changes nothing for who looks up")
+    @DisplayName("an executor that rejects tasks does not affect lookups")
     void closed() {
         PackReader closing = new PackReader(store, bucket.settings(Optional.empty()), INTERVAL, Duration.ofSeconds(1), () -> nanos);
         bucket.publish(one);
@@ -341,12 +344,12 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R11 the packs of one target are nobody else's")
+    @DisplayName("R11 the packs of one target are not used for another")
     void targets() {
         bucket.publish(one);
         Id other = Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build();
         assertLoad(PackAnswer.NOT_PACKED, other, "GET newest");
         assertHit(one);
-        assertEquals(FIRST_LOOK_UP, store.newNotes());
+        assertEquals(FIRST_LOOK_UP, store.newRequests());
     }
 }

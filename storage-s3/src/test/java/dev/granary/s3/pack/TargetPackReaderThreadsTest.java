@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Many threads look up at once: what all of them need is read once. */
+/** Lookups by many threads at once: shared objects are read once. */
 class TargetPackReaderThreadsTest {
     private static final int THREADS = 32;
 
@@ -39,7 +39,7 @@ class TargetPackReaderThreadsTest {
         }
     }
 
-    /** What each thread finds; all begin at once. */
+    /** Returns the result of each thread; all begin at once. */
     private List<PackAnswer> loadAll(List<Entry> wanted) throws Exception {
         List<Future<PackAnswer>> answers = new ArrayList<>();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -59,16 +59,16 @@ class TargetPackReaderThreadsTest {
     }
 
     @Test
-    @DisplayName("R12 32 threads at the first look-up: hint, manifest and each index are read once, then each entry")
-    void firstLookUp() throws Exception {
+    @DisplayName("R12 32 threads at the first lookup: hint, manifest and each index are read once, then each entry")
+    void firstLookup() throws Exception {
         List<Entry> all = List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
         bucket.publish(all.get(0), all.get(1));
         bucket.publish(all.get(2), all.get(3));
-        store.newNotes();
+        store.newRequests();
         for (PackAnswer answer : loadAll(all)) {
             assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString);
         }
-        List<String> notes = store.newNotes();
+        List<String> notes = store.newRequests();
         assertEquals(List.of("GET newest", "HEAD m2", "HEAD m3", "GET m2"), notes.subList(0, 4));
         assertEquals(Collections.nCopies(2 + THREADS, "RANGE pack"), notes.subList(4, notes.size()));
     }
@@ -80,7 +80,7 @@ class TargetPackReaderThreadsTest {
         PackInfo gone = bucket.publish(entry);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), store));
         bucket.remove(gone);
-        store.newNotes();
+        store.newRequests();
         AtomicInteger first = new AtomicInteger();
         store.beforeEach(() -> {
             if (first.incrementAndGet() <= THREADS) {
@@ -90,11 +90,11 @@ class TargetPackReaderThreadsTest {
         assertEquals(Collections.nCopies(THREADS, PackAnswer.NOT_PACKED), loadAll(List.of(entry)));
         List<String> expected = new ArrayList<>(Collections.nCopies(THREADS, "RANGE pack"));
         expected.addAll(List.of("HEAD m2", "HEAD m1", "GET newest"));
-        assertEquals(expected, store.newNotes());
+        assertEquals(expected, store.newRequests());
     }
 
     @Test
-    @DisplayName("R18 packs come and go while 32 threads look up: hits have the right bytes, all else is a miss")
+    @DisplayName("R18 packs come and go during lookups by 32 threads: hits have the right bytes, all else is a miss")
     void comingAndGoing() throws Exception {
         List<Entry> all = List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
         for (int round = 0; round < 50; round++) {

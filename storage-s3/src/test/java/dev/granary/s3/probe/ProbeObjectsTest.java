@@ -24,7 +24,7 @@ class ProbeObjectsTest {
     @DisplayName("a probe leaves what others have below trial/, and everything else, also where deletions ignore their condition")
     void onlyItsOwn() {
         for (MemoryObjectStore store : List.of(new MemoryObjectStore(), new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE))) {
-            store.place(layout.trial("another-probe-0"), new byte[1], ObjectMarks.NONE);
+            store.place(layout.probeObject("another-probe-0"), new byte[1], ObjectMarks.NONE);
             store.place(layout.root() + "opencl/some/e/00/entry", new byte[1], ObjectMarks.NONE);
             store.place(layout.marker(), new byte[1], ObjectMarks.NONE);
             List<String> before = store.keys();

@@ -11,31 +11,32 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** What a compaction will do. Immutable. */
+/** The plan of a compaction. Immutable. */
 public final class CompactionPlan {
     private final PackManifest base;
     private final InPacks packs;
-    private final Alone alone;
+    private final Unpacked unpacked;
     private final long waiting;
 
     /**
-     * A pack, and where its entries lie.
+     * A pack and the locations of its entries.
      *
-     * @param live those that readers take from this pack
-     * @param spare those that an older pack has, too
+     * @param live the entries that readers take from this pack
+     * @param duplicates the entries that an older pack has, too
      */
-    record OldPack(PackInfo pack, List<PackLocation> live, List<PackLocation> spare) {}
+    record OldPack(PackInfo pack, List<PackLocation> live, List<PackLocation> duplicates) {}
 
-    /** An entry that lies alone, and has been in a pack for longer than the grace. */
-    record Redundant(UnpackedEntry entry, OldPack pack, PackLocation place) {}
+    /** An unpacked entry that has been in a pack for longer than the grace period. */
+    record Redundant(UnpackedEntry entry, OldPack pack, PackLocation location) {}
 
     /**
-     * What is to be done with packs.
+     * The changes to packs.
      *
-     * @param merge those whose live entries move
-     * @param lost those that are named and cannot be read
-     * @param expired those that are named no more, for longer than the grace
-     * @param orphans those that were never named, for longer than a commit can take: of writers that did not come to it
+     * @param merge packs whose live entries move
+     * @param lost packs that are named and cannot be read
+     * @param expired packs that have been retired for longer than the grace period
+     * @param orphans packs that were never named, for longer than a commit can take: their writers
+     *     ended
      */
     record InPacks(List<OldPack> merge, List<PackInfo> lost, List<PackManifest.Retired> expired, List<BucketRemover.Orphan> orphans) {
         InPacks {
@@ -47,83 +48,95 @@ public final class CompactionPlan {
     }
 
     /**
-     * What is to be done with entries that lie alone.
+     * The changes to unpacked entries.
      *
-     * @param fold those that no pack has
-     * @param redundant those that may be removed
-     * @param packed all that a pack has, too, by id: what is found damaged in the pack is taken from here
-     * @param tooLarge how many stay alone for ever
-     * @param isCut true if the listing ended at the bound of one plan, so that more entries may lie alone
+     * @param toPack the entries that no pack has
+     * @param redundant the entries that may be removed
+     * @param packed the entries that a pack has, too, by id; each replaces a damaged copy in a pack
+     * @param tooLarge the number of entries that are too large for a pack
+     * @param isTruncated true if the listing ended at the limit of one plan, so that there may be
+     *     more unpacked entries
      */
-    record Alone(List<UnpackedEntry> fold, List<Redundant> redundant, Map<Sha256, UnpackedEntry> packed, long tooLarge, boolean isCut) {
-        Alone {
-            fold = List.copyOf(fold);
+    record Unpacked(List<UnpackedEntry> toPack, List<Redundant> redundant, Map<Sha256, UnpackedEntry> packed, long tooLarge, boolean isTruncated) {
+        Unpacked {
+            toPack = List.copyOf(toPack);
             redundant = List.copyOf(redundant);
             packed = Map.copyOf(packed);
         }
     }
 
-    CompactionPlan(PackManifest base, InPacks packs, Alone alone, long waiting) {
+    CompactionPlan(PackManifest base, InPacks packs, Unpacked unpacked, long waiting) {
         this.base = base;
         this.packs = packs;
-        this.alone = alone;
+        this.unpacked = unpacked;
         this.waiting = waiting;
     }
 
-    /** True where nothing is to be done. */
+    /** Returns true if nothing is to be changed. */
     public boolean isEmpty() {
         return folded() + merged() + lost() + removed() == 0;
     }
 
-    /** How many entries that lie alone go into packs. */
+    /** Returns the number of unpacked entries that go into packs. */
     public long folded() {
-        return alone.fold().size();
+        return unpacked.toPack().size();
     }
 
-    /** How many bytes those have. */
+    /** Returns the size of the unpacked entries that go into packs, in bytes. */
     public long foldedBytes() {
-        return alone.fold().stream().mapToLong(UnpackedEntry::bytes).sum();
+        return unpacked.toPack().stream().mapToLong(UnpackedEntry::bytes).sum();
     }
 
-    /** How many entries are too large for a pack and stay alone. */
+    /** Returns the number of entries that stay unpacked because they are too large. */
     public long tooLarge() {
-        return alone.tooLarge();
+        return unpacked.tooLarge();
     }
 
-    /** True if more entries lie alone than one compaction takes: the next one goes on. */
-    public boolean isCut() {
-        return alone.isCut();
+    /**
+     * Returns true if there are more unpacked entries than one compaction takes; the next one
+     * continues.
+     */
+    public boolean isTruncated() {
+        return unpacked.isTruncated();
     }
 
-    /** How many packs are put together, or rewritten without what is dead. */
+    /** Returns the number of packs that are merged, or rewritten without duplicates. */
     public long merged() {
         return packs.merge().size();
     }
 
-    /** How many packs are named and cannot be read: they are named no more. */
+    /**
+     * Returns the number of packs that are named and cannot be read; they will no longer be named.
+     */
     public long lost() {
         return packs.lost().size();
     }
 
-    /** How many objects are removed: entries that have been in a pack for longer than the grace, and packs that have not been named for as long. */
+    /**
+     * Returns the number of objects that are removed: entries that have been packed, and packs that
+     * have not been named, for longer than the grace period.
+     */
     public long removed() {
-        return (long) alone.redundant().size() + packs.expired().size() + packs.orphans().size();
+        return (long) unpacked.redundant().size() + packs.expired().size() + packs.orphans().size();
     }
 
-    /** How many objects will be removed when their grace is over. */
+    /** Returns the number of objects that will be removed after their grace period. */
     public long waiting() {
         return waiting;
     }
 
-    /** How many packs the target has now. */
+    /** Returns the number of packs that the target has now. */
     public long packs() {
         return base.packs().size();
     }
 
-    /** How many bytes are read: what moves, and what is compared before something is removed. */
+    /**
+     * Returns the number of bytes that are read: moved entries, and copies that are verified before
+     * a removal.
+     */
     public long bytes() {
         return foldedBytes() + packs.merge().stream().flatMap(old -> old.live().stream()).mapToLong(PackLocation::length).sum()
-                + alone.redundant().stream().mapToLong(one -> one.place().length()).sum();
+                + unpacked.redundant().stream().mapToLong(one -> one.location().length()).sum();
     }
 
     PackManifest base() {
@@ -134,8 +147,8 @@ public final class CompactionPlan {
         return packs;
     }
 
-    Alone alone() {
-        return alone;
+    Unpacked unpacked() {
+        return unpacked;
     }
 
     Set<Sha256> lostNames() {

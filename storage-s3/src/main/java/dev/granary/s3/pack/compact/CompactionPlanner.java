@@ -26,25 +26,30 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Finds out what there is to be compacted: looks, and changes nothing. For one use.
+ * Planner of a compaction; changes nothing in the bucket. For one use.
  *
- * <p>Entries that lie alone are folded into packs. Small packs are put together, and packs of which less than a half is live, because older packs have
- * the rest, are rewritten. What is not needed any more is removed after a grace, in which readers come to know the newer manifest. Ages are told by the
- * server's clock alone: since when a manifest has been there that names a pack, or does not name it any more.
+ * <p>Unpacked entries go into packs. Small packs are merged. Packs with less than half of their
+ * entries live, because older packs have the rest, are rewritten. Objects that are no longer needed
+ * are removed after a grace period, in which readers read the newer manifest. Ages are determined
+ * by the server's clock alone: the time since a manifest exists that names a pack, or no longer
+ * names it.
  */
 public final class CompactionPlanner {
-    /** Packs that have fewer bytes are put together. */
+    /** The size in bytes below which packs are merged. */
     private static final long SMALL_BYTES = PackPublisher.FULL_BYTES / 2;
 
-    /** How many entries that lie alone one run folds, and how many it removes: a plan has some 500 bytes for each. */
-    public static final int MAX_ALONE = 100_000;
+    /**
+     * The largest number of unpacked entries that one run packs, and that it removes. A plan has
+     * some 500 bytes for each.
+     */
+    public static final int MAX_UNPACKED = 100_000;
 
-    /** How many packs that nobody names one run looks at. */
+    /** The largest number of packs without a manifest that one run examines. */
     static final int MAX_UNNAMED = 10_000;
 
     private final ObjectStore store;
     private final TargetLayout keys;
-    private final PackIndexCache shelf;
+    private final PackIndexCache indexCache;
     private final Duration grace;
     private final PackManifest manifest;
     private final Map<Long, Boolean> overGrace = new HashMap<>();
@@ -52,35 +57,35 @@ public final class CompactionPlanner {
     private final List<CompactionPlan.OldPack> small = new ArrayList<>();
     private final List<CompactionPlan.OldPack> mostlyDead = new ArrayList<>();
     private final List<PackInfo> lost = new ArrayList<>();
-    private final List<UnpackedEntry> fold = new ArrayList<>();
+    private final List<UnpackedEntry> toPack = new ArrayList<>();
     private final List<CompactionPlan.Redundant> redundant = new ArrayList<>();
-    private final Map<Sha256, UnpackedEntry> packedAndAlone = new HashMap<>();
+    private final Map<Sha256, UnpackedEntry> packedAndUnpacked = new HashMap<>();
     private final Set<Sha256> named = new HashSet<>();
     private long tooLarge;
     private long waiting;
 
-    /** Where readers find an entry. */
-    private record InPack(CompactionPlan.OldPack pack, PackLocation place) {}
+    /** The location at which readers find an entry. */
+    private record InPack(CompactionPlan.OldPack pack, PackLocation location) {}
 
-    CompactionPlanner(ObjectStore store, TargetLayout keys, PackIndexCache shelf, Duration grace, PackManifest manifest) {
+    CompactionPlanner(ObjectStore store, TargetLayout keys, PackIndexCache indexCache, Duration grace, PackManifest manifest) {
         this.store = store;
         this.keys = keys;
-        this.shelf = shelf;
+        this.indexCache = indexCache;
         this.grace = grace;
         this.manifest = manifest;
         manifest.packs().forEach(pack -> named.add(pack.name()));
         manifest.retired().forEach(retired -> named.add(retired.name()));
     }
 
-    /** The plan, or why there is none. */
+    /** Returns the plan, or the cause that prevents one. */
     PackCompactor.Planned plan() {
         Map<Sha256, Long> present = new HashMap<>();
         List<Sha256> unnamed = new ArrayList<>();
-        ListResult packs = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).ifPresent(name -> {
+        ListResult packs = store.list(keys.packPrefix(), object -> keys.packName(object.key()).ifPresent(name -> {
             if (named.contains(name)) {
                 present.put(name, object.bytes());
             } else if (unnamed.size() < MAX_UNNAMED) {
-                unnamed.add(name); // the next run goes on
+                unnamed.add(name); // the next run continues
             }
         }));
         if (packs instanceof ListResult.Unavailable failed) {
@@ -88,32 +93,32 @@ public final class CompactionPlanner {
         }
         for (PackInfo pack : manifest.packs()) {
             switch (index(pack, present.getOrDefault(pack.name(), -1L) == pack.bytes())) {
-                case TargetPackReader.Indexed.Ok ok -> sort(pack, ok.index());
-                case TargetPackReader.Indexed.Forbidden forbidden when present.containsKey(pack.name()) -> {
+                case TargetPackReader.IndexResult.Ok ok -> sort(pack, ok.index());
+                case TargetPackReader.IndexResult.Forbidden forbidden when present.containsKey(pack.name()) -> {
                     return new PackCompactor.Planned.Unavailable("the index of a pack cannot be read: " + forbidden.failure());
                 }
-                case TargetPackReader.Indexed.Lost _, TargetPackReader.Indexed.Forbidden _ -> lost.add(pack);
-                case TargetPackReader.Indexed.Newer _ -> {} // left to those who can read it
-                case TargetPackReader.Indexed.Unsaid unsaid -> {
-                    return new PackCompactor.Planned.Unavailable("the index of a pack cannot be read: " + unsaid.failure());
+                case TargetPackReader.IndexResult.Lost _, TargetPackReader.IndexResult.Forbidden _ -> lost.add(pack);
+                case TargetPackReader.IndexResult.Newer _ -> {} // left to a newer version
+                case TargetPackReader.IndexResult.Unavailable unavailable -> {
+                    return new PackCompactor.Planned.Unavailable("the index of a pack cannot be read: " + unavailable.failure());
                 }
             }
         }
-        String prefix = keys.loosePrefix();
-        boolean isCut = false;
+        String prefix = keys.unpackedPrefix();
+        boolean isTruncated = false;
         ListResult entries;
         try {
             entries = store.list(prefix, object -> UnpackedEntry.of(object, prefix).ifPresent(this::sort));
         } catch (StopListingException e) {
             entries = new ListResult.Complete(0);
-            isCut = true;
+            isTruncated = true;
         }
         if (entries instanceof ListResult.Unavailable failed) {
             return new PackCompactor.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
         }
         return new PackCompactor.Planned.Ready(new CompactionPlan(manifest,
                 new CompactionPlan.InPacks(merge(), lost, expired(), orphans(unnamed)),
-                new CompactionPlan.Alone(fold, redundant, packedAndAlone, tooLarge, isCut), waiting));
+                new CompactionPlan.Unpacked(toPack, redundant, packedAndUnpacked, tooLarge, isTruncated), waiting));
     }
 
     private static <T> void addTo(List<T> list, T one, int most) {
@@ -124,24 +129,25 @@ public final class CompactionPlanner {
     }
 
     /**
-     * One wrong answer is not enough to give a pack up, and an index that this machine has kept is not enough to believe in it: the listing must show
-     * the pack, or an answer for itself.
+     * Reads an index. A pack counts as lost after two wrong responses only. A cached index is not
+     * enough for a pack to count as present: the listing, or a request for the pack, must show it.
      */
-    private TargetPackReader.Indexed index(PackInfo pack, boolean isListed) {
-        TargetPackReader.Indexed indexed = TargetPackReader.fetchIndex(pack, keys, shelf, store);
-        if (indexed instanceof TargetPackReader.Indexed.Lost || indexed instanceof TargetPackReader.Indexed.Forbidden) {
-            return TargetPackReader.fetchIndex(pack, keys, shelf, store);
+    private TargetPackReader.IndexResult index(PackInfo pack, boolean isListed) {
+        TargetPackReader.IndexResult indexed = TargetPackReader.fetchIndex(pack, keys, indexCache, store);
+        if (indexed instanceof TargetPackReader.IndexResult.Lost || indexed instanceof TargetPackReader.IndexResult.Forbidden) {
+            return TargetPackReader.fetchIndex(pack, keys, indexCache, store);
         }
-        return !(indexed instanceof TargetPackReader.Indexed.Ok) || isListed ? indexed : switch (TargetPackReader.presence(pack, keys, store)) {
+        return !(indexed instanceof TargetPackReader.IndexResult.Ok) || isListed ? indexed : switch (TargetPackReader.presence(pack, keys, store)) {
             case THERE -> indexed;
-            case GONE -> new TargetPackReader.Indexed.Lost("it is not there");
-            case UNKNOWN -> new TargetPackReader.Indexed.Unsaid(StoreFailure.of(StoreFailure.Kind.SERVER, "a listing does not show " + keys.pack(pack.name())));
+            case GONE -> new TargetPackReader.IndexResult.Lost("it is not there");
+            case UNKNOWN -> new TargetPackReader.IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.SERVER, "a listing does not show "
+                    + keys.pack(pack.name())));
         };
     }
 
     private List<CompactionPlan.OldPack> merge() {
         List<CompactionPlan.OldPack> merge = new ArrayList<>(mostlyDead);
-        if (small.size() + (fold.isEmpty() ? 0 : 1) + mostlyDead.size() > 1) {
+        if (small.size() + (toPack.isEmpty() ? 0 : 1) + mostlyDead.size() > 1) {
             merge.addAll(small);
         }
         return merge;
@@ -161,11 +167,11 @@ public final class CompactionPlanner {
 
     private void sort(PackInfo pack, PackIndex index) {
         List<PackLocation> live = new ArrayList<>();
-        List<PackLocation> spare = new ArrayList<>();
-        CompactionPlan.OldPack old = new CompactionPlan.OldPack(pack, live, spare);
-        for (PackLocation place : index.places()) {
-            boolean isFirst = packed.putIfAbsent(place.id(), new InPack(old, place)) == null;
-            (isFirst ? live : spare).add(place);
+        List<PackLocation> duplicates = new ArrayList<>();
+        CompactionPlan.OldPack old = new CompactionPlan.OldPack(pack, live, duplicates);
+        for (PackLocation location : index.locations()) {
+            boolean isFirst = packed.putIfAbsent(location.id(), new InPack(old, location)) == null;
+            (isFirst ? live : duplicates).add(location);
         }
         if (live.size() * 2 < index.size()) {
             mostlyDead.add(old);
@@ -178,21 +184,24 @@ public final class CompactionPlanner {
         InPack in = packed.get(entry.id());
         if (in == null) {
             if (PackBuilder.fits(entry.bytes())) {
-                addTo(fold, entry, MAX_ALONE);
+                addTo(toPack, entry, MAX_UNPACKED);
             } else {
                 tooLarge++;
             }
             return;
         }
-        packedAndAlone.put(entry.id(), entry);
+        packedAndUnpacked.put(entry.id(), entry);
         if (isOverGrace(in.pack().pack().since())) {
-            addTo(redundant, new CompactionPlan.Redundant(entry, in.pack(), in.place()), MAX_ALONE);
+            addTo(redundant, new CompactionPlan.Redundant(entry, in.pack(), in.location()), MAX_UNPACKED);
         } else {
             waiting++;
         }
     }
 
-    /** True where the manifest of that number has been there for longer than the grace. Where it is gone, the newest one tells, which is younger. */
+    /**
+     * Returns true if the manifest of that number has existed for longer than the grace period. If
+     * it is gone, the newest one decides, which is younger.
+     */
     private boolean isOverGrace(long number) {
         return overGrace.computeIfAbsent(number, _ -> switch (store.head(keys.manifest(number))) {
             case HeadResult.Found found -> BucketRemover.isOlder(found.dates(), grace);

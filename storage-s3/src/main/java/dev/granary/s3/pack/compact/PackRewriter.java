@@ -30,12 +30,13 @@ import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 
 /**
- * Puts the sound entries of old packs, and of those that lie alone, into new packs. For one thread and one use.
+ * Writer of new packs from the sound entries of old packs and unpacked entries. For one thread and
+ * one use.
  *
- * <p>In memory are one part that is being read, and one pack under construction.
+ * <p>Memory holds one range that is being read, and one pack under construction.
  */
 final class PackRewriter {
-    private static final long PART_BYTES = 8 << 20;
+    private static final long RANGE_BYTES = 8 << 20;
 
     private final ObjectStore store;
     private final TargetLayout keys;
@@ -59,11 +60,11 @@ final class PackRewriter {
         this.open = new PackBuilder(keys.namespace(), random);
     }
 
-    /** A pack could not be written; ends the compaction and never leaves it. */
-    static final class CannotWrite extends Exception {
+    /** Thrown when a pack cannot be written; ends the compaction and never leaves it. */
+    static final class PackWriteException extends Exception {
         private final transient StoreFailure failure;
 
-        CannotWrite(StoreFailure failure) {
+        PackWriteException(StoreFailure failure) {
             super(failure.toString(), null, false, false);
             this.failure = failure;
         }
@@ -73,96 +74,104 @@ final class PackRewriter {
         }
     }
 
-    /** The new packs, in the bucket. */
+    /** Returns the new packs, in the bucket. */
     List<PackInfo> written() {
         return written;
     }
 
-    /** The old packs whose entries have all moved, but for what was not sound. */
+    /** Returns the old packs whose sound entries have all moved. */
     Set<Sha256> moved() {
         return moved;
     }
 
-    /** Entries that were to move from a pack and are not sound there, or not there. */
+    /** Returns the entries that were to move from a pack and are missing or damaged there. */
     Set<Sha256> missing() {
         return missing;
     }
 
-    /** How many entries are in new packs. */
+    /** Returns the number of entries in new packs. */
     long packed() {
         return packed;
     }
 
-    /** The entries that were left where they are. */
+    /** Returns the entries that were left where they are. */
     PackCompactor.Left left() {
         return left;
     }
 
-    /** Tells the places of a pack apart: those that are sound, and those that are not. What cannot be read now is neither. */
-    void check(PackInfo pack, List<PackLocation> places, Consumer<PackLocation> sound, Consumer<PackLocation> unsound) {
-        for (PackRange part : PackRange.of(pack, places, PART_BYTES)) {
-            switch (read(part)) {
-                case GetResult.Found found -> part.places().forEach(place ->
-                        (isSound(slice(found.bytes(), part, place), place) ? sound : unsound).accept(place));
-                case GetResult.Absent _, GetResult.TooLarge _ -> part.places().forEach(unsound);
+    /**
+     * Passes each location to {@code sound} or {@code unsound}; to neither if it cannot be read
+     * now.
+     */
+    void check(PackInfo pack, List<PackLocation> locations, Consumer<PackLocation> sound, Consumer<PackLocation> unsound) {
+        for (PackRange range : PackRange.of(pack, locations, RANGE_BYTES)) {
+            switch (read(range)) {
+                case GetResult.Found found -> range.locations().forEach(location ->
+                        (isSound(slice(found.bytes(), range, location), location) ? sound : unsound).accept(location));
+                case GetResult.Absent _, GetResult.TooLarge _ -> range.locations().forEach(unsound);
                 case GetResult.Unavailable _ -> {}
             }
         }
     }
 
-    /** Moves the live entries of a pack; where a part of it cannot be read now, it stays. */
-    void move(CompactionPlan.OldPack old) throws CannotWrite {
-        if (move(old.pack(), old.live())) {
+    /**
+     * Moves the live entries of a pack. The pack is retained if a range of it cannot be read now.
+     */
+    void moveLive(CompactionPlan.OldPack old) throws PackWriteException {
+        if (moveRange(old.pack(), old.live())) {
             moved.add(old.pack().name());
         }
     }
 
-    /** Moves what is missing, and which this pack has, too. */
-    void moveSpare(CompactionPlan.OldPack old) throws CannotWrite {
-        Predicate<PackLocation> isMissing = place -> missing.contains(place.id());
-        if (!move(old.pack(), old.spare().stream().filter(isMissing).toList())) {
+    /** Moves the missing entries of which this pack has a duplicate. */
+    void moveDuplicates(CompactionPlan.OldPack old) throws PackWriteException {
+        Predicate<PackLocation> isMissing = location -> missing.contains(location.id());
+        if (!moveRange(old.pack(), old.duplicates().stream().filter(isMissing).toList())) {
             moved.remove(old.pack().name());
         }
     }
 
-    private boolean move(PackInfo pack, List<PackLocation> places) throws CannotWrite {
+    private boolean moveRange(PackInfo pack, List<PackLocation> locations) throws PackWriteException {
         boolean isWhole = true;
-        for (PackRange part : PackRange.of(pack, places, PART_BYTES)) {
-            List<PackLocation> unsound = switch (read(part)) {
-                case GetResult.Found found -> moveSound(part, found.bytes());
-                case GetResult.Absent _, GetResult.TooLarge _ -> part.places();
+        for (PackRange range : PackRange.of(pack, locations, RANGE_BYTES)) {
+            List<PackLocation> unsound = switch (read(range)) {
+                case GetResult.Found found -> moveSound(range, found.bytes());
+                case GetResult.Absent _, GetResult.TooLarge _ -> range.locations();
                 case GetResult.Unavailable _ -> {
-                    left = left.plusUnread(part.places().size());
+                    left = left.plusUnread(range.locations().size());
                     isWhole = false;
                     yield List.of();
                 }
             };
-            for (PackLocation place : unsound) {
-                isWhole &= moveAlone(pack, place);
+            for (PackLocation location : unsound) {
+                isWhole &= reread(pack, location);
             }
         }
         return isWhole;
     }
 
-    /** Moves what is sound; returns the rest. */
-    private List<PackLocation> moveSound(PackRange part, MemorySegment bytes) throws CannotWrite {
+    /** Moves the sound entries of a range; returns the locations of the others. */
+    private List<PackLocation> moveSound(PackRange range, MemorySegment bytes) throws PackWriteException {
         List<PackLocation> unsound = new ArrayList<>();
-        for (PackLocation place : part.places()) {
-            MemorySegment stored = slice(bytes, part, place);
-            if (isSound(stored, place)) {
-                move(place, stored);
+        for (PackLocation location : range.locations()) {
+            MemorySegment stored = slice(bytes, range, location);
+            if (isSound(stored, location)) {
+                append(location, stored);
             } else {
-                unsound.add(place);
+                unsound.add(location);
             }
         }
         return unsound;
     }
 
-    /** Reads an entry again that was not sound: one wrong answer is not enough to give it up. False where nobody can say. */
-    private boolean moveAlone(PackInfo pack, PackLocation place) throws CannotWrite {
-        switch (store.range(keys.pack(pack.name()), place.offset(), place.length())) {
-            case GetResult.Found found when isSound(found.bytes(), place) -> move(place, found.bytes());
-            case GetResult.Found _, GetResult.Absent _, GetResult.TooLarge _ -> missing.add(place.id());
+    /**
+     * Reads an unsound entry again: one wrong response does not make it missing. Returns false if
+     * it cannot be read now.
+     */
+    private boolean reread(PackInfo pack, PackLocation location) throws PackWriteException {
+        switch (store.range(keys.pack(pack.name()), location.offset(), location.length())) {
+            case GetResult.Found found when isSound(found.bytes(), location) -> append(location, found.bytes());
+            case GetResult.Found _, GetResult.Absent _, GetResult.TooLarge _ -> missing.add(location.id());
             case GetResult.Unavailable _ -> {
                 left = left.plusUnread(1);
                 return false;
@@ -171,19 +180,19 @@ final class PackRewriter {
         return true;
     }
 
-    private void move(PackLocation place, MemorySegment stored) throws CannotWrite {
-        missing.remove(place.id());
-        add(place.id(), stored, place.compileNanos());
+    private void append(PackLocation location, MemorySegment stored) throws PackWriteException {
+        missing.remove(location.id());
+        add(location.id(), stored, location.compileNanos());
     }
 
-    /** Folds an entry that lies alone into a pack. One wrong answer is not enough to call it damaged. */
-    void fold(UnpackedEntry entry) throws CannotWrite {
+    /** Adds an unpacked entry to a pack. One wrong response does not make it damaged. */
+    void addUnpacked(UnpackedEntry entry) throws PackWriteException {
         GetResult result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);
         if (result instanceof GetResult.Found first && !(decoded(first.bytes(), entry.id()) instanceof LoadResult.Hit)) {
             result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);
         }
         switch (result) {
-            case GetResult.Found found -> fold(entry, found.bytes());
+            case GetResult.Found found -> addUnpacked(entry, found.bytes());
             case GetResult.Absent _ -> left = left.plusGone();
             case GetResult.TooLarge _ -> left = left.plusTooLarge(1);
             case GetResult.Unavailable _ -> left = left.plusUnread(1);
@@ -192,7 +201,7 @@ final class PackRewriter {
         progress.accept(bytesRead);
     }
 
-    private void fold(UnpackedEntry entry, MemorySegment stored) throws CannotWrite {
+    private void addUnpacked(UnpackedEntry entry, MemorySegment stored) throws PackWriteException {
         switch (decoded(stored, entry.id())) {
             case LoadResult.Hit(Entry sound) -> {
                 missing.remove(entry.id());
@@ -208,19 +217,19 @@ final class PackRewriter {
     }
 
     /** Writes the pack under construction, if it has any entry. */
-    void finish() throws CannotWrite {
+    void finish() throws PackWriteException {
         if (open.size() == 0) {
             return;
         }
         Pack pack = open.build();
         open = new PackBuilder(keys.namespace(), random);
         if (writer.write(pack, keys) instanceof PackWriter.Written.Failed failed) {
-            throw new CannotWrite(failed.failure());
+            throw new PackWriteException(failed.failure());
         }
         written.add(pack.info());
     }
 
-    private void add(Sha256 id, MemorySegment stored, long compileNanos) throws CannotWrite {
+    private void add(Sha256 id, MemorySegment stored, long compileNanos) throws PackWriteException {
         open.add(id, stored.toArray(ValueLayout.JAVA_BYTE), compileNanos);
         packed++;
         if (open.isFull()) {
@@ -228,29 +237,32 @@ final class PackRewriter {
         }
     }
 
-    private GetResult read(PackRange part) {
-        GetResult result = store.range(keys.pack(part.pack().name()), part.offset(), part.length());
-        bytesRead += part.length();
+    private GetResult read(PackRange range) {
+        GetResult result = store.range(keys.pack(range.pack().name()), range.offset(), range.length());
+        bytesRead += range.length();
         progress.accept(bytesRead);
         return result;
     }
 
-    private static MemorySegment slice(MemorySegment bytes, PackRange part, PackLocation place) {
-        long at = Math.min(place.offset() - part.offset(), bytes.byteSize());
-        return bytes.asSlice(at, Math.min(place.length(), bytes.byteSize() - at));
+    private static MemorySegment slice(MemorySegment bytes, PackRange range, PackLocation location) {
+        long at = Math.min(location.offset() - range.offset(), bytes.byteSize());
+        return bytes.asSlice(at, Math.min(location.length(), bytes.byteSize() - at));
     }
 
-    /** True for the entry of that id; also for one of another version of Granary, where the bytes are those that were put there. */
-    private boolean isSound(MemorySegment stored, PackLocation place) {
-        return switch (decoded(stored, place.id())) {
+    /**
+     * Returns true for an intact entry of that id. If another version of Granary wrote it, the
+     * checksum in the index decides.
+     */
+    private boolean isSound(MemorySegment stored, PackLocation location) {
+        return switch (decoded(stored, location.id())) {
             case LoadResult.Hit _ -> true;
             case LoadResult.Damaged bad when isOfOtherVersion(bad) ->
-                PackIndex.crc(stored.toArray(ValueLayout.JAVA_BYTE), 0, (int) stored.byteSize()) == place.checksum();
+                PackIndex.crc(stored.toArray(ValueLayout.JAVA_BYTE), 0, (int) stored.byteSize()) == location.checksum();
             case LoadResult.Damaged _, LoadResult.Absent _, LoadResult.Unavailable _ -> false;
         };
     }
 
     private LoadResult decoded(MemorySegment stored, Sha256 id) {
-        return keys.inItsPlace(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), id);
+        return keys.checkId(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), id);
     }
 }

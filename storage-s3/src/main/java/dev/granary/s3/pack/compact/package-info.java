@@ -1,4 +1,4 @@
-/** Compaction: what goes into new packs, what may be removed, and the seal. */
+/** Compaction: planning, rewriting packs, removing unneeded objects, and sealing. */
 @NullMarked
 package dev.granary.s3.pack.compact;
 

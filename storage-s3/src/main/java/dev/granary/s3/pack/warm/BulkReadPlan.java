@@ -19,93 +19,97 @@ import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.LongStream;
 
-/** What a {@link BulkEntryReader} is to read. Does not change once it is handed out. */
+/**
+ * The plan of a {@link BulkEntryReader}. Immutable after {@link BulkEntryReader#plan} has returned
+ * it.
+ */
 public final class BulkReadPlan {
-    /** How many entries outside of packs one plan has at most. */
-    public static final int MAX_ALONE = 100_000;
+    /** The largest number of unpacked entries in a plan. */
+    public static final int MAX_UNPACKED = 100_000;
 
-    /** How many further copies of entries one plan knows at most. */
-    static final int MAX_SPARES = 100_000;
+    /** The largest number of further copies of entries in a plan. */
+    static final int MAX_COPIES = 100_000;
 
-    private final long partBytes;
+    private final long rangeBytes;
     private final Predicate<Sha256> wanted;
     private final Set<Sha256> seen = new HashSet<>();
-    private final List<PackRange> parts = new ArrayList<>();
-    private final List<UnpackedEntry> alone = new ArrayList<>();
+    private final List<PackRange> ranges = new ArrayList<>();
+    private final List<UnpackedEntry> unpacked = new ArrayList<>();
     private final List<BulkEntryReader.LostPack> lost = new ArrayList<>();
     private Optional<String> unlisted = Optional.empty();
-    private final Map<Sha256, List<Spare>> spares = new HashMap<>();
-    private int spareCount;
+    private final Map<Sha256, List<Copy>> copies = new HashMap<>();
+    private int copyCount;
     private long present;
 
-    /** A further copy of an entry, which is read where the first one cannot be had. */
-    sealed interface Spare {
-        record InPack(PackInfo pack, PackLocation place) implements Spare {}
+    /** A further copy of an entry, read if the first one cannot be read. */
+    sealed interface Copy {
+        record InPack(PackInfo pack, PackLocation location) implements Copy {}
 
-        record Alone(UnpackedEntry entry) implements Spare {}
+        record Unpacked(UnpackedEntry entry) implements Copy {}
     }
 
-    BulkReadPlan(long partBytes, Predicate<Sha256> wanted) {
-        this.partBytes = partBytes;
+    BulkReadPlan(long rangeBytes, Predicate<Sha256> wanted) {
+        this.rangeBytes = rangeBytes;
         this.wanted = wanted;
     }
 
-    /** Adds what is wanted of a pack and is in none that was added before. */
-    void add(PackInfo pack, TargetPackReader.Indexed indexed) {
+    /** Adds the wanted entries of a pack that no earlier pack has. */
+    void add(PackInfo pack, TargetPackReader.IndexResult indexed) {
         switch (indexed) {
-            case TargetPackReader.Indexed.Ok ok -> {
-                List<PackLocation> ours = new ArrayList<>();
-                for (PackLocation place : ok.index().places()) {
-                    if (seen.add(place.id())) {
-                        ours.add(place);
-                    } else if (wanted.test(place.id())) {
-                        addSpare(place.id(), new Spare.InPack(pack, place));
+            case TargetPackReader.IndexResult.Ok ok -> {
+                List<PackLocation> firstCopies = new ArrayList<>();
+                for (PackLocation location : ok.index().locations()) {
+                    if (seen.add(location.id())) {
+                        firstCopies.add(location);
+                    } else if (wanted.test(location.id())) {
+                        addCopy(location.id(), new Copy.InPack(pack, location));
                     }
                 }
-                List<PackLocation> missing = ours.stream().filter(place -> wanted.test(place.id())).toList();
-                present += ours.size() - missing.size();
-                parts.addAll(PackRange.of(pack, missing, partBytes));
+                List<PackLocation> missing = firstCopies.stream().filter(location -> wanted.test(location.id())).toList();
+                present += firstCopies.size() - missing.size();
+                ranges.addAll(PackRange.of(pack, missing, rangeBytes));
             }
-            case TargetPackReader.Indexed.Lost gone -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
-            case TargetPackReader.Indexed.Forbidden gone -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
-            case TargetPackReader.Indexed.Newer newer -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), newer.cause()));
-            case TargetPackReader.Indexed.Unsaid unsaid ->
-                lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), unsaid.failure().toString()));
+            case TargetPackReader.IndexResult.Lost gone -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
+            case TargetPackReader.IndexResult.Forbidden gone -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
+            case TargetPackReader.IndexResult.Newer newer -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), newer.cause()));
+            case TargetPackReader.IndexResult.Unavailable unavailable ->
+                lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), unavailable.failure().toString()));
         }
     }
 
     /**
-     * Adds an entry that lies alone, if it is wanted and in no pack.
+     * Adds an unpacked entry, if it is wanted and in no pack.
      *
-     * @throws StopListingException if {@value #MAX_ALONE} were added: a plan has some 500 bytes for each
+     * @throws StopListingException if {@value #MAX_UNPACKED} were added: a plan has some 500 bytes
+     *     for each
      */
     void add(UnpackedEntry entry) {
         if (seen.contains(entry.id())) {
             if (wanted.test(entry.id())) {
-                addSpare(entry.id(), new Spare.Alone(entry));
+                addCopy(entry.id(), new Copy.Unpacked(entry));
             }
             return;
         }
         if (wanted.test(entry.id())) {
-            if (alone.size() == MAX_ALONE) {
+            if (unpacked.size() == MAX_UNPACKED) {
                 throw new StopListingException();
             }
-            alone.add(entry);
+            unpacked.add(entry);
         } else {
             present++;
         }
     }
 
-    private void addSpare(Sha256 id, Spare spare) {
-        if (spareCount < MAX_SPARES) {
-            spares.computeIfAbsent(id, _ -> new ArrayList<>(1)).add(spare);
-            spareCount++;
+    private void addCopy(Sha256 id, Copy copy) {
+        if (copyCount < MAX_COPIES) {
+            copies.computeIfAbsent(id, _ -> new ArrayList<>(1)).add(copy);
+            copyCount++;
         }
     }
 
-    /** Where else an entry is, in the order in which readers look. */
-    List<Spare> spares(Sha256 id) {
-        return spares.getOrDefault(id, List.of());
+    /** Returns the other copies of an entry, in the order in which readers try them. */
+    List<Copy> copies(Sha256 id) {
+        return copies.getOrDefault(id, List.of());
     }
 
     void listed(ListResult result) {
@@ -114,44 +118,44 @@ public final class BulkReadPlan {
         }
     }
 
-    void isCut() {
-        unlisted = Optional.of("more than " + MAX_ALONE + " entries lie outside of packs; granary compact puts them into packs");
+    void setTruncated() {
+        unlisted = Optional.of("more than " + MAX_UNPACKED + " unpacked entries; granary compact puts them into packs");
     }
 
-    List<PackRange> parts() {
-        return parts;
+    List<PackRange> ranges() {
+        return ranges;
     }
 
-    public List<UnpackedEntry> alone() {
-        return alone;
+    public List<UnpackedEntry> unpacked() {
+        return unpacked;
     }
 
-    /** How many entries are wanted and there. */
+    /** Returns the number of wanted entries that exist. */
     public long entries() {
-        return parts.stream().mapToLong(part -> part.places().size()).sum() + alone.size();
+        return ranges.stream().mapToLong(range -> range.locations().size()).sum() + unpacked.size();
     }
 
-    /** How many of them lie outside of packs. */
-    public long entriesAlone() {
-        return alone.size();
+    /** Returns the number of wanted unpacked entries. */
+    public long unpackedEntries() {
+        return unpacked.size();
     }
 
-    /** How many bytes will come, with what lies between the entries. */
+    /** Returns the number of bytes to be read, with the gaps between entries. */
     public long bytes() {
-        return SizeSum.sum(LongStream.concat(parts.stream().mapToLong(PackRange::length), alone.stream().mapToLong(UnpackedEntry::bytes)));
+        return SizeSum.sum(LongStream.concat(ranges.stream().mapToLong(PackRange::length), unpacked.stream().mapToLong(UnpackedEntry::bytes)));
     }
 
-    /** How many entries are there and not wanted. */
+    /** Returns the number of existing entries that are not wanted. */
     public long present() {
         return present;
     }
 
-    /** Packs that cannot be read. */
+    /** Returns the packs that cannot be read. */
     public List<BulkEntryReader.LostPack> lost() {
         return List.copyOf(lost);
     }
 
-    /** Why the entries outside of packs could not be listed; empty where they were, or were not to be. */
+    /** Returns why unpacked entries could not be listed; empty if they were, or were not to be. */
     public Optional<String> unlisted() {
         return unlisted;
     }

@@ -30,7 +30,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which packs count as lost where the bucket refuses to say, or says different things: what is lost is named no more. */
+/**
+ * Packs that count as lost if the bucket refuses reads or its responses differ: lost packs are no
+ * longer named.
+ */
 class CompactionPlannerTest {
     private static final StoreFailure NO = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
@@ -38,8 +41,9 @@ class CompactionPlannerTest {
     private final TestEntries entries = new TestEntries("CompactionPlannerTest");
     private final PackInfo pack = bucket.publish(entries.entry(100), entries.entry(100));
 
-    private PackCompactor.Planned plan(ObjectStore over, PackIndexCache shelf) {
-        PackCompactor compaction = new PackCompactor(over, PackFixture.KEYS, shelf, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}), bucket.random());
+    private PackCompactor.Planned plan(ObjectStore over, PackIndexCache indexCache) {
+        PackCompactor compaction = new PackCompactor(over, PackFixture.KEYS, indexCache, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}),
+                bucket.random());
         return compaction.plan(Duration.ofDays(1));
     }
 
@@ -48,7 +52,7 @@ class CompactionPlannerTest {
         return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan().lost();
     }
 
-    /** A store that answers reads of packs with 403; the predicate says which of them, counted from 1. */
+    /** A store that returns 403 for reads of packs; the predicate selects them, counted from 1. */
     private ObjectStore forbidding(IntPredicate which) {
         int[] reads = {0};
         return new ForwardingStore(bucket.store) {
@@ -65,7 +69,7 @@ class CompactionPlannerTest {
     }
 
     @Test
-    @DisplayName("B2 a listing shows a pack, and no answer to a read of it is other than 403: it is not lost, and nothing is planned")
+    @DisplayName("B2 a listing shows a pack, and all reads of it return 403: it is not lost, and nothing is planned")
     void listedAndForbidden() throws Exception {
         PackCompactor.Planned planned = plan(forbidding(_ -> true), PackIndexCache.NONE);
         String cause = assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString).cause();
@@ -76,14 +80,14 @@ class CompactionPlannerTest {
     }
 
     @Test
-    @DisplayName("B2 a listing does not show a pack, and reads of it are answered 403: it is lost")
+    @DisplayName("B2 a listing does not show a pack, and reads of it return 403: it is lost")
     void goneAndForbidden() {
         bucket.remove(pack);
         assertEquals(1, lost(forbidding(_ -> true)));
     }
 
     @Test
-    @DisplayName("B2 R18 the first answers to reads of a pack are 403, or it is not there in one answer: asked again, and not lost")
+    @DisplayName("B2 R18 the first responses to reads of a pack are 403, or one is 404: requested again, and not lost")
     void forbiddenOnce() {
         assertEquals(0, lost(forbidding(read -> read <= 2)));
         int[] reads = {0};
@@ -96,10 +100,10 @@ class CompactionPlannerTest {
     }
 
     @Test
-    @DisplayName("B1 an index on this machine's disk, a listing without its pack, and no answer for the pack: neither there nor lost")
-    void unlistedAndSilent(@TempDir Path shelves) {
-        PackIndexCache shelf = bucket.shelf(shelves);
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, shelf, bucket.store));
+    @DisplayName("B1 a cached index, a listing without its pack, and no response for the pack: neither present nor lost")
+    void unlistedAndSilent(@TempDir Path indexDirectory) {
+        PackIndexCache indexCache = bucket.indexCache(indexDirectory);
+        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, bucket.store));
         ObjectStore lagging = new ForwardingStore(bucket.store) {
             @Override
             public ListResult list(String prefix, Consumer<Listed> visitor) {
@@ -111,7 +115,7 @@ class CompactionPlannerTest {
                 return key.endsWith(".pack") ? new HeadResult.Unavailable(TIMEOUT) : super.head(key);
             }
         };
-        PackCompactor.Planned planned = plan(lagging, shelf);
+        PackCompactor.Planned planned = plan(lagging, indexCache);
         assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString);
     }
 }

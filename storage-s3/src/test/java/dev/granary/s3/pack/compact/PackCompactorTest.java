@@ -32,11 +32,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What compaction folds, puts together, rewrites and removes, and what it leaves alone. */
+/** The entries and packs that compaction packs, merges, rewrites, removes, and leaves. */
 class PackCompactorTest {
     private static final Duration GRACE = Duration.ofDays(1);
     private static final Duration MOMENT = Duration.ofSeconds(1);
-    private static final int VERSION_AT = 8; // in an entry, with the flags behind it
+    private static final int VERSION_AT = 8; // in an entry, followed by the flags
     private static final int COUNT_AT = 12;
 
     private final PackFixture bucket = new PackFixture("PackCompactorTest");
@@ -47,9 +47,9 @@ class PackCompactorTest {
         return Stream.generate(() -> entries.entry(bytes)).limit(count).toList();
     }
 
-    private List<Entry> alone(int count) {
+    private List<Entry> placeUnpacked(int count) {
         List<Entry> all = entries(count, 100);
-        all.forEach(bucket::placeAlone);
+        all.forEach(bucket::placeUnpacked);
         return all;
     }
 
@@ -63,11 +63,11 @@ class PackCompactorTest {
     }
 
     private PackCompactor.Result.Done compact() {
-        return compact(PackManifest.Loose.ALLOWED);
+        return compact(PackManifest.UnpackedEntries.POSSIBLE);
     }
 
-    private PackCompactor.Result.Done compact(PackManifest.Loose loose) {
-        PackCompactor.Result result = bucket.compaction().run(plan(), loose, _ -> {});
+    private PackCompactor.Result.Done compact(PackManifest.UnpackedEntries unpackedEntries) {
+        PackCompactor.Result result = bucket.compaction().run(plan(), unpackedEntries, _ -> {});
         return assertInstanceOf(PackCompactor.Result.Done.class, result, result::toString);
     }
 
@@ -77,8 +77,8 @@ class PackCompactorTest {
         }
     }
 
-    private long count(String part) {
-        return store.keys().stream().filter(key -> key.contains(part)).count();
+    private long count(String range) {
+        return store.keys().stream().filter(key -> key.contains(range)).count();
     }
 
     private static List<Entry> all(List<Entry> some, List<Entry> more) {
@@ -86,35 +86,35 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("R18 what lies alone goes into a pack; it is removed when the server's clock says that the grace is over, and no moment before")
+    @DisplayName("R18 an unpacked entry goes into a pack; it is removed when the grace period is over by the server's clock, and not earlier")
     void folds() {
-        List<Entry> all = alone(100);
+        List<Entry> all = placeUnpacked(100);
         assertEquals(List.of(100L, 0L, 0L, 0L), List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
-        assertEquals(new PackCompactor.Result.Done(100, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(100, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(1L, 100L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
         store.pass(GRACE.minus(MOMENT));
         assertEquals(List.of(0L, 100L), List.of(plan().removed(), plan().waiting()));
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(1, bucket.newest().number(), "nothing was to be committed");
         store.pass(MOMENT);
         assertEquals(List.of(100L, 0L), List.of(plan().removed(), plan().waiting()));
-        assertEquals(new PackCompactor.Result.Done(0, 0, 100, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(0, 0, 100, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
         assertTrue(plan().isEmpty());
     }
 
     @Test
-    @DisplayName("small packs become one, what several have is in it once; the old ones go after the grace, and the manifest forgets them")
+    @DisplayName("small packs are merged, a shared entry is stored once; the old ones are removed after the grace period, and the manifest drops them")
     void merges() {
         List<Entry> all = entries(40, 100);
         for (int i = 0; i < 4; i++) {
             publish(all.subList(5 * i, 5 * i + 25));
         }
-        List<Entry> loose = alone(3);
+        List<Entry> unpackedEntries = placeUnpacked(3);
         assertEquals(4, plan().merged());
-        assertEquals(new PackCompactor.Result.Done(43, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(43, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(43), bucket.newest().packs().stream().map(PackInfo::entries).toList());
         assertEquals(4, bucket.newest().retired().size());
         store.pass(GRACE.minus(MOMENT));
@@ -124,12 +124,12 @@ class PackCompactorTest {
         assertEquals(4 + 3, compact().removed());
         assertEquals(1, count("/p/"));
         assertEquals(List.of(), bucket.newest().retired());
-        assertFound(all(all, loose));
+        assertFound(all(all, unpackedEntries));
         assertTrue(plan().isEmpty());
     }
 
     @Test
-    @DisplayName("a large pack stays as it is while a half of it is live, and is rewritten when less is")
+    @DisplayName("a large pack stays while half of it is live, and is rewritten when less is")
     void rewrites() {
         List<Entry> first = entries(5, 4 << 20);
         List<Entry> half = all(first.subList(0, 2), entries(2, 5 << 20));
@@ -139,89 +139,90 @@ class PackCompactorTest {
         assertEquals(0, plan().merged());
         publish(less);
         assertEquals(1, plan().merged());
-        assertEquals(new PackCompactor.Result.Done(2, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(2, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(5, 4, 2), bucket.newest().packs().stream().map(PackInfo::entries).toList());
         assertFound(all(first, all(half, less)));
         assertTrue(plan().merged() == 0, "a single small pack has no company");
     }
 
     @Test
-    @DisplayName("what is more than a pack goes into several, each read in bounded parts")
+    @DisplayName("entries larger than a pack in total go into several, each read in bounded ranges")
     void several() {
         List<Entry> all = entries(44, 2 << 20);
-        all.subList(0, 30).forEach(bucket::placeAlone);
+        all.subList(0, 30).forEach(bucket::placeUnpacked);
         publish(all.subList(30, 37));
         publish(all.subList(37, 44));
-        List<Long> told = new ArrayList<>();
+        List<Long> reported = new ArrayList<>();
         CompactionPlan plan = plan();
-        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, told::add));
+        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, reported::add));
         assertEquals(3, bucket.newest().packs().size());
         assertTrue(store.longestRange() <= (8 << 20) + (3 << 20), store.longestRange() + " bytes in one part");
-        assertEquals(told.stream().sorted().toList(), told);
-        assertEquals(plan.bytes(), told.getLast());
+        assertEquals(reported.stream().sorted().toList(), reported);
+        assertEquals(plan.bytes(), reported.getLast());
         assertFound(all);
     }
 
-    /** Puts an entry into the bucket that lies alone, with the last byte changed; returns its key. */
+    /** Puts an unpacked entry with its last byte changed into the bucket; returns its key. */
     private String placeDamaged(Entry entry) {
         byte[] bytes = PackFixture.encoded(entry);
         bytes[bytes.length - 1] ^= 1;
-        store.place(PackFixture.keyAlone(entry), bytes, ObjectMarks.NONE);
-        return PackFixture.keyAlone(entry);
+        store.place(PackFixture.unpackedKey(entry), bytes, ObjectMarks.NONE);
+        return PackFixture.unpackedKey(entry);
     }
 
-    /** Puts an entry into the bucket that lies alone, of a version and with a layout that nobody knows; returns its key. */
+    /** Puts an unpacked entry of an unknown version and layout into the bucket; returns its key. */
     private String placeOfOtherVersion(Entry entry) {
         byte[] bytes = PackFixture.encoded(entry);
         Arrays.fill(bytes, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
         Arrays.fill(bytes, COUNT_AT, COUNT_AT + Short.BYTES, (byte) -1);
-        store.place(PackFixture.keyAlone(entry), bytes, ObjectMarks.NONE);
-        return PackFixture.keyAlone(entry);
+        store.place(PackFixture.unpackedKey(entry), bytes, ObjectMarks.NONE);
+        return PackFixture.unpackedKey(entry);
     }
 
     @Test
-    @DisplayName("D6 what stays alone is counted by its cause, what is damaged is named, and nothing is sealed")
+    @DisplayName("D6 unpacked entries that remain are counted by cause, damaged ones are named, and nothing is sealed")
     void leaves() {
-        List<Entry> sound = alone(5);
+        List<Entry> sound = placeUnpacked(5);
         String damaged = placeDamaged(entries.entry(100));
-        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE.plusDamaged(damaged), 0, PackManifest.Loose.ALLOWED), compact(PackManifest.Loose.NONE));
+        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE.plusDamaged(damaged), 0, PackManifest.UnpackedEntries.POSSIBLE),
+                compact(PackManifest.UnpackedEntries.NONE));
         store.remove(damaged);
         String newer = placeOfOtherVersion(entries.entry(100));
-        assertEquals(PackCompactor.Left.NONE.plusOtherVersion(), compact(PackManifest.Loose.NONE).left());
+        assertEquals(PackCompactor.Left.NONE.plusOtherVersion(), compact(PackManifest.UnpackedEntries.NONE).left());
         store.remove(newer);
         Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
-        bucket.placeAlone(large);
+        bucket.placeUnpacked(large);
         assertEquals(1, plan().tooLarge());
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusTooLarge(1), 0, PackManifest.Loose.ALLOWED),
-                compact(PackManifest.Loose.NONE));
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusTooLarge(1), 0, PackManifest.UnpackedEntries.POSSIBLE),
+                compact(PackManifest.UnpackedEntries.NONE));
         assertFound(all(sound, List.of(large)));
     }
 
     @Test
-    @DisplayName("D6 an entry that lies alone and cannot be read now, or is gone since the listing, is no damage; one wrong answer for it is none either")
+    @DisplayName("D6 an unpacked entry that cannot be read now, or is gone since the listing, is no damage, nor is one wrong response")
     void unread() {
-        Entry entry = alone(1).getFirst();
+        Entry entry = placeUnpacked(1).getFirst();
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
-        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.NONE, _ -> {});
+        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
         assertEquals(PackCompactor.Left.NONE.plusUnread(1), assertInstanceOf(PackCompactor.Result.Done.class, result).left());
         store.beforeEach(() -> {
-            if (store.notes().getLast().equals("GET entry")) {
-                store.remove(PackFixture.keyAlone(entry));
+            if (store.requests().getLast().equals("GET entry")) {
+                store.remove(PackFixture.unpackedKey(entry));
             }
         });
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusGone(), 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusGone(), 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         store.beforeEach(() -> {});
-        bucket.placeAlone(entry);
+        bucket.placeUnpacked(entry);
         CompactionPlan again = plan();
         store.script(new Fault.Changed(Fault.Change.LONGER));
-        result = bucket.compaction().run(again, PackManifest.Loose.NONE, _ -> {});
-        assertEquals(new PackCompactor.Result.Done(1, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.NONE), result);
+        result = bucket.compaction().run(again, PackManifest.UnpackedEntries.NONE, _ -> {});
+        assertEquals(new PackCompactor.Result.Done(1, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE), result);
         assertFound(List.of(entry));
     }
 
     @Test
-    @DisplayName("D6 of many damaged entries a hundred are named and all are counted")
+    @DisplayName("D6 of many damaged entries 100 are named and all are counted")
     void manyDamaged() {
         for (int i = 0; i < PackCompactor.Left.MAX_NAMED + 3; i++) {
             placeDamaged(entries.entry(10));
@@ -231,25 +232,25 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("R12 sealed: what is absent costs no request; the next compaction without that takes it back")
+    @DisplayName("R12 sealed: absent ids cost no request; the next compaction without sealing removes the seal")
     void seals() {
-        List<Entry> all = alone(5);
-        assertEquals(PackManifest.Loose.NONE, compact(PackManifest.Loose.NONE).loose());
+        List<Entry> all = placeUnpacked(5);
+        assertEquals(PackManifest.UnpackedEntries.NONE, compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
-            store.newNotes();
+            store.newRequests();
             assertEquals(LoadResult.ABSENT, reading.load(entries.entry(1)));
-            assertEquals(List.of(), store.newNotes());
+            assertEquals(List.of(), store.newRequests());
         }
         long number = bucket.newest().number();
-        assertEquals(PackManifest.Loose.NONE, compact(PackManifest.Loose.NONE).loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
         assertEquals(number, bucket.newest().number());
-        assertEquals(PackManifest.Loose.ALLOWED, compact().loose());
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, compact().unpackedEntries());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 
     @Test
-    @DisplayName("R18 a pack that is gone or damaged is named no more, what it had and lies alone is folded; one that is only silent stays")
+    @DisplayName("R18 a lost or damaged pack is no longer named, its entries that are also unpacked are packed; a silent one stays")
     void lostPacks() {
         List<Entry> gone = entries(3, 100);
         List<Entry> unreadable = entries(4, 100);
@@ -258,14 +259,14 @@ class PackCompactorTest {
         PackInfo bad = publish(unreadable);
         store.place(PackFixture.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
         publish(sound);
-        bucket.placeAlone(gone.get(1));
+        bucket.placeUnpacked(gone.get(1));
         store.plan(FaultPlan.when(request -> request.operation().equals("GET range"), new Fault.Lost(TIMEOUT)));
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
         assertTrue(assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned).cause().contains("index of a pack"), planned::toString);
         store.plan(FaultPlan.SOUND);
         CompactionPlan plan = plan();
         assertEquals(List.of(2L, 1L), List.of(plan.lost(), plan.folded()));
-        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(1, bucket.newest().packs().size());
         assertEquals(6, bucket.newest().entries());
         assertFound(all(sound, gone.subList(1, 2)));
@@ -275,7 +276,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("R6 a pack of which a part cannot be read now stays named, and nothing is sealed")
+    @DisplayName("R6 a pack of which a range cannot be read now stays named, and nothing is sealed")
     void silentPart() {
         List<Entry> first = entries(3, 100);
         List<Entry> second = entries(3, 100);
@@ -283,53 +284,55 @@ class PackCompactorTest {
         publish(second);
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
-        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.NONE, _ -> {});
-        assertEquals(new PackCompactor.Result.Done(3, 1, 0, 0, PackCompactor.Left.NONE.plusUnread(3), 0, PackManifest.Loose.ALLOWED), result);
+        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
+        assertEquals(new PackCompactor.Result.Done(3, 1, 0, 0, PackCompactor.Left.NONE.plusUnread(3), 0, PackManifest.UnpackedEntries.POSSIBLE), result);
         assertEquals(2, bucket.newest().packs().size());
         assertFound(all(first, second));
     }
 
     @Test
-    @DisplayName("D6 what is damaged in a pack and was published alone since takes its place, during the grace and after it")
-    void heals() {
+    @DisplayName("D6 an entry that is damaged in a pack and was stored unpacked since is replaced, during the grace period and after it")
+    void replacesDamaged() {
         List<Entry> all = entries(6, 100);
         PackInfo pack = publish(all);
         bucket.damage(pack, all.get(2));
-        bucket.placeAlone(all.get(2));
-        bucket.placeAlone(all.get(4));
+        bucket.placeUnpacked(all.get(2));
+        bucket.placeUnpacked(all.get(4));
         assertFound(all);
         store.pass(GRACE);
         assertEquals(2, plan().removed());
-        assertEquals(new PackCompactor.Result.Done(6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.NONE), compact(PackManifest.Loose.NONE));
-        assertEquals(List.of(PackFixture.keyAlone(all.get(2))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        assertEquals(new PackCompactor.Result.Done(6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE),
+                compact(PackManifest.UnpackedEntries.NONE));
+        assertEquals(List.of(PackFixture.unpackedKey(all.get(2))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
         assertFound(all);
         store.pass(GRACE);
-        assertEquals(2, compact(PackManifest.Loose.NONE).removed());
+        assertEquals(2, compact(PackManifest.UnpackedEntries.NONE).removed());
         assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
     }
 
     @Test
-    @DisplayName("D6 what is damaged in a pack is taken from another pack that is put together with it, else from outside; else it is dropped and told")
-    void spares() {
+    @DisplayName("D6 a damaged entry is taken from another merged pack, or an unpacked entry; otherwise it is dropped and reported")
+    void copies() {
         List<Entry> all = entries(6, 100);
         PackInfo first = publish(all);
         publish(all.subList(0, 2));
         bucket.damage(first, all.get(1));
         bucket.damage(first, all.get(2));
         bucket.damage(first, all.get(3));
-        bucket.placeAlone(all.get(2));
-        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.Loose.NONE), compact(PackManifest.Loose.NONE));
-        List<Entry> kept = new ArrayList<>(all);
-        kept.remove(3);
-        assertFound(kept);
+        bucket.placeUnpacked(all.get(2));
+        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.UnpackedEntries.NONE),
+                compact(PackManifest.UnpackedEntries.NONE));
+        List<Entry> retained = new ArrayList<>(all);
+        retained.remove(3);
+        assertFound(retained);
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(LoadResult.ABSENT, reading.load(all.get(3)));
         }
     }
 
     @Test
-    @DisplayName("K11 a pack of a newer version is left alone, and so is an entry of one in a pack of ours")
+    @DisplayName("K11 a pack of a newer version is left, and so is a newer entry in a pack of this version")
     void newer() {
         List<Entry> ours = entries(3, 100);
         publish(ours);
@@ -345,7 +348,7 @@ class PackCompactorTest {
         footer.putInt(PackIndex.FOOTER_BYTES - 4, PackIndex.crc(body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES - 4));
         store.place(PackFixture.KEYS.pack(newer.name()), body, ObjectMarks.NONE);
         assertEquals(0, plan().lost());
-        assertEquals(new PackCompactor.Result.Done(4, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(4, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(Set.of(2, 4), Set.copyOf(bucket.newest().packs().stream().map(PackInfo::entries).toList()));
         assertFound(ours);
     }
@@ -357,7 +360,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("packs that no manifest ever named go after an hour and the grace, whichever is longer")
+    @DisplayName("packs that were never named are removed after the orphan age or the grace period, whichever is longer")
     void orphans() {
         bucket.place(bucket.pack(entries(3, 100)));
         publish(entries(2, 100));
@@ -375,9 +378,9 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("what may not be removed is told; where deleting a version is not supported, the version is compared first")
+    @DisplayName("objects that may not be removed are reported; without conditional deletes the version is compared first")
     void removal() {
-        List<Entry> all = alone(3);
+        List<Entry> all = placeUnpacked(3);
         compact();
         store.pass(GRACE);
         store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(DENIED)));
@@ -386,22 +389,22 @@ class PackCompactorTest {
         StoreFailure unsupported = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no conditions here");
         store.plan(FaultPlan.when(request -> request.operation().equals("DELETE match"), new Fault.Lost(unsupported)));
         CompactionPlan plan = plan();
-        bucket.placeAlone(all.get(1)); // another writer has just replaced it
-        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {});
-        assertEquals(new PackCompactor.Result.Done(0, 0, 2, 1, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), result);
-        assertEquals(List.of(PackFixture.keyAlone(all.get(1))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        bucket.placeUnpacked(all.get(1)); // another writer has just replaced it
+        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+        assertEquals(new PackCompactor.Result.Done(0, 0, 2, 1, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), result);
+        assertEquals(List.of(PackFixture.unpackedKey(all.get(1))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
         store.plan(FaultPlan.SOUND);
         CompactionPlan exact = plan();
-        bucket.placeAlone(all.get(1));
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 1, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED),
-                bucket.compaction().run(exact, PackManifest.Loose.ALLOWED, _ -> {}));
+        bucket.placeUnpacked(all.get(1));
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 1, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
+                bucket.compaction().run(exact, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertFound(all);
     }
 
     @Test
-    @DisplayName("where an old manifest is gone, the newest one tells the time: later, and never too early")
+    @DisplayName("if an old manifest is gone, the newest one determines the time: later, and never too early")
     void manifestGone() {
-        alone(3);
+        placeUnpacked(3);
         compact();
         store.pass(GRACE);
         publish(entries(1, 100));
@@ -412,24 +415,24 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("O7 a plan changes nothing, and a target with nothing in it is left with nothing in it")
+    @DisplayName("O7 a plan changes nothing, and an empty target stays empty")
     void planOnly() {
         compact();
         assertEquals(List.of(), store.keys());
-        alone(3);
+        placeUnpacked(3);
         publish(entries(2, 100));
         List<String> before = store.keys();
-        store.newNotes();
+        store.newRequests();
         plan();
         assertEquals(before, store.keys());
-        assertFalse(store.notes().stream().anyMatch(note -> note.startsWith("PUT") || note.startsWith("DELETE") || note.startsWith("REPLACE")));
+        assertFalse(store.requests().stream().anyMatch(note -> note.startsWith("PUT") || note.startsWith("DELETE") || note.startsWith("REPLACE")));
         store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
         assertTrue(assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned).cause().contains("cannot be listed"), planned::toString);
     }
 
     @Test
-    @DisplayName("another writer replaced a pack meanwhile: overtaken, and the packs that were written for nothing are gone")
+    @DisplayName("another writer replaced a pack meanwhile: overtaken, and the unneeded packs are removed")
     void overtaken() {
         List<Entry> first = entries(3, 100);
         List<Entry> second = entries(3, 100);
@@ -437,7 +440,7 @@ class PackCompactorTest {
         publish(second);
         CompactionPlan plan = plan();
         bucket.replace(old, first.toArray(Entry[]::new));
-        assertInstanceOf(PackCompactor.Result.Overtaken.class, bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        assertInstanceOf(PackCompactor.Result.Overtaken.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(2, count("/p/"));
         assertFound(all(first, second));
         assertEquals(1, compact().written());

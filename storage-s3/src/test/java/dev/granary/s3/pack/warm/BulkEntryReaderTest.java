@@ -48,17 +48,23 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Filling a node from packs: what is planned, how it is read, and that whatever is wrong with a pack costs only what is in it. */
+/**
+ * Filling a node from packs: planning, reading, and that damage to a pack costs only its own
+ * entries.
+ */
 class BulkEntryReaderTest {
     private static final long MIB = 1 << 20;
 
     private final PackFixture bucket = new PackFixture("BulkEntryReaderTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("BulkEntryReaderTest");
-    private final BulkEntryReader warming = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
+    private final BulkEntryReader reader = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
     private final Taken taken = new Taken();
 
-    /** Keeps what it is handed, a copy of the binaries included: they are good until the call returns. */
+    /**
+     * Receiver that retains its entries, with copies of the binaries, whose bytes are valid only
+     * during the call.
+     */
     private static final class Taken implements BulkEntryReader.Receiver {
         private final Map<Sha256, byte[]> entries = new ConcurrentHashMap<>();
         private final AtomicInteger calls = new AtomicInteger();
@@ -96,7 +102,7 @@ class BulkEntryReaderTest {
     }
 
     private BulkReadPlan plan() throws InterruptedException {
-        return warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, _ -> true);
+        return reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> true);
     }
 
     private void assertTaken(List<Entry> expected) {
@@ -111,7 +117,7 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("R7 every entry of every pack is handed over once, as it was published")
+    @DisplayName("R7 every entry of every pack is passed on once, as it was published")
     void all() throws Exception {
         List<Entry> expected = new ArrayList<>();
         for (int i = 0; i < 12; i++) {
@@ -122,36 +128,36 @@ class BulkEntryReaderTest {
         BulkReadPlan plan = plan();
         assertEquals(600, plan.entries());
         assertEquals(0, plan.present());
-        store.newNotes();
-        warming.run(plan, taken);
+        store.newRequests();
+        reader.run(plan, taken);
         assertTaken(expected);
-        assertEquals(12, store.newNotes().size());
+        assertEquals(12, store.newRequests().size());
         assertEquals(plan.bytes(), taken.received.get());
         assertEquals(List.of(), List.copyOf(taken.causes));
     }
 
     @Test
-    @DisplayName("A3 R7 what is damaged or gone in the first pack is taken from another, or from the copy that lies alone; nothing is told as skipped")
+    @DisplayName("A3 R7 an entry that is damaged or missing in its first pack is read from another, or unpacked; none is reported as skipped")
     void otherCopies() throws Exception {
         List<Entry> all = entries(4, 100);
         PackInfo cut = publish(all.subList(0, 3));
         PackInfo damaged = publish(all.subList(1, 4));
         publish(all.subList(0, 2));
-        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true);
+        BulkReadPlan plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
         bucket.remove(cut);
         bucket.damage(damaged, all.get(1));
         bucket.damage(damaged, all.get(3));
-        warming.run(plan, taken);
+        reader.run(plan, taken);
         assertTaken(all.subList(0, 3));
         assertEquals(List.of(1, 1), List.of(taken.skippedEntries.get(), taken.causes.size()));
         Taken again = new Taken();
-        bucket.placeAlone(all.get(3));
-        warming.run(warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true), again);
+        bucket.placeUnpacked(all.get(3));
+        reader.run(reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true), again);
         assertEquals(List.of(4, 0), List.of(again.entries.size(), again.skippedEntries.get()));
     }
 
     @Test
-    @DisplayName("R12 the plan leaves out what is present, and what an older pack has, too; where all is present nothing is read")
+    @DisplayName("R12 the plan omits present entries and duplicates in newer packs; if all are present nothing is read")
     void planned() throws Exception {
         List<Entry> first = entries(10, 100);
         List<Entry> second = new ArrayList<>(entries(5, 100));
@@ -159,33 +165,33 @@ class BulkEntryReaderTest {
         publish(first);
         publish(second);
         Set<Sha256> present = Set.of(first.get(0).id().hash(), first.get(9).id().hash(), second.get(2).id().hash());
-        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, id -> !present.contains(id));
+        BulkReadPlan plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, id -> !present.contains(id));
         assertEquals(3, plan.present());
         assertEquals(12, plan.entries());
-        warming.run(plan, taken);
+        reader.run(plan, taken);
         List<Entry> expected = new ArrayList<>(first);
         expected.addAll(second.subList(0, 5));
         expected.removeIf(entry -> present.contains(entry.id().hash()));
         assertTaken(expected);
-        BulkReadPlan nothing = warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, _ -> false);
+        BulkReadPlan nothing = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> false);
         assertEquals(List.of(15L, 0L, 0L), List.of(nothing.present(), nothing.entries(), nothing.bytes()));
-        store.newNotes();
-        warming.run(nothing, taken);
-        assertEquals(List.of(), store.newNotes());
+        store.newRequests();
+        reader.run(nothing, taken);
+        assertEquals(List.of(), store.newRequests());
     }
 
     @Test
-    @DisplayName("no pack at all is an empty plan")
+    @DisplayName("no packs result in an empty plan")
     void nothing() throws Exception {
         BulkReadPlan plan = plan();
         assertEquals(0, plan.entries() + plan.bytes() + plan.present() + plan.lost().size());
-        warming.run(plan, taken);
+        reader.run(plan, taken);
         assertEquals(0, taken.calls.get());
     }
 
     @Test
-    @DisplayName("a part is 8 MiB long where there is so much, and never more than 16 MiB, a gap and one entry")
-    void parts() throws Exception {
+    @DisplayName("a range has 8 MiB if there are enough entries, and never more than 16 MiB, a gap and one entry")
+    void ranges() throws Exception {
         List<Entry> expected = new ArrayList<>();
         for (int p = 0; p < 2; p++) {
             List<Entry> some = new ArrayList<>(entries(30, 1 << 20));
@@ -195,46 +201,46 @@ class BulkEntryReaderTest {
             expected.addAll(some);
         }
         BulkReadPlan plan = plan();
-        store.newNotes();
-        warming.run(plan, taken);
-        int requests = store.newNotes().size();
+        store.newRequests();
+        reader.run(plan, taken);
+        int requests = store.newRequests().size();
         assertTaken(expected);
         assertTrue(requests <= plan.bytes() / (8 * MIB) + 2, requests + " requests for " + plan.bytes() + " bytes");
         assertTrue(store.longestRange() <= 16 * MIB + (256 << 10) + (20 << 20) + 1000, store.longestRange() + " bytes in one part");
     }
 
     @Test
-    @DisplayName("each length of a part, and each gap: parts have all wanted places once, in order, and read no long gap")
-    void partsOfAnyIndex() {
+    @DisplayName("any range length and gap: the ranges contain all wanted locations once, in order, and no long gap")
+    void rangesOfAnyIndex() {
         for (int round = 0; round < 200; round++) {
-            List<PackLocation> places = new ArrayList<>();
+            List<PackLocation> locations = new ArrayList<>();
             long at = PackIndex.HEADER_BYTES;
             for (int i = 0; i < 100; i++) {
                 int length = 1 + bucket.random().nextInt(1 << bucket.random().nextInt(1, 21));
-                places.add(new PackLocation(PackFixture.hash(bucket.random()), at, length, 0, 0));
+                locations.add(new PackLocation(PackFixture.hash(bucket.random()), at, length, 0, 0));
                 at += length;
             }
             long end = at;
-            List<PackLocation> sorted = places.stream().sorted((a, b) -> Arrays.compareUnsigned(a.id().bytes(), b.id().bytes())).toList();
+            List<PackLocation> sorted = locations.stream().sorted((a, b) -> Arrays.compareUnsigned(a.id().bytes(), b.id().bytes())).toList();
             PackIndex.Read read = PackIndex.decode(PackIndex.encode(sorted, end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE);
             Set<Sha256> wanted = ConcurrentHashMap.newKeySet();
-            places.stream().filter(_ -> bucket.random().nextInt(3) > 0).forEach(place -> wanted.add(place.id()));
-            long partBytes = 1L << bucket.random().nextInt(10, 23);
+            locations.stream().filter(_ -> bucket.random().nextInt(3) > 0).forEach(location -> wanted.add(location.id()));
+            long rangeBytes = 1L << bucket.random().nextInt(10, 23);
             PackIndex index = ((PackIndex.Read.Ok) read).index();
-            List<PackRange> parts = PackRange.of(PackFixture.info(bucket.random(), 1),
-                    index.places().stream().filter(place -> wanted.contains(place.id())).toList(), partBytes);
-            List<PackLocation> inParts = parts.stream().flatMap(part -> part.places().stream()).toList();
-            assertEquals(places.stream().filter(place -> wanted.contains(place.id())).toList(), inParts);
-            for (PackRange part : parts) {
-                assertEquals(part.offset(), part.places().getFirst().offset());
-                long last = part.places().getLast().length();
-                assertTrue(part.length() <= partBytes + (256 << 10) + last, part::toString);
+            List<PackRange> ranges = PackRange.of(PackFixture.info(bucket.random(), 1),
+                    index.locations().stream().filter(location -> wanted.contains(location.id())).toList(), rangeBytes);
+            List<PackLocation> inParts = ranges.stream().flatMap(range -> range.locations().stream()).toList();
+            assertEquals(locations.stream().filter(location -> wanted.contains(location.id())).toList(), inParts);
+            for (PackRange range : ranges) {
+                assertEquals(range.offset(), range.locations().getFirst().offset());
+                long last = range.locations().getLast().length();
+                assertTrue(range.length() <= rangeBytes + (256 << 10) + last, range::toString);
             }
         }
     }
 
     @Test
-    @DisplayName("R6 R18 a lost pack, a damaged index, a pack cut short, a damaged entry: told with a cause, and all others come")
+    @DisplayName("R6 R18 a lost pack, a damaged index, a truncated pack, a damaged entry: reported with a cause, and all others are received")
     void damages() throws Exception {
         List<Entry> lost = entries(3, 100);
         List<Entry> unreadable = entries(4, 100);
@@ -255,9 +261,9 @@ class BulkEntryReaderTest {
         assertTrue(plan.lost().get(1).cause().contains("damaged"), plan.lost()::toString);
         bucket.remove(removed);
         byte[] body = store.body(PackFixture.KEYS.pack(shorter.name()));
-        int kept = PackIndex.HEADER_BYTES + PackFixture.encoded(cut.get(0)).length + PackFixture.encoded(cut.get(1)).length + 5;
-        store.place(PackFixture.KEYS.pack(shorter.name()), Arrays.copyOf(body, kept), ObjectMarks.NONE);
-        warming.run(plan, taken);
+        int retained = PackIndex.HEADER_BYTES + PackFixture.encoded(cut.get(0)).length + PackFixture.encoded(cut.get(1)).length + 5;
+        store.place(PackFixture.KEYS.pack(shorter.name()), Arrays.copyOf(body, retained), ObjectMarks.NONE);
+        reader.run(plan, taken);
         List<Entry> expected = new ArrayList<>(cut.subList(0, 2));
         expected.addAll(damaged);
         expected.remove(damaged.get(3));
@@ -270,7 +276,7 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("R6 a server that says nothing at some requests: told, and all others come")
+    @DisplayName("R6 a server that is silent at some requests: reported, and all others are received")
     void silence() throws Exception {
         publish(entries(3, 100));
         List<Entry> sound = entries(4, 100);
@@ -280,14 +286,14 @@ class BulkEntryReaderTest {
         BulkReadPlan plan = plan();
         assertEquals(3, plan.lost().getFirst().entries());
         store.script(new Fault.Lost(ERROR_500));
-        warming.run(plan, taken);
+        reader.run(plan, taken);
         assertEquals(9, taken.calls.get() + taken.skippedEntries.get());
         assertEquals(1, taken.causes.size());
         assertTrue(taken.causes.peek().contains("InternalError"), taken.causes::toString);
     }
 
     @Test
-    @DisplayName("D6 a sound entry in the place of another, or of another target: told, not handed over")
+    @DisplayName("D6 a sound entry under the id of another, or of another target: reported, not passed on")
     void misplaced() throws Exception {
         Entry stranger = TestEntries.entry(
                 Id.builder(TestEntries.OTHER_TARGET).field("test", "stranger").build(), entries.entry(10).binaries());
@@ -297,13 +303,13 @@ class BulkEntryReaderTest {
         builder.add(entries.id().hash(), PackFixture.encoded(entries.entry(10)), 0);
         builder.add(own.id().hash(), PackFixture.encoded(own), 0);
         bucket.publish(builder.build());
-        warming.run(plan(), taken);
+        reader.run(plan(), taken);
         assertTaken(List.of(own));
         assertEquals(2, taken.skippedEntries.get());
     }
 
     @Test
-    @DisplayName("an interrupt ends it, and nothing is handed on after that")
+    @DisplayName("an interrupt ends the read, and no entry is passed on after that")
     void interrupt() throws Exception {
         for (int i = 0; i < 40; i++) {
             publish(entries(10, 10));
@@ -326,7 +332,7 @@ class BulkEntryReaderTest {
                 try {
                     never.await(); // until it is interrupted
                 } catch (InterruptedException e) {
-                    LockSupport.parkNanos(100_000_000); // takes its time to end
+                    LockSupport.parkNanos(100_000_000); // ends with a delay
                     Thread.currentThread().interrupt();
                 }
                 underWay.decrementAndGet();
@@ -340,7 +346,7 @@ class BulkEntryReaderTest {
         };
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<?> run = threads.submit(() -> {
-                assertThrows(InterruptedException.class, () -> warming.run(plan, slow));
+                assertThrows(InterruptedException.class, () -> reader.run(plan, slow));
                 hasReturned.set(true);
                 underWayAtTheEnd.add(underWay.get());
                 return null;
@@ -354,46 +360,46 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("R7 what lies alone comes too, where that is wanted, and what a pack has is not fetched twice")
-    void alone() throws Exception {
+    @DisplayName("R7 unpacked entries are read on request, and packed ones are not fetched twice")
+    void unpacked() throws Exception {
         List<Entry> packed = entries(5, 100);
-        List<Entry> alone = entries(40, 100);
+        List<Entry> unpacked = entries(40, 100);
         publish(packed);
-        packed.subList(0, 3).forEach(bucket::placeAlone);
-        alone.forEach(bucket::placeAlone);
-        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true);
-        assertEquals(List.of(45L, 40L), List.of(plan.entries(), plan.entriesAlone()));
-        store.newNotes();
-        warming.run(plan, taken);
+        packed.subList(0, 3).forEach(bucket::placeUnpacked);
+        unpacked.forEach(bucket::placeUnpacked);
+        BulkReadPlan plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        assertEquals(List.of(45L, 40L), List.of(plan.entries(), plan.unpackedEntries()));
+        store.newRequests();
+        reader.run(plan, taken);
         List<Entry> expected = new ArrayList<>(packed);
-        expected.addAll(alone);
+        expected.addAll(unpacked);
         assertTaken(expected);
-        assertEquals(40, store.newNotes().stream().filter("GET entry"::equals).count());
+        assertEquals(40, store.newRequests().stream().filter("GET entry"::equals).count());
         assertEquals(plan.bytes(), taken.received.get());
-        assertEquals(0, warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, _ -> true).entriesAlone());
+        assertEquals(0, reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> true).unpackedEntries());
         bucket.seal();
-        store.newNotes();
-        assertEquals(0, warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true).entriesAlone());
-        assertEquals(List.of("RANGE pack"), store.newNotes(), "nothing can lie alone, so nothing is listed");
+        store.newRequests();
+        assertEquals(0, reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true).unpackedEntries());
+        assertEquals(List.of("RANGE pack"), store.newRequests(), "there can be no unpacked entries, so nothing is listed");
     }
 
     @Test
-    @DisplayName("R3 without the right to list, packs still come, and the plan says why the rest does not; a damaged one alone is told")
+    @DisplayName("R3 without the right to list, packs are still read, and the plan reports the cause; a damaged unpacked entry is reported")
     void unlisted() throws Exception {
         List<Entry> packed = entries(5, 100);
-        List<Entry> alone = entries(2, 100);
+        List<Entry> unpacked = entries(2, 100);
         publish(packed);
-        alone.forEach(bucket::placeAlone);
+        unpacked.forEach(bucket::placeUnpacked);
         store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
-        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true);
+        BulkReadPlan plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertTrue(plan.unlisted().orElseThrow().contains("AccessDenied"), plan.unlisted()::toString);
-        warming.run(plan, taken);
+        reader.run(plan, taken);
         assertTaken(packed);
         store.plan(FaultPlan.SOUND);
-        store.place(PackFixture.keyAlone(alone.get(0)), entries.bytes(50), ObjectMarks.NONE);
-        plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, id -> alone.stream().anyMatch(entry -> entry.id().hash().equals(id)));
-        store.remove(PackFixture.keyAlone(alone.get(1)));
-        warming.run(plan, taken);
+        store.place(PackFixture.unpackedKey(unpacked.get(0)), entries.bytes(50), ObjectMarks.NONE);
+        plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, id -> unpacked.stream().anyMatch(entry -> entry.id().hash().equals(id)));
+        store.remove(PackFixture.unpackedKey(unpacked.get(1)));
+        reader.run(plan, taken);
         assertEquals(2, taken.skippedEntries.get());
         assertTrue(taken.causes.stream().anyMatch(cause -> cause.startsWith("damaged")), taken.causes::toString);
         assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("not there any more")), taken.causes::toString);

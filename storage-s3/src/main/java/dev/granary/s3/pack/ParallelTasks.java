@@ -11,14 +11,15 @@ import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** Does a list of tasks, some at a time. */
-public final class Crew {
-    private Crew() {}
+/** Runner of a list of tasks on several threads. */
+public final class ParallelTasks {
+    private ParallelTasks() {}
 
     /**
-     * Does all of {@code tasks} and returns when they are done; an interrupt of the caller ends them.
+     * Runs all of {@code tasks} and returns when they have ended; an interrupt of the caller
+     * cancels them.
      *
-     * @param worker makes what does the tasks of one thread
+     * @param worker creates the consumer of one thread's tasks
      */
     public static <T> void run(int workers, List<T> tasks, Supplier<Consumer<T>> worker) throws InterruptedException {
         Queue<T> waiting = new ConcurrentLinkedQueue<>(tasks);
@@ -37,10 +38,10 @@ public final class Crew {
                 one.get();
             }
         } catch (ExecutionException e) {
-            throw new IllegalStateException("A task that should not have failed did", e.getCause());
+            throw new IllegalStateException("A task failed unexpectedly", e.getCause());
         } finally {
             threads.shutdownNow();
-            threads.close(); // who was interrupted, too, must not find tasks under way behind its back
+            threads.close(); // even after an interrupt, no task may outlive this call
         }
     }
 }

@@ -10,12 +10,12 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** The bucket as it is, for readers. */
-final class HonestStore implements ObjectStore {
+/** The bucket without faults, for readers. */
+final class FaultFreeStore implements ObjectStore {
     private final Bucket bucket;
     private final boolean mayList;
 
-    HonestStore(Bucket bucket, boolean mayList) {
+    FaultFreeStore(Bucket bucket, boolean mayList) {
         this.bucket = bucket;
         this.mayList = mayList;
     }
@@ -30,7 +30,7 @@ final class HonestStore implements ObjectStore {
         return into(permitted(bucket.get(bucket.stored(key), offset, length, length), mayList), into);
     }
 
-    /** What a transport makes of an answer that goes into memory of the caller. */
+    /** Copies a response into the caller's memory, as a transport does. */
     static GetResult into(GetResult result, byte[] into) {
         if (!(result instanceof GetResult.Found found)) {
             return result;
@@ -91,6 +91,6 @@ final class HonestStore implements ObjectStore {
 
     @Override
     public void close() {
-        // nothing is held
+        // holds no resources
     }
 }
