@@ -17,10 +17,11 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * Lists what a bucket has: entries that lie alone, and those in packs. For tools; for one use.
+ * Lists the entries of a bucket, unpacked and packed, for tools. For one use.
  *
- * <p>Entries are handed on page by page. In memory are some 32 bytes for each entry, and the keys of at most {@value #MAX_PACKS} packs and
- * {@value #MAX_NAMESPACES} targets; the time of further packs is not told.
+ * <p>Entries are passed on page by page. Memory: about 32 bytes for each entry, and the keys of at
+ * most {@value #MAX_PACKS} packs and {@value #MAX_NAMESPACES} targets. The write time of further
+ * packs is not reported.
  */
 final class BucketLister {
     private static final int MAX_PACKS = 100_000;

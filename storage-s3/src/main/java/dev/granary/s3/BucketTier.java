@@ -44,19 +44,23 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
- * The bucket tier: entries in a bucket that a fleet shares. Thread-safe.
+ * The bucket tier: entries in an S3 bucket that a fleet shares. Thread-safe.
  *
- * <p>Entries lie in {@linkplain dev.granary.s3.pack packs} or alone. A hit is exactly one GET, a publication in the good case exactly one PUT
- * ({@link EntryPublisher} has the protocol); before its first publication a process asks what the server can do ({@link CachedCapabilities}). The
- * first entry of an id stays; only one that is damaged is replaced. What comes from the bucket is verified in full, the SHA-256 of the content
- * included. That an id is absent is remembered for some seconds, within which another machine's entry is not seen.
+ * <p>Entries are stored in {@linkplain dev.granary.s3.pack packs} or unpacked. A hit takes exactly
+ * one GET. A successful publication usually takes exactly one PUT ({@link EntryPublisher} has the
+ * protocol). Before its first publication, a process determines the capabilities of the server
+ * ({@link CachedCapabilities}). The first entry of an id stays; only a damaged one is replaced.
+ * Entries from the bucket are fully verified, including the SHA-256 of the content. The absence of
+ * an id is cached for some seconds; in that time another machine's entry is not seen.
  *
- * <p>{@link #load} ends within the load deadline of the configuration. {@link #store} ends after a bounded number of requests, each within
- * its deadline, and is meant for a thread that nobody waits for.
+ * <p>{@link #load} ends within the configured load deadline. {@link #store} sends a bounded number
+ * of requests, each with its own deadline, and is meant for background threads.
  *
- * <p>Memory: a look-up takes none for an entry before it has a connection, and then at most 2.5 times the entry's stored length, which is at most
- * {@link EntryFormat#MAX_BYTES}, and in a pack at most 32 MiB; with the binaries unpacked, at most as much again, outside of the heap. No more look-ups
- * than the configuration has connections read at once. The manifest of a target has at most 16 MiB, the indexes of its packs 56 bytes for each entry.
+ * <p>Memory: a lookup allocates nothing for an entry before it has a connection. It then takes at
+ * most 2.5 times the stored length of the entry, which is at most {@link EntryFormat#MAX_BYTES}, in
+ * a pack at most 32 MiB. Decompressed binaries take at most as much again, off the heap. The
+ * configured number of connections limits concurrent lookups. The manifest of a target has at most
+ * 16 MiB, the indexes of its packs 56 bytes for each entry.
  */
 public final class BucketTier implements PersistentCache, EntryCatalog {
     private static final int ABSENT_CAPACITY = 100_000;
@@ -99,7 +103,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, timing);
     }
 
-    /** Opens the tier, without a request and without loading a client library: that is left to the first use. */
+    /** Opens the tier. Sends no request and loads no client library before the first use. */
     public static BucketTier open(S3Config config) {
         Lazy<SecureRandom> random = new Lazy<>(SecureRandom::new);
         TrafficCounter traffic = new TrafficCounter();
@@ -133,7 +137,10 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return result;
     }
 
-    /** Where nobody can say what packs there are, an entry that does not lie alone may be in one. */
+    /**
+     * Returns unavailable instead of absent while the packs are unknown: one of them may hold the
+     * entry.
+     */
     private static LoadResult unlessAbsent(LoadResult alone, String cause) {
         return alone instanceof LoadResult.Absent ? new LoadResult.Unavailable(cause) : alone;
     }
@@ -177,37 +184,51 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return result;
     }
 
-    /** Look-ups ask for no entry that lies alone in a target of which the manifest says that nothing does: then the manifest is changed. */
+    /**
+     * Changes the manifest if it states that its target has no unpacked entries, since lookups rely
+     * on it.
+     */
     private StoreResult madeVisible(Id id, StoreResult result) {
         return config.manifestInterval().isZero() ? result : packs.get().unseal(id).orElse(result);
     }
 
-    /** Finds out which entries the bucket has already, for one run of publications. */
+    /** Returns a finder of entries that the bucket already has, for one run of publications. */
     public DuplicateFinder duplicates() {
         requireOpen();
         return new DuplicateFinder(this);
     }
 
-    /** A mark for {@link #isConfirmed} from which on what packs there are is asked anew. */
+    /**
+     * Returns a mark for {@link #isConfirmed}: manifests read before it do not count as confirmed.
+     */
     public long markPacks(Id id) {
         return config.manifestInterval().isZero() ? 0 : packs.get().mark(id);
     }
 
-    /** True if what is known of packs is what a process with an empty directory has come to know since the mark; asks the bucket where needed. */
+    /**
+     * Returns true if the known packs are those that a process with an empty directory has seen
+     * since {@code mark}. Sends requests if needed.
+     */
     public boolean isConfirmed(Id id, long mark) {
         return config.manifestInterval().isZero() || packs.get().confirm(id, mark, store.withinDeadline());
     }
 
-    /** True if a look-up met a named pack of the target of that id that the bucket does not have. Sends nothing. */
+    /**
+     * Returns true if a lookup met a pack of the id's target that the manifest names and the bucket
+     * lacks. Sends nothing.
+     */
     public boolean hasLostPacks(Id id) {
         PackReader used = packs.peek();
         return used != null && used.hasLost(id);
     }
 
     /**
-     * The entry of an id that every process finds, if the manifest is {@linkplain #isConfirmed confirmed}. A pack from which it comes is asked for: an index
-     * that this machine has kept may be of one that is cut, and of use to nobody else. One that lies alone may be younger than the manifest: its publisher
-     * sees to it that look-ups ask for it, and may not have come to that.
+     * Returns the entry of an id that every process finds, if the manifest is
+     * {@linkplain #isConfirmed confirmed}.
+     *
+     * <p>The pack that holds the entry is requested from the bucket: an index cached on this
+     * machine may belong to a truncated pack. An unpacked entry may be newer than the manifest, and
+     * its publisher may not have made it visible to lookups yet.
      */
     public Optional<Entry> findSurely(Id id) {
         boolean hasManifests = !config.manifestInterval().isZero();
@@ -219,27 +240,37 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return isSure ? Optional.of(there) : Optional.empty();
     }
 
-    /** Which conditions on writes the server keeps. The first question of a process sends requests; not for look-ups. */
+    /**
+     * Returns the conditional writes that the server supports. The first call of a process sends
+     * requests; not for lookups.
+     */
     public ConditionalWriteSupport conditionalWrites() {
         requireOpen();
         return capabilities.conditionalWrites();
     }
 
-    /** The same bucket for what moves whole packs; to be closed by the caller. Sends nothing yet. */
+    /**
+     * Opens the same bucket for transfers of whole packs; the caller closes it. Sends nothing yet.
+     */
     public BulkBucket packed() {
         return BulkBucket.open(config);
     }
 
-    /** Declines: what one machine's driver refuses may serve all others, and one broken machine must not empty the bucket. */
+    /**
+     * Does nothing: an entry that one machine's driver rejects may serve all others, and one faulty
+     * machine must not empty the bucket.
+     */
     @Override
     public void discard(Entry entry) {
         requireOpen();
     }
 
     /**
-     * Hands every entry to {@code visitor} once, page by page as the server sends them. What {@code visitor} throws ends the listing and is passed on.
+     * Passes every entry to {@code visitor} once, page by page in the server's order. An exception
+     * of {@code visitor} ends the listing and propagates.
      *
-     * @throws IOException if the bucket cannot be listed, or the listing does not end: {@code docs/operations.md} has its bounds
+     * @throws IOException if the bucket cannot be listed or the listing exceeds its bounds, see
+     *     {@code docs/operations.md}
      */
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
@@ -273,22 +304,23 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return new LoadResult.Damaged(DamageKind.TOO_LARGE, "more than " + large.limit() + " bytes");
     }
 
-    /** The bytes that move between this process and the bucket, for tools that show progress. */
+    /** Returns the counter of bytes between this process and the bucket, for progress displays. */
     public TrafficCounter traffic() {
         return traffic;
     }
 
-    /** What this tier has done so far, and how it is. Sends nothing. */
+    /** Returns the counters and the state of this tier. Sends nothing. */
     public BucketTierStatistics statistics() {
         return new BucketTierStatistics(counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
                 counters.refreshes(), capabilities.peek(), writePause.left());
     }
 
     /**
-     * Tries the bucket out with some 90 small requests: may it be reached, read and written, and which promises does the server keep? Leaves
-     * the answer to the latter in the store marker, and nothing else behind where deletion is allowed.
+     * Checks access to the bucket and the capabilities of the server with about 90 small requests.
+     * Writes the capabilities to the marker, and deletes all other objects if deletion is allowed.
      *
-     * @return what was found, in the order of the trials; a problem that makes further ones pointless ends them
+     * @return the findings in the order of the steps; a problem that makes further steps
+     *     pointless ends them
      */
     public List<BucketFinding> check() {
         requireOpen();
@@ -296,17 +328,18 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Asks the bucket for an object that is not there: one small request, repeated within the load deadline where its failure may pass. Needs server,
-     * credentials and bucket, and tells nothing of the right to write.
+     * Checks with one small read of an absent object that the bucket can be reached. Transient
+     * failures are retried within the load deadline. Covers server, credentials and bucket, but not
+     * the permission to write.
      *
-     * @return what is wrong; empty where the bucket can be used, as far as this request can tell
+     * @return the problem; empty if this request found none
      */
     public Optional<BucketFinding.Problem> reach() {
         requireOpen();
         return new BucketDiagnostics(config, store.withinDeadline(), layout, capabilities, random).reach();
     }
 
-    /** The settings. */
+    /** Returns the settings. */
     public S3Config config() {
         return config;
     }

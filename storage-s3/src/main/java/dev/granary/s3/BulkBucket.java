@@ -21,8 +21,8 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
- * A bucket for what moves whole packs: populate, warm, compact. It has its own connections, whose requests may take longer than those of a look-up.
- * Thread-safe.
+ * A bucket for transfers of whole packs: populate, warm, compact. It has its own connections, whose
+ * requests may take longer than those of a lookup. Thread-safe.
  */
 public final class BulkBucket implements AutoCloseable {
     private final S3Config config;
@@ -46,44 +46,44 @@ public final class BulkBucket implements AutoCloseable {
         this.settings = new PackReader.Settings(new BucketLayout(config.location()).root(), this.config.shelves(), random, pause);
     }
 
-    /** Opens the bucket, without a request and without loading a client library: that is left to the first use. */
+    /** Opens the bucket. Sends no request and loads no client library before the first use. */
     public static BulkBucket open(S3Config config) {
         TrafficCounter traffic = new TrafficCounter();
         return new BulkBucket(config, () -> ObjectStoreFactory.open(config.forPacks(), traffic), Ticker.SYSTEM, new SecureRandom(), traffic);
     }
 
-    /** The manifests of the target of that namespace. */
+    /** Returns the manifests of the target with this namespace. */
     public PackManifestLog manifests(String namespace) {
         return settings.manifests(store, namespace);
     }
 
-    /** What fills a node from the packs of the target of that namespace. */
+    /** Returns a reader that fills a node from the packs of the target with this namespace. */
     public BulkEntryReader warming(String namespace) {
         return new BulkEntryReader(store, settings.keys(namespace), settings.indexes(namespace));
     }
 
-    /** What publishes entries of the target of that namespace in packs. */
+    /** Returns a publisher of packs for the target with this namespace. */
     public PackPublisher publisher(String namespace) {
         return new PackPublisher(store, settings.keys(namespace), settings.indexes(namespace), random, pause);
     }
 
-    /** What compacts the target of that namespace. */
+    /** Returns a compactor of the target with this namespace. */
     public PackCompactor compaction(String namespace) {
         return new PackCompactor(store, settings.keys(namespace), settings.indexes(namespace), manifests(namespace),
                 new PackWriter(store, random, pause), random);
     }
 
-    /** The bytes that move between this process and the bucket, for tools that show progress. */
+    /** Returns the counter of bytes between this process and the bucket, for progress displays. */
     public TrafficCounter traffic() {
         return traffic;
     }
 
-    /** How many requests were sent so far, by kind. */
+    /** Returns the number of requests sent so far, by kind. */
     public BucketTierStatistics.Requests requests() {
         return counters.requests();
     }
 
-    /** Frees connections. */
+    /** Closes the connections. */
     @Override
     public void close() {
         store.close();

@@ -37,7 +37,10 @@ import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 import software.amazon.awssdk.services.s3.model.S3Object;
 
-/** One bucket through the AWS SDK's synchronous client. Whatever it throws is a result: it lets out what its parts throw, too. */
+/**
+ * One bucket through the AWS SDK's synchronous client. Every exception becomes a result, including
+ * those of the SDK's parts, which it does not wrap.
+ */
 final class AwsStore implements ObjectStore {
     private static final WriteResult DELETED = new WriteResult.Done("");
     private static final String TYPE = "application/octet-stream";
@@ -46,7 +49,7 @@ final class AwsStore implements ObjectStore {
     private final SdkHttpClient http;
     private final String bucket;
 
-    /** Owns both: a client closes no HTTP client that it was given. */
+    /** Takes ownership of both: the client does not close an HTTP client that was passed to it. */
     AwsStore(S3Client client, SdkHttpClient http, String bucket) {
         this.client = client;
         this.http = http;
@@ -73,7 +76,9 @@ final class AwsStore implements ObjectStore {
         return GetObjectRequest.builder().bucket(bucket).key(key).range("bytes=" + offset + "-" + (offset + length - 1)).build();
     }
 
-    /** Reads a body, of which the server says how long it is; null where it is longer than was wanted. */
+    /**
+     * Reads a body of the length that the server declares; returns null if it exceeds the limit.
+     */
     private interface Reader {
         @Nullable MemorySegment read(InputStream body, long hint) throws IOException;
     }
@@ -98,7 +103,7 @@ final class AwsStore implements ObjectStore {
             try {
                 bytes = reader.read(body, length == null ? -1 : length);
             } finally {
-                if (bytes == null) { // else closing would read on to the end
+                if (bytes == null) { // otherwise closing would read to the end
                     body.abort();
                 }
             }
@@ -156,7 +161,7 @@ final class AwsStore implements ObjectStore {
         return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
-    /** What a server's refusal says. */
+    /** Conversion of a server's refusal to a result. */
     private interface Refusal {
         WriteResult says(int status, String code, String message);
     }
@@ -191,7 +196,7 @@ final class AwsStore implements ObjectStore {
             } catch (RuntimeException e) {
                 return new ListResult.Unavailable(ResponseClassifier.failure(e));
             }
-            if (page.isTruncated() == null) { // the SDK makes an empty listing of whatever comes with status 200
+            if (page.isTruncated() == null) { // the SDK parses any response with status 200 as an empty listing
                 return new ListResult.Unavailable(StoreFailure.of(StoreFailure.Kind.BROKEN, "a listing that does not tell its end: is this an S3 server?"));
             }
             int onPage = 0;

@@ -16,8 +16,11 @@ import software.amazon.awssdk.http.SdkHttpResponse;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
 
 /**
- * Bounds all answers but objects, which their reader bounds: the SDK reads them into memory whole. Takes off the headers that nobody here reads: the SDK
- * fails an answer, and logs a stack trace, for any header that it knows and cannot parse.
+ * Limits the size of all responses except objects, which {@code BoundedBodyReader} limits: the SDK
+ * buffers them completely.
+ *
+ * <p>Also removes unused headers: the SDK fails a response, and logs a stack trace, for any known
+ * header that it cannot parse.
  */
 final class ResponseSizeInterceptor implements ExecutionInterceptor {
     private static final Set<String> READ = Set.of("content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "date", "etag",
@@ -47,7 +50,7 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
                 : context.responseBody().map(body -> new Limited(body, ResponseSizeLimit.ofStatus(context.httpResponse().statusCode())));
     }
 
-    /** A body that ends with an exception where it is too long. */
+    /** A body that throws an exception if it is too long. */
     private static final class Limited extends FilterInputStream {
         private final ResponseSizeLimit limit;
 
@@ -74,7 +77,7 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
             try {
                 limit.add(bytes);
             } catch (IOException e) {
-                if (in instanceof Abortable endless) { // else closing would read on to the end
+                if (in instanceof Abortable endless) { // otherwise closing would read to the end
                     endless.abort();
                 }
                 throw e;

@@ -15,11 +15,14 @@ import software.amazon.awssdk.http.HttpExecuteResponse;
 import software.amazon.awssdk.http.SdkHttpClient;
 
 /**
- * An HTTP client of the SDK whose requests end when their bytes stop moving. The SDK's own deadlines are totals, and a socket's covers single reads only:
- * neither ends a server that does not read a body, or that sends a byte now and then.
+ * An HTTP client of the SDK that aborts requests whose bytes stop moving. The SDK's own deadlines
+ * are totals, and a socket timeout covers single reads. Neither ends a request to a server that
+ * does not read a body, or that drips single bytes.
  */
 final class WatchedHttpClient implements SdkHttpClient {
-    /** Bytes of an unread body that closing reads, so that the connection can be used again; a longer one is aborted. */
+    /**
+     * Bytes of an unread body that closing reads to reuse the connection; a longer body is aborted.
+     */
     private static final int MAX_REST = 4 << 10;
 
     private final SdkHttpClient client;
@@ -46,7 +49,7 @@ final class WatchedHttpClient implements SdkHttpClient {
         stalls.close();
     }
 
-    /** One request. For one thread, but for {@link #abort}. */
+    /** One request. Not thread-safe, except for {@link #abort}. */
     private final class WatchedRequest implements ExecutableHttpRequest {
         private final ExecutableHttpRequest request;
         private final AtomicReference<StallDetector.@Nullable Watch> watched = new AtomicReference<>();
@@ -96,7 +99,7 @@ final class WatchedHttpClient implements SdkHttpClient {
                     if (hasEnded()) {
                         in.close();
                     } else {
-                        abort.run(); // closing reads all of it, whatever length the server announced
+                        abort.run(); // closing reads all of it, whatever length the server declared
                     }
                 }
 
@@ -122,7 +125,7 @@ final class WatchedHttpClient implements SdkHttpClient {
             }
         }
 
-        /** A body that tells what of it was sent. */
+        /** A request body that reports the bytes sent. */
         private final class Sent implements ContentStreamProvider {
             private final ContentStreamProvider content;
 

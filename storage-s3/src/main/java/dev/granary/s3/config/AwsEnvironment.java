@@ -13,14 +13,17 @@ import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 
-/** What a connection leaves open and the AWS SDK finds in the environment, in profiles, or on the machine: the same for both transports. */
+/**
+ * Region and credentials from the environment, profiles or the machine, as the AWS SDK finds them.
+ * Both transports use it for settings that a connection leaves empty.
+ */
 public final class AwsEnvironment {
     private AwsEnvironment() {}
 
     /**
-     * The region that requests are signed for.
+     * Returns the region that requests are signed for.
      *
-     * @throws IllegalStateException if there is none, with what to do
+     * @throws IllegalStateException if there is none; the message states the remedy
      */
     public static Region region(ConnectionSettings connection) {
         if (connection.region().isPresent()) {
@@ -37,7 +40,10 @@ public final class AwsEnvironment {
         }
     }
 
-    /** Who asks; {@link MissingCredentialsException} when a request is to be signed and nobody said it. */
+    /**
+     * Returns the credentials; they throw {@link MissingCredentialsException} at the first
+     * signature if none are found.
+     */
     public static AwsCredentialsProvider credentials(ConnectionSettings connection) {
         return new Noted(connection.credentials()
                 .<AwsCredentialsProvider>map(known ->
@@ -45,7 +51,7 @@ public final class AwsEnvironment {
                 .orElseGet(() -> new Chain(DefaultCredentialsProvider.builder().build())));
     }
 
-    /** Credentials whose secrets never get into a message. */
+    /** Credentials whose secrets are redacted from all messages. */
     private record Noted(AwsCredentialsProvider found) implements AwsCredentialsProvider {
         @Override
         public AwsCredentials resolveCredentials() {
@@ -56,7 +62,7 @@ public final class AwsEnvironment {
         }
     }
 
-    /** The SDK's usual chain, with an exception of its own where it ends without a result. */
+    /** The SDK's default chain, with an exception of ours if it finds nothing. */
     private record Chain(DefaultCredentialsProvider chain) implements AwsCredentialsProvider {
         @Override
         public AwsCredentials resolveCredentials() {

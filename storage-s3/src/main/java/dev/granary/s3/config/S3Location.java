@@ -7,7 +7,8 @@ import java.util.regex.Pattern;
  * A bucket and a prefix of its keys, written {@code s3://bucket/prefix}.
  *
  * @param bucket the name: 3 to 63 lower-case letters, digits, dots and dashes
- * @param prefix path components with slashes between, none before or after; empty for the whole bucket
+ * @param prefix path components separated by slashes, none at either end; empty for the whole
+ *     bucket
  */
 public record S3Location(String bucket, String prefix) {
     private static final String SCHEME = "s3://";
@@ -17,7 +18,7 @@ public record S3Location(String bucket, String prefix) {
     /**
      * Checks both parts.
      *
-     * @throws IllegalArgumentException if one is not well formed, with what is right
+     * @throws IllegalArgumentException if one is malformed; the message states the right form
      */
     public S3Location {
         if (!BUCKET.matcher(bucket).matches()) {
@@ -31,9 +32,10 @@ public record S3Location(String bucket, String prefix) {
     }
 
     /**
-     * The location that {@code text} tells; one slash at its end is left out.
+     * Parses {@code text}; one trailing slash is ignored.
      *
-     * @throws IllegalArgumentException if it is not {@code s3://bucket} or {@code s3://bucket/prefix}, with what is right
+     * @throws IllegalArgumentException if it is not {@code s3://bucket} or
+     *     {@code s3://bucket/prefix}; the message states the right form
      */
     public static S3Location parse(String text) {
         if (!text.startsWith(SCHEME)) {
@@ -48,7 +50,7 @@ public record S3Location(String bucket, String prefix) {
         return new S3Location(rest.substring(0, slash), prefix.endsWith("/") ? prefix.substring(0, prefix.length() - 1) : prefix);
     }
 
-    /** Without what may be user information or values of a query: secrets come there by mistake. */
+    /** Returns the text without user information and query values: secrets get there by mistake. */
     private static String shown(String wrong) {
         int at = wrong.lastIndexOf('@');
         return SecretRedactor.hide(at < 0 ? wrong : "..." + wrong.substring(at));

@@ -11,15 +11,15 @@ import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What an exception of the MinIO client says: an answer of the server, or none. */
+/** Content of an exception of the MinIO client: a response of the server, or none. */
 sealed interface MinioErrorResponse {
-    /** The server answered. */
+    /** The server responded. */
     record Status(int status, String code, String message) implements MinioErrorResponse {}
 
-    /** No answer came that could be read. */
+    /** No readable response arrived. */
     record None(MinioException thrown) implements MinioErrorResponse {}
 
-    /** The client tells the status of an answer that is not XML in its message only. */
+    /** The client reports the status of a response that is not XML only in its message. */
     Pattern STATUS_IN_MESSAGE = Pattern.compile("[Rr]esponse code: (\\d{3})");
 
     static MinioErrorResponse of(MinioException thrown) {
@@ -38,12 +38,12 @@ sealed interface MinioErrorResponse {
         };
     }
 
-    /** True where the object, and not the bucket, is missing. */
+    /** Returns true if the object, and not the bucket, is missing. */
     default boolean isAbsent() {
         return this instanceof Status answer && ResponseClassifier.isAbsent(answer.status(), answer.code());
     }
 
-    /** The outcome of a write. */
+    /** Returns the result of a conditional write or deletion. */
     default WriteResult write() {
         return switch (this) {
             case Status answer -> ResponseClassifier.write(answer.status(), answer.code(), answer.message());
@@ -51,7 +51,7 @@ sealed interface MinioErrorResponse {
         };
     }
 
-    /** The outcome of a write without a condition. */
+    /** Returns the result of a write without a condition. */
     default WriteResult plainWrite() {
         return switch (this) {
             case Status answer -> ResponseClassifier.plainWrite(answer.status(), answer.code(), answer.message());
@@ -59,7 +59,7 @@ sealed interface MinioErrorResponse {
         };
     }
 
-    /** The failure of a read. */
+    /** Returns the failure of a read. */
     default StoreFailure failure() {
         return switch (this) {
             case Status answer -> ResponseClassifier.failure(answer.status(), answer.code(), answer.message());

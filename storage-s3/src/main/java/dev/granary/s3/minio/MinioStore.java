@@ -77,7 +77,7 @@ final class MinioStore implements ObjectStore {
                 answer -> BoundedBodyReader.read(answer, length, length));
     }
 
-    /** Reads a body; null where it is longer than was wanted. */
+    /** Reads a body; returns null if it exceeds the limit. */
     private interface Reader {
         @Nullable MemorySegment read(GetObjectResponse answer) throws IOException;
     }
@@ -92,7 +92,7 @@ final class MinioStore implements ObjectStore {
         } catch (MinioException e) {
             MinioErrorResponse answer = MinioErrorResponse.of(e);
             return answer.isAbsent() ? GetResult.ABSENT : new GetResult.Unavailable(answer.failure());
-        } catch (IOException | RuntimeException e) { // the client lets out what its parts throw
+        } catch (IOException | RuntimeException e) { // the client does not wrap exceptions of its parts
             return new GetResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
@@ -105,7 +105,7 @@ final class MinioStore implements ObjectStore {
         } catch (MinioException e) {
             MinioErrorResponse answer = MinioErrorResponse.of(e);
             return answer.isAbsent() ? HeadResult.ABSENT : new HeadResult.Unavailable(answer.failure());
-        } catch (RuntimeException e) { // the client lets out what its parts throw
+        } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
             return new HeadResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
@@ -168,7 +168,7 @@ final class MinioStore implements ObjectStore {
             return request.send();
         } catch (MinioException e) {
             return refusal.apply(MinioErrorResponse.of(e));
-        } catch (RuntimeException e) { // the client lets out what its parts throw
+        } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
             return WriteResult.failed(ResponseClassifier.failure(e));
         }
     }
@@ -188,7 +188,7 @@ final class MinioStore implements ObjectStore {
                 next = answer.isTruncated() ? Objects.requireNonNullElse(answer.nextContinuationToken(), "") : null;
             } catch (MinioException e) {
                 return new ListResult.Unavailable(MinioErrorResponse.of(e).failure());
-            } catch (RuntimeException e) { // the client lets out what its parts throw
+            } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
                 return new ListResult.Unavailable(ResponseClassifier.failure(e));
             }
             page.forEach(visitor);
@@ -213,7 +213,7 @@ final class MinioStore implements ObjectStore {
         }
     }
 
-    /** Empty for an item without a key. */
+    /** Returns empty for an item without a key. */
     private static Optional<Listed> listed(Item item, @Nullable String encoding) {
         item.setEncodingType(encoding);
         @Nullable String key = item.objectName();

@@ -9,9 +9,11 @@ import okhttp3.Interceptor;
 import okhttp3.Response;
 
 /**
- * Puts the headers into answers that the MinIO client takes for granted: it ends in a {@code NullPointerException} without {@code ETag} or
- * {@code Last-Modified}, and then leaves the connection open. What is put in means "not told" to the callers. Headers of S3 that nobody here reads are
- * taken off, since the client fails an answer for those of them that it cannot parse.
+ * Adds headers to responses that the MinIO client requires, and removes unused ones.
+ *
+ * <p>Without {@code ETag} or {@code Last-Modified} the client throws a {@code NullPointerException}
+ * and leaks the connection. The added values mean "absent" to our callers. Unused headers of S3 are
+ * removed, since the client fails a response for those that it cannot parse.
  */
 final class MissingHeaderInterceptor implements Interceptor {
     private static final Set<String> READ = Set.of("x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
@@ -43,7 +45,7 @@ final class MissingHeaderInterceptor implements Interceptor {
         return whole.build();
     }
 
-    /** The length that the head of an answer tells, in bytes; -1 where it tells none. */
+    /** Returns the length that the response declares, in bytes; -1 if it declares none. */
     static long length(Headers headers) {
         String length = headers.get(LENGTH);
         try {

@@ -6,8 +6,10 @@ import java.net.Socket;
 import javax.net.SocketFactory;
 
 /**
- * Sockets that send at once ({@code TCP_NODELAY}). OkHttp leaves Nagle's algorithm on, and its separate writes of a request's head and body
- * then wait for the delayed acknowledgement of the other side: some 40 ms for each upload.
+ * Creates sockets with {@code TCP_NODELAY}.
+ *
+ * <p>OkHttp leaves Nagle's algorithm on. Its separate writes of head and body then wait for the
+ * delayed acknowledgement of the other side, about 40 ms for each upload.
  */
 final class NoDelaySocketFactory extends SocketFactory {
     @Override

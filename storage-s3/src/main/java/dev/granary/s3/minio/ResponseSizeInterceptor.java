@@ -13,7 +13,10 @@ import okio.ForwardingSource;
 import okio.Okio;
 import org.jspecify.annotations.Nullable;
 
-/** Bounds all answers but objects, which their reader bounds: the MinIO client reads them into memory whole. */
+/**
+ * Limits the size of all responses except objects, which {@code BoundedBodyReader} limits: the
+ * MinIO client buffers them completely.
+ */
 final class ResponseSizeInterceptor implements Interceptor {
     @Override
     public Response intercept(Chain chain) throws IOException {
@@ -25,7 +28,7 @@ final class ResponseSizeInterceptor implements Interceptor {
         return response.isSuccessful() && request.method().equals("GET") && request.url().queryParameter("list-type") == null;
     }
 
-    /** A body that ends with an exception where it is too long. */
+    /** A body that throws an exception if it is too long. */
     private static final class Limited extends ResponseBody {
         private final ResponseBody body;
         private final BufferedSource source;

@@ -16,7 +16,10 @@ import okio.ForwardingSource;
 import okio.Okio;
 import org.jspecify.annotations.Nullable;
 
-/** Ends requests whose bytes stop moving: OkHttp's deadlines are totals, or cover single reads and writes. */
+/**
+ * Aborts requests whose bytes stop moving: OkHttp's timeouts are totals, or cover single reads and
+ * writes.
+ */
 final class StallInterceptor implements Interceptor {
     private final StallDetector stalls;
 
@@ -44,7 +47,7 @@ final class StallInterceptor implements Interceptor {
         }
     }
 
-    /** A body that tells what of it was sent. */
+    /** A request body that reports the bytes sent. */
     private static final class Sent extends RequestBody {
         private final RequestBody body;
         private final StallDetector.Watch watch;
@@ -79,11 +82,11 @@ final class StallInterceptor implements Interceptor {
                 }
             });
             body.writeTo(watched);
-            watched.emit(); // and no flush: the sink is not this body's
+            watched.emit(); // no flush: the sink does not belong to this body
         }
     }
 
-    /** A body that tells what of it has come. */
+    /** A response body that reports the bytes received. */
     private static final class Read extends ResponseBody {
         private final ResponseBody body;
         private final BufferedSource source;

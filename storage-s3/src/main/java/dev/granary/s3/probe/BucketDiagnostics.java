@@ -13,7 +13,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
 
-/** Tries a bucket out for a person: may it be reached, read, written and listed, and what does the server keep of what it promises? */
+/**
+ * Diagnoses a bucket for users: access for reading, writing and listing, and the capabilities of
+ * the server.
+ */
 public final class BucketDiagnostics {
     private static final int LIMIT = 100;
 
@@ -45,12 +48,16 @@ public final class BucketDiagnostics {
         return List.copyOf(findings);
     }
 
-    /** The cheapest request that needs the server, the credentials and the bucket: what is wrong; empty where nothing is, as far as it can tell. */
+    /**
+     * Sends the cheapest request that needs server, credentials and bucket.
+     *
+     * @return the problem; empty if this request found none
+     */
     public Optional<BucketFinding.Problem> reach() {
         return switch (store.get(unused, LIMIT)) {
             case GetResult.Absent _ -> Optional.empty();
             case GetResult.Found _, GetResult.TooLarge _ -> Optional.of(diagnosis.notS3("it has something under a name that was never used"));
-            // Amazon calls an absent object so where the right to list is missing.
+            // Amazon reports an absent object like this if the permission to list is missing.
             case GetResult.Unavailable lost when lost.failure().code().equals("AccessDenied") -> Optional.empty();
             case GetResult.Unavailable lost -> Optional.of(diagnosis.of(lost.failure()));
         };
@@ -65,7 +72,12 @@ public final class BucketDiagnostics {
         }
     }
 
-    /** The trial of the server; {@code unreadable} where an absent object could not be read, which a missing right to list explains as well. */
+    /**
+     * Probes the server.
+     *
+     * @param unreadable the failure of reading an absent object, which a missing permission to
+     *     list explains as well
+     */
     private void tryOut(Optional<StoreFailure> unreadable) {
         ProbeResult result = capabilities.probeNow();
         switch (result) {

@@ -19,13 +19,14 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Learns what may be relied on in a bucket: from the store marker that somebody left there, else by a {@link CapabilityProbe}, whose result it leaves
- * there for the others.
+ * Capabilities from the marker in the bucket, else from a {@link CapabilityProbe}, whose result is
+ * written to the marker.
  *
- * <p>The first that asks sends the requests; others that ask meanwhile wait for it, for a marker read or a probe is short, whoever publishes
- * does so behind its caller's back, and a guess would have to be taken back afterwards. What was learned is kept until the process ends. Where
- * nothing could be learned, {@link ConditionalWriteSupport#FULL} is assumed, which is true of most servers and does no harm with the others; where
- * that was because the server was silent, it is asked again some minutes later.
+ * <p>The first caller sends the requests, and concurrent callers wait for it: both are short,
+ * publication is write-behind, and a guess would need to be revised. Results are kept until the
+ * process ends. If there is none, {@link ConditionalWriteSupport#FULL} is assumed: most servers
+ * support it, and it is harmless with the others. If the server did not respond, the next attempt
+ * follows 5 minutes later.
  */
 public final class CachedCapabilities implements Capabilities {
     private static final Logger LOG = LoggerFactory.getLogger(CachedCapabilities.class);
@@ -49,7 +50,7 @@ public final class CachedCapabilities implements Capabilities {
         this.timing = timing;
     }
 
-    /** What is known, without asking for it. */
+    /** Returns the known capabilities; sends nothing. */
     public Optional<ConditionalWriteSupport> peek() {
         return Optional.ofNullable(known);
     }
@@ -70,7 +71,7 @@ public final class CachedCapabilities implements Capabilities {
         });
     }
 
-    /** Tries the server out in any case, and leaves the result in the marker. */
+    /** Probes the server unconditionally, and writes the result to the marker. */
     ProbeResult probeNow() {
         return alone(() -> probe(find()));
     }
@@ -106,11 +107,11 @@ public final class CachedCapabilities implements Capabilities {
         return learned == null ? ConditionalWriteSupport.FULL : learned;
     }
 
-    /** What lies where the marker should be. */
+    /** State of the marker object. */
     private sealed interface Found {
         record Fresh(CapabilityMarker marker, String etag) implements Found {}
 
-        /** Expired, or no marker. */
+        /** Expired, or not a valid marker. */
         record Stale(String etag) implements Found {}
 
         record Newer() implements Found {}
@@ -158,7 +159,7 @@ public final class CachedCapabilities implements Capabilities {
     private void unlearned(StoreFailure failure) {
         LOG.debug("what {} can do is not known: {}", config.location(), failure);
         if (Thread.currentThread().isInterrupted()) {
-            isProbed = false; // the failure is this thread's own, and says nothing of the server: the next one asks again
+            isProbed = false; // the failure is of this thread, not of the server: the next caller probes again
         } else if (failure.isTransient() || failure.isUnsent()) {
             isProbed = false;
             silentSince = timing.nanos();
@@ -167,7 +168,10 @@ public final class CachedCapabilities implements Capabilities {
         }
     }
 
-    /** Writes the marker as carefully as the server can. Whoever was faster has written the same; a failure only makes the next one probe. */
+    /**
+     * Writes the marker with the strongest condition that the server supports. A concurrent writer
+     * has written the same; after a failure the next process probes.
+     */
     private void leave(CapabilityMarker marker, Found found) {
         byte[] body = marker.json();
         WriteResult result = switch (found) {

@@ -18,8 +18,8 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * Tries out which promises a server keeps, instead of believing the word "S3-compatible": some 90 small requests on objects that nobody else
- * asks for, deleted afterwards where that is allowed. Used once.
+ * Determines the capabilities of a server with about 90 small requests. The objects have unique
+ * names, and are deleted afterwards if deletion is allowed. For one use.
  */
 public final class CapabilityProbe {
     private static final byte[] BODY = {'g', 'r', 'a', 'n', 'a', 'r', 'y'};
@@ -31,7 +31,7 @@ public final class CapabilityProbe {
     private final List<BucketFinding> findings = new ArrayList<>();
     private long serverMillis;
 
-    /** A probe through {@code store}, which should neither retry nor hold the answers against the bucket. */
+    /** Creates a probe; {@code store} should neither retry nor report to the circuit breaker. */
     public CapabilityProbe(ObjectStore store, BucketLayout layout, Ticker timing, RandomGenerator random) {
         this.store = store;
         this.objects = new ProbeObjects(store, layout, timing, random);
@@ -44,7 +44,7 @@ public final class CapabilityProbe {
             Thread.currentThread().interrupt();
             return stopped(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "interrupted while trying the bucket out"));
         } finally {
-            boolean wasInterrupted = Thread.interrupted(); // no client sends a request for a thread that is
+            boolean wasInterrupted = Thread.interrupted(); // clients send no request for an interrupted thread
             objects.deleteAll();
             if (wasInterrupted) {
                 Thread.currentThread().interrupt();
@@ -111,7 +111,7 @@ public final class CapabilityProbe {
         return afterDeletion instanceof ProbeStep.Kept ? new ConditionalWriteRace(store).run(createRace()) : afterDeletion;
     }
 
-    /** Some servers remember what was deleted. */
+    /** Checks a create after a delete: some servers still see the deleted object. */
     private ProbeStep createAfterDeletion() throws InterruptedException {
         String key = objects.key();
         WriteResult created = objects.create(key, BODY);

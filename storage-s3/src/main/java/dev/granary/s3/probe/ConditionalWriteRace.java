@@ -18,29 +18,30 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Many conditional writes at once, of which exactly one may win, and the object must be that one's.
+ * Concurrent conditional writes, of which exactly one may win and determine the object.
  *
- * <p>Two winners are conclusive at once. An answer that says nothing (409 to all, 500, 503) leaves a round unclear: another round follows, and
- * after the last one a server that let exactly one win in some round, and never more, has kept its promise: 500 is some servers' way to lose.
+ * <p>Two winners are conclusive at once. Ambiguous responses (409 to all, 500, 503) leave a round
+ * unclear, and another round follows. After the last one, a server with exactly one winner in some
+ * round, and never more, has passed: some servers report a lost race as 500.
  */
 final class ConditionalWriteRace {
-    /** How many write at once. */
+    /** Number of concurrent writers. */
     static final int RACERS = 32;
 
     private static final int ROUNDS = 3;
     private static final int LIMIT = 1 << 10;
 
-    /** One of the writes. */
+    /** One of the writers. */
     interface Racer {
         WriteResult write(byte[] body);
     }
 
-    /** Sets up a fresh object for a round. */
+    /** Setup of a fresh object for a round. */
     interface Course {
-        /** The key that all write to; empty where it could not be set up. */
+        /** Returns the key that all write to; empty if the setup failed. */
         Optional<String> key() throws InterruptedException;
 
-        /** The write to that key. */
+        /** Returns the write to that key. */
         Racer racer(String key);
     }
 
@@ -49,7 +50,10 @@ final class ConditionalWriteRace {
 
         record Broken(String how) implements Round {}
 
-        /** Says nothing for certain; {@code oneWon} where exactly one was told that it won, and the object is its. */
+        /**
+         * Ambiguous; {@code oneWon} if exactly one write was acknowledged and the object has its
+         * body.
+         */
         record Unclear(boolean oneWon, Optional<StoreFailure> failure) implements Round {}
     }
 

@@ -6,7 +6,7 @@ import dev.granary.s3.store.SecretRedactor;
 import dev.granary.s3.store.StoreFailure;
 import java.util.Locale;
 
-/** Tells cause and cure of a failure to a person, one line each. */
+/** Converts a failure to its cause and its remedy for users, one line each. */
 final class FailureAdvice {
     private static final String KEYS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile";
 
@@ -20,12 +20,12 @@ final class FailureAdvice {
         this.server = config.connection().endpoint().map(address -> SecretRedactor.hide(address.toString())).orElse("Amazon S3");
     }
 
-    /** The server, as a person calls it. */
+    /** Returns the name of the server for messages. */
     String server() {
         return server;
     }
 
-    /** What to do about a server that is none of S3's kind. */
+    /** Returns the advice for an endpoint that is not an S3 server. */
     BucketFinding.Problem notS3(String seen) {
         return new BucketFinding.Problem("at " + server + " there is no S3 server: " + seen,
                 "correct the endpoint; a web page, a console on another port or a proxy that asks to sign in answers so"

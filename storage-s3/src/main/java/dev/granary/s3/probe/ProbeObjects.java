@@ -13,7 +13,10 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
-/** The objects of one {@link CapabilityProbe}, under names that nobody else asks for, and patience where an answer says nothing. Not thread-safe. */
+/**
+ * The uniquely named objects of one {@link CapabilityProbe}, with retries of ambiguous responses.
+ * Not thread-safe.
+ */
 final class ProbeObjects {
     private static final int ATTEMPTS = 3;
     private static final Duration PAUSE = Duration.ofMillis(100);
@@ -34,24 +37,27 @@ final class ProbeObjects {
         this.marks = new ObjectMarks(name, name);
     }
 
-    /** The metadata of all of them. */
+    /** Returns the metadata of all objects. */
     ObjectMarks marks() {
         return marks;
     }
 
-    /** A name that was never used. */
+    /** Returns a new unique key. */
     String key() {
         String key = layout.trial(name + "-" + keys.size());
         keys.add(key);
         return key;
     }
 
-    /** What the names of all begin with. */
+    /** Returns the common prefix of all keys. */
     String prefix() {
         return layout.trial(name);
     }
 
-    /** Creates an object. A failed precondition after an attempt without an answer is that attempt's success. */
+    /**
+     * Creates an object. A failed precondition after an ambiguous attempt is a success if the
+     * object is ours.
+     */
     WriteResult create(String key, byte[] body) throws InterruptedException {
         WriteResult first = store.putIfAbsent(key, body, marks);
         if (!saysNothing(first)) {
@@ -63,19 +69,19 @@ final class ProbeObjects {
                 ? new WriteResult.Done(found.etag()) : again;
     }
 
-    /** Sends a write, again where the answer says nothing. */
+    /** Sends a write, and retries it after ambiguous responses. */
     WriteResult write(Supplier<WriteResult> request) throws InterruptedException {
         return settled(request.get(), request);
     }
 
-    /** Deletes one. */
+    /** Deletes an object. */
     WriteResult delete(String key) throws InterruptedException {
         WriteResult result = write(() -> store.delete(key));
         isDeletionRefused |= result instanceof WriteResult.NotAllowed;
         return result;
     }
 
-    /** Deletes all, as far as the server lets us. */
+    /** Deletes all objects until the server refuses a deletion. */
     void deleteAll() {
         for (String key : keys) {
             if (isDeletionRefused) {

@@ -25,15 +25,18 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Circuit breaker around bulkhead, and the rule of retries: lets a request through only where the bucket is well and a connection will be free.
+ * Circuit breaker around a bulkhead, with the retry policy: admits a request if the breaker permits
+ * it and a connection is free.
  *
- * <p>The bulkhead is a fair queue for as many permits as there are connections. The time in it does not count as the bucket's: only a request
- * that was sent can be slow. Who comes out of it and finds the breaker open is turned away: thousands may have queued while the bucket was well.
+ * <p>The bulkhead is a fair queue with one permit for each connection. Time in the queue does not
+ * count as latency of the bucket. A request that leaves the queue while the breaker is open is
+ * rejected: thousands may have queued before it opened.
  *
- * <p>The breaker opens when at least half of the last {@value #WINDOW} verdicts, and no fewer than {@value #MINIMUM} of them, are failures, or at least
- * half are slow. It opens at once when the bucket is {@linkplain SilenceClock silent}: five requests to a silent bucket, one after the other, are most of a
- * minute. A read gives one verdict, by its last attempt: one object that cannot be read is one verdict, and not three, so that it takes
- * nothing from the other objects of a process that makes few requests (R6).
+ * <p>The breaker opens if at least half of the last {@value #WINDOW} outcomes, and no fewer than
+ * {@value #MINIMUM}, are failures, or at least half are slow. It opens at once if the bucket is
+ * {@linkplain SilenceClock silent}: five successive requests to a silent bucket take most of a
+ * minute. A read counts as one outcome, that of its last attempt: one unreadable object must not
+ * block the others in a process with few requests (R6).
  */
 final class BucketCircuitBreaker {
     private static final int WINDOW = 20;
@@ -75,21 +78,23 @@ final class BucketCircuitBreaker {
         this.patienceNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();
     }
 
-    /** Says after each attempt at one read how long to wait before the next, if there is one. */
+    /** Returns a context that supplies the pause after each attempt at one read. */
     Retry.AsyncContext<Optional<StoreFailure>> attempts() {
         return retry.asyncContext();
     }
 
-    /** How long a request may wait for a connection, in nanoseconds, if it is the first of a look-up. */
+    /**
+     * Returns the longest wait for a connection of the first request of a lookup, in nanoseconds.
+     */
     long patienceNanos() {
         return patienceNanos;
     }
 
     /**
-     * Sends a request, if it may be.
+     * Sends a request if the breaker and the bulkhead admit it.
      *
-     * @param waitNanos how long it may wait for a connection
-     * @param isLast whether the outcome is a verdict; false where the same request will be sent again
+     * @param waitNanos the longest wait for a connection
+     * @param isLast whether the outcome counts; false if the same request will be retried
      */
     <R> R call(long waitNanos, Supplier<R> request, Function<R, Optional<StoreFailure>> failure, Predicate<Optional<StoreFailure>> isLast,
             Function<StoreFailure, R> rejected) {
@@ -102,14 +107,15 @@ final class BucketCircuitBreaker {
         }
         boolean recorded = false;
         try {
-            if (breaker.getState() == CircuitBreaker.State.OPEN) { // since this request has queued
+            if (breaker.getState() == CircuitBreaker.State.OPEN) { // opened while this request was queued
                 return rejected.apply(suspended());
             }
             long start = timing.nanos();
             R result = request.get();
             Optional<StoreFailure> failed = failure.apply(result);
             long took = timing.nanos() - start;
-            boolean isOwn = failed.isPresent() && Thread.currentThread().isInterrupted(); // of this thread, and not of the bucket
+            // of this thread, not of the bucket
+            boolean isOwn = failed.isPresent() && Thread.currentThread().isInterrupted();
             if (isLast.test(failed) && !isOwn) {
                 record(failed, took);
                 recorded = true;
@@ -136,7 +142,10 @@ final class BucketCircuitBreaker {
         }
     }
 
-    /** A listing: not sent while the breaker is open, and a part of the bucket's silence where it fails. */
+    /**
+     * Sends a listing if the breaker is closed or half-open; its failures count only towards
+     * silence.
+     */
     ListResult callListing(Supplier<ListResult> listing) {
         if (!breaker.tryAcquirePermission()) {
             return new ListResult.Unavailable(suspended());
@@ -153,7 +162,7 @@ final class BucketCircuitBreaker {
         }
     }
 
-    /** A request that waits its turn at the bulkhead and says nothing of the bucket's health, whatever comes of it. */
+    /** Sends a request through the bulkhead only; its outcome does not affect the breaker. */
     <R> R callUnjudged(Supplier<R> request, Function<StoreFailure, R> rejected) {
         if (!enter(patienceNanos)) {
             return rejected.apply(busy());
@@ -202,19 +211,22 @@ final class BucketCircuitBreaker {
         }
     }
 
-    /** A refusal is an answer; a client that cannot be set up would be tried in vain each time. */
+    /**
+     * Returns true if the failure counts: a refusal is a response, but an unusable client would
+     * fail each time.
+     */
     private static boolean isSickness(StoreFailure failure) {
         return failure.isTransient() || failure.kind() == StoreFailure.Kind.CONFIGURATION;
     }
 
-    /** Tells the circuit breaker of a failure; never thrown. */
+    /** Reports a failure to the circuit breaker; never thrown. */
     private static final class SickBucket extends Exception {
         SickBucket(String message) {
             super(message, null, false, false);
         }
     }
 
-    /** The monotonic clock in the form that the circuit breaker wants. */
+    /** The ticker as a clock for the circuit breaker. */
     private static final class MonotonicClock extends Clock {
         private final Ticker timing;
 

@@ -21,14 +21,21 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * A transport with the layers around it that keep a bad bucket from hurting: for reads, from inside to outside, the transport's own request
- * deadline, a bulkhead, a circuit breaker, and a few retries ({@link BucketCircuitBreaker} has the rule); for writes the same without retries, which are {@link EntryPublisher}'s.
+ * A transport with the layers that contain the failures of a bucket.
  *
- * <p>The bulkhead is as large as the connection pool, so that nobody ever waits for the pool itself; callers queue at it for as long as a
- * look-up has beyond one request. Answers count as well-being, whatever they say: 404, 409, 412 and refusals too.
+ * <p>For reads these are, from inside to outside: the transport's request deadline, a bulkhead, a
+ * circuit breaker, and a few retries ({@link BucketCircuitBreaker} has the policy). Writes have no
+ * retries here; {@link EntryPublisher} has its own.
+ *
+ * <p>The bulkhead is as large as the connection pool, so that no request waits for the pool itself.
+ * Callers queue for at most the difference of load deadline and request timeout. Every response
+ * counts as success, including 404, 409, 412 and refusals.
  */
 public final class ResilientObjectStore extends RequestPipelineStore {
-    /** A look-up of several requests may end later by this part of its deadline, where a request alone may take all of that. */
+    /**
+     * A lookup of several requests may exceed its deadline by this fraction of it, if one request
+     * alone may take all of it.
+     */
     private static final int TOLERANCE = 20;
 
     private final LazyObjectStore transport;
@@ -43,7 +50,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         this(opener, config, timing, counters, new TrafficCounter());
     }
 
-    /** A store whose transport tells {@code traffic} of its bytes. */
+    /** Creates a store with the counter of its transport's bytes. */
     public ResilientObjectStore(Supplier<ObjectStore> opener, S3Config config, Ticker timing, RequestCounters counters, TrafficCounter traffic) {
         super(counters);
         this.transport = new LazyObjectStore(opener);
@@ -55,25 +62,30 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         this.roomNanos = Math.max(deadlineNanos - requestNanos, deadlineNanos / TOLERANCE);
     }
 
-    /** The state of the circuit breaker. */
+    /** Returns the state of the circuit breaker. */
     public BucketTierStatistics.Breaker breaker() {
         BucketCircuitBreaker used = guard.peek();
         return used == null ? BucketTierStatistics.Breaker.CLOSED : used.state();
     }
 
-    /** A view whose reads all end within one load deadline from now: for what one caller waits for. */
+    /** Returns a view whose reads all end within one load deadline from now, for one lookup. */
     public ObjectStore withinDeadline() {
         return new WithinDeadline(timing.nanos());
     }
 
-    /** The same store for trials: counted, queued at the bulkhead, neither retried nor held against the bucket nor kept back by its sickness. */
+    /**
+     * Returns the same store for probes: requests are counted and queued, but not retried, and
+     * bypass the breaker.
+     */
     public ObjectStore forTrials() {
         return new TrialStore();
     }
 
     /**
-     * Not retried, and no verdict for the circuit breaker: it may have many pages, and some were handed over before it failed. What it fails of counts
-     * as the bucket's silence all the same, and nothing is sent while the breaker is open.
+     * {@inheritDoc}
+     *
+     * <p>A listing is not retried, since objects may already have been passed on. Nothing is sent
+     * while the breaker is open, and failures count only towards silence.
      */
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
@@ -95,8 +107,10 @@ public final class ResilientObjectStore extends RequestPipelineStore {
     }
 
     /**
-     * Reads, at most as long as a look-up may take that began at {@code start}: nothing is sent that could end after it. {@code before} is what took the
-     * time until now, where that has failed.
+     * Reads within the deadline of a lookup that began at {@code start}: sends nothing that could
+     * end after it.
+     *
+     * @param before the failure that took the time so far, for messages; may be empty
      */
     private <R> R read(long start, String before, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
             Function<StoreFailure, R> failed) {
@@ -114,11 +128,14 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         }
     }
 
-    /** The attempts at one read, of which all but the last are followed by a pause. For one thread. */
+    /** The attempts at one read, with a pause after each but the last. Not thread-safe. */
     private final class Attempts {
         private static final long OVER = -1;
 
-        /** Only a server that answers, and asks to come back, is worth more attempts: each other one may take as long as a stall. */
+        /**
+         * Maximum number of attempts, unless the server itself asks for a retry: others may each
+         * take as long as a stall.
+         */
         private static final int MOST_UNLESS_ASKED = 3;
 
         private int sent;
@@ -131,7 +148,10 @@ public final class ResilientObjectStore extends RequestPipelineStore {
             this.start = start;
         }
 
-        /** True where a request that ended like that is not sent again; asked once for each that was sent. */
+        /**
+         * Returns true if a request with this outcome is not retried; called once for each that was
+         * sent.
+         */
         boolean isLast(Optional<StoreFailure> failure) {
             long pause = ++sent >= MOST_UNLESS_ASKED && failure.filter(Attempts::isSaid).isEmpty() ? OVER : context.onResult(failure);
             boolean hasTime = deadlineNanos - (timing.nanos() - start) - pause * 1_000_000 >= requestNanos;
@@ -147,11 +167,11 @@ public final class ResilientObjectStore extends RequestPipelineStore {
             return pauseMillis == OVER;
         }
 
-        /** Waits before the next attempt; false where this thread was interrupted. */
+        /** Waits before the next attempt; returns false if this thread was interrupted. */
         boolean pause() {
             try {
                 timing.pause(Duration.ofMillis(pauseMillis));
-                pauseMillis = OVER; // for an attempt that is not even sent
+                pauseMillis = OVER; // in case the next attempt is not sent
                 return true;
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
@@ -182,7 +202,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         }, failed);
     }
 
-    /** What several requests of one look-up share. */
+    /** A view for several requests of one lookup. */
     private final class WithinDeadline extends RequestPipelineStore implements DeadlineBound {
         private final long start;
         private volatile String before = "";
@@ -202,7 +222,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
                 Function<StoreFailure, R> failed) {
             boolean isSent = roomNanos() > 0;
             R result = ResilientObjectStore.this.read(start, before, counter, request, failure, failed);
-            if (isSent && before.isEmpty()) { // the first failure is the cause of those behind it
+            if (isSent && before.isEmpty()) { // the first failure is the cause of the later ones
                 failure.apply(result).ifPresent(cause -> before = ": " + cause);
             }
             return result;
@@ -221,11 +241,14 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
         @Override
         public void close() {
-            // the store around it closes the transport
+            // the outer store closes the transport
         }
     }
 
-    /** Trials provoke what looks like sickness: 500 and 503 are some servers' way to lose a race. */
+    /**
+     * A view for probes: they provoke apparent failures, since some servers report a lost race as
+     * 500 or 503.
+     */
     private final class TrialStore extends RequestPipelineStore {
         TrialStore() {
             super(counters);
@@ -250,7 +273,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
         @Override
         public void close() {
-            // the store around it closes the transport
+            // the outer store closes the transport
         }
     }
 }

@@ -10,7 +10,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps a tier from writing for a while after the bucket refused a write: one log line, instead of a refused request for each entry. */
+/**
+ * Suspends the writes of a tier after the bucket refused one: one log line instead of a refused
+ * request for each entry.
+ */
 public final class WriteSuspension {
     private static final Logger LOG = LoggerFactory.getLogger(WriteSuspension.class);
 
@@ -35,13 +38,13 @@ public final class WriteSuspension {
         }
     }
 
-    /** Why nothing may be written now; empty where it may. */
+    /** Returns the reason why writes are suspended; empty if they are not. */
     public Optional<StoreFailure> reason() {
         Pause pause = current.get();
         return pause == null || left(pause).isZero() ? Optional.empty() : Optional.of(pause.reason());
     }
 
-    /** How long nothing may be written; zero where it may. */
+    /** Returns the remaining time of the suspension; zero if there is none. */
     public Duration left() {
         Pause pause = current.get();
         return pause == null ? Duration.ZERO : left(pause);

@@ -7,10 +7,10 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a body of unknown length up to a limit, and allocates in step with what comes.
+ * Reads a body of unknown length up to a limit, and allocates memory only for received bytes.
  *
- * <p>One body takes at most a quarter of the heap, and half as much again while its memory grows; what is longer is a failure of this process, and says
- * nothing of the object.
+ * <p>One body takes at most a quarter of the heap, and half as much again while its buffer grows. A
+ * longer one is a failure of this process, not of the object.
  */
 public final class BoundedBodyReader {
     private static final int HEAP_PART = 4;
@@ -24,10 +24,11 @@ public final class BoundedBodyReader {
      * Reads to the end of the stream.
      *
      * @param body the stream; not closed here
-     * @param hint how long the sender says it is, in bytes; negative where it does not say
-     * @param limit the most that may be read, in bytes
-     * @return the bytes, or null where there are more than {@code limit}: where the sender says so, nothing is read
-     * @throws IOException if the stream breaks, or this process has too little memory
+     * @param hint the length that the sender declares, in bytes; negative if it declares none
+     * @param limit the maximum length, in bytes
+     * @return the bytes, or null if there are more than {@code limit}; nothing is read if
+     *     {@code hint} exceeds it
+     * @throws IOException if reading fails, or this process has too little memory
      */
     public static @Nullable MemorySegment read(InputStream body, long hint, long limit) throws IOException {
         return read(body, hint, limit, Runtime.getRuntime().maxMemory() / HEAP_PART);
@@ -66,8 +67,9 @@ public final class BoundedBodyReader {
     /**
      * Reads to the end of a stream that should have {@code length} bytes.
      *
-     * @return the bytes, a part of {@code into}, fewer where the stream ends before; or null where there are more
-     * @throws IOException if the stream breaks
+     * @return the bytes, a slice of {@code into}, fewer if the stream ends early; null if there
+     *     are more
+     * @throws IOException if reading fails
      */
     public static @Nullable MemorySegment readInto(InputStream body, byte[] into, int length) throws IOException {
         int read = body.readNBytes(into, 0, length);
@@ -77,12 +79,12 @@ public final class BoundedBodyReader {
     private static byte[] larger(byte[] buffer, int length) throws IOException {
         try {
             return Arrays.copyOf(buffer, length);
-        } catch (OutOfMemoryError e) { // of one large array, and not of the process: what was allocated before is still there
+        } catch (OutOfMemoryError e) { // of one large array, not of the process: the smaller buffer is still intact
             throw new TooLittleMemoryException(buffer.length);
         }
     }
 
-    /** Twice as much, or exactly what the sender says, where that is less. */
+    /** Returns twice the length, or the declared length if that is less. */
     private static int grown(int length, long hint, int most) {
         long doubled = Math.max(2L * length, MIN_BYTES);
         long wanted = hint > length ? Math.min(hint, doubled) : doubled;

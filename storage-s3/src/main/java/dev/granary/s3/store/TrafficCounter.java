@@ -6,7 +6,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The bytes that move between this process and one bucket. A transport reports them; the layers above and tools that show progress read them. Thread-safe.
+ * Counter of bytes between this process and one bucket. A transport updates it; upper layers and
+ * progress displays read it. Thread-safe.
  */
 public final class TrafficCounter {
     private final AtomicInteger underWay = new AtomicInteger();
@@ -14,7 +15,7 @@ public final class TrafficCounter {
     private final LongAdder received = new LongAdder();
     private volatile long lastNanos = System.nanoTime();
 
-    /** No request so far. */
+    /** Creates a counter without requests. */
     public TrafficCounter() {}
 
     void begin() {
@@ -32,7 +33,10 @@ public final class TrafficCounter {
         lastNanos = System.nanoTime();
     }
 
-    /** Notes that the bucket is alive: a request moved as many bytes as it must within its stall limit, or brought an answer. */
+    /**
+     * Records progress: a request moved the bytes required within its stall limit, or received a
+     * response.
+     */
     public void progressed() {
         progress.incrementAndGet();
     }
@@ -41,22 +45,25 @@ public final class TrafficCounter {
         underWay.decrementAndGet();
     }
 
-    /** How many requests are under way. */
+    /** Returns the number of requests in progress. */
     int underWay() {
         return underWay.get();
     }
 
-    /** A number that changes whenever the bucket proves to be alive. */
+    /** Returns a number that changes with each progress. */
     public long progress() {
         return progress.get();
     }
 
-    /** How many bytes of bodies have come so far. */
+    /** Returns the number of bytes of bodies received so far. */
     public long receivedBytes() {
         return received.sum();
     }
 
-    /** How long requests have been under way without a byte in either direction; zero while none is under way. For tools that show progress. */
+    /**
+     * Returns the time since the last byte in either direction while requests are in progress, else
+     * zero. For progress displays.
+     */
     public Duration quiet() {
         return underWay() == 0 ? Duration.ZERO : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
     }
