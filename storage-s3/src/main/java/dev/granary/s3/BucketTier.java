@@ -73,7 +73,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final ResilientObjectStore store;
     private final CachedCapabilities capabilities;
     private final EntryPublisher publisher;
-    private final WriteSuspension writePause;
+    private final WriteSuspension writeSuspension;
     private final PackReader.Settings packSettings;
     private final Lazy<PackReader> packs;
     private final ExpiringSet<Sha256> absent;
@@ -82,25 +82,25 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final RandomGenerator random;
     private final TrafficCounter traffic;
 
-    public BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random) {
-        this(config, transport, timing, random, new TrafficCounter());
+    public BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random) {
+        this(config, transport, ticker, random, new TrafficCounter());
     }
 
-    private BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random, TrafficCounter traffic) {
+    private BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random, TrafficCounter traffic) {
         this.config = config;
         this.traffic = traffic;
         this.random = random;
         this.layout = new BucketLayout(config.location());
-        this.store = new ResilientObjectStore(transport, config, timing, counters, traffic);
-        this.writePause = new WriteSuspension(config.location(), config.readOnlyPause(), timing);
+        this.store = new ResilientObjectStore(transport, config, ticker, counters, traffic);
+        this.writeSuspension = new WriteSuspension(config.location(), config.readOnlyPause(), ticker);
         this.capabilities = new CachedCapabilities(config, layout, store,
-                () -> new CapabilityProbe(store.forTrials(), layout, timing, random), timing);
-        this.publisher = new EntryPublisher(store, capabilities, writePause, config.retention(), counters, timing, random);
-        this.packSettings = new PackReader.Settings(layout.root(), config.shelves(), random, timing::pauseCalmly);
+                () -> new CapabilityProbe(store.forProbe(), layout, ticker, random), ticker);
+        this.publisher = new EntryPublisher(store, capabilities, writeSuspension, config.retention(), counters, ticker, random);
+        this.packSettings = new PackReader.Settings(layout.root(), config.packIndexCache(), random, ticker::pauseCalmly);
         this.packs = new Lazy<>(() -> new PackReader(store, packSettings, config.manifestInterval(),
-                config.loadDeadline().minus(config.connection().requestTimeout()), timing::nanos));
-        this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);
-        this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, timing);
+                config.loadDeadline().minus(config.connection().requestTimeout()), ticker::nanos));
+        this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
+        this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, ticker);
     }
 
     /** Opens the tier. Sends no request and loads no client library before the first use. */
@@ -119,12 +119,12 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         }
         long mark = absent.mark();
         ObjectStore withinDeadline = store.withinDeadline();
-        LoadResult result = switch (inPacks(id, withinDeadline)) {
+        LoadResult result = switch (loadPacked(id, withinDeadline)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.NotPacked _ -> findLoose(id, withinDeadline);
-            case PackAnswer.Unconfirmed(String cause) -> unlessAbsent(findLoose(id, withinDeadline), cause);
+            case PackAnswer.NotPacked _ -> loadUnpacked(id, withinDeadline);
+            case PackAnswer.Unconfirmed(String cause) -> unavailableIfAbsent(loadUnpacked(id, withinDeadline), cause);
             case PackAnswer.Absent _ -> LoadResult.ABSENT;
-            case PackAnswer.Damaged bad -> findLoose(id, withinDeadline) instanceof LoadResult.Hit hit
+            case PackAnswer.Damaged bad -> loadUnpacked(id, withinDeadline) instanceof LoadResult.Hit hit
                     ? hit
                     : new LoadResult.Damaged(bad.damage(), bad.detail());
             case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
@@ -141,15 +141,15 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      * Returns unavailable instead of absent while the packs are unknown: one of them may hold the
      * entry.
      */
-    private static LoadResult unlessAbsent(LoadResult alone, String cause) {
-        return alone instanceof LoadResult.Absent ? new LoadResult.Unavailable(cause) : alone;
+    private static LoadResult unavailableIfAbsent(LoadResult unpacked, String cause) {
+        return unpacked instanceof LoadResult.Absent ? new LoadResult.Unavailable(cause) : unpacked;
     }
 
-    private PackAnswer inPacks(Id id, ObjectStore withinDeadline) {
+    private PackAnswer loadPacked(Id id, ObjectStore withinDeadline) {
         return config.manifestInterval().isZero() ? PackAnswer.NOT_PACKED : packs.get().load(id, withinDeadline);
     }
 
-    private LoadResult findLoose(Id id, ObjectStore withinDeadline) {
+    private LoadResult loadUnpacked(Id id, ObjectStore withinDeadline) {
         return switch (withinDeadline.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _ -> LoadResult.ABSENT;
@@ -162,16 +162,16 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     public StoreResult store(Entry entry) {
         requireOpen();
         if (config.access() == S3Access.READ) {
-            return new StoreResult.Refused(config.location() + " is only read, as configured");
+            return new StoreResult.Refused(config.location() + " is configured as read-only");
         }
-        Optional<StoreFailure> refusal = writePause.reason();
+        Optional<StoreFailure> refusal = writeSuspension.reason();
         if (refusal.isPresent()) {
-            return new StoreResult.Refused("only read for a while, since the bucket refused a write: " + refusal.get());
+            return new StoreResult.Refused("read-only for a while, since the bucket refused a write: " + refusal.get());
         }
         Sha256 hash = entry.id().hash();
-        PackReader used = packs.peek();
-        if (used != null && !suspects.contains(hash) && used.isKnown(entry.id())
-                && used.confirm(entry.id(), used.mark(entry.id()), store.withinDeadline()) && used.holds(entry.id(), store)) {
+        PackReader reader = packs.peek();
+        if (reader != null && !suspects.contains(hash) && reader.isKnown(entry.id())
+                && reader.confirm(entry.id(), reader.mark(entry.id()), store.withinDeadline()) && reader.holds(entry.id(), store)) {
             return StoreResult.DUPLICATE;
         }
         EntryPublisher.Existing existing = suspects.contains(hash) ? EntryPublisher.Existing.SUSPECT : EntryPublisher.Existing.TRUSTED;
@@ -179,7 +179,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         absent.remove(hash);
         if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
             suspects.remove(hash);
-            return madeVisible(entry.id(), result);
+            return makeVisible(entry.id(), result);
         }
         return result;
     }
@@ -188,7 +188,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      * Changes the manifest if it states that its target has no unpacked entries, since lookups rely
      * on it.
      */
-    private StoreResult madeVisible(Id id, StoreResult result) {
+    private StoreResult makeVisible(Id id, StoreResult result) {
         return config.manifestInterval().isZero() ? result : packs.get().unseal(id).orElse(result);
     }
 
@@ -218,8 +218,8 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      * lacks. Sends nothing.
      */
     public boolean hasLostPacks(Id id) {
-        PackReader used = packs.peek();
-        return used != null && used.hasLost(id);
+        PackReader reader = packs.peek();
+        return reader != null && reader.hasLost(id);
     }
 
     /**
@@ -230,14 +230,14 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      * machine may belong to a truncated pack. An unpacked entry may be newer than the manifest, and
      * its publisher may not have made it visible to lookups yet.
      */
-    public Optional<Entry> findSurely(Id id) {
+    public Optional<Entry> findVisibleToAll(Id id) {
         boolean hasManifests = !config.manifestInterval().isZero();
-        boolean isHeld = hasManifests && packs.get().holds(id, store.withinDeadline());
-        if (!(load(id) instanceof LoadResult.Hit(Entry there))) {
+        boolean isPacked = hasManifests && packs.get().holds(id, store.withinDeadline());
+        if (!(load(id) instanceof LoadResult.Hit(Entry entry))) {
             return Optional.empty();
         }
-        boolean isSure = isHeld || !hasManifests || (!packs.get().isKnown(id) && packs.get().unseal(id).isEmpty());
-        return isSure ? Optional.of(there) : Optional.empty();
+        boolean isVisible = isPacked || !hasManifests || (!packs.get().isKnown(id) && packs.get().unseal(id).isEmpty());
+        return isVisible ? Optional.of(entry) : Optional.empty();
     }
 
     /**
@@ -283,14 +283,14 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         requireOpen();
         return switch (packs.get().load(listed.namespace(), listed.hash(), store)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged bad -> readLoose(listed) instanceof LoadResult.Hit hit ? hit : new LoadResult.Damaged(bad.damage(), bad.detail());
-            case PackAnswer.NotPacked _, PackAnswer.Absent _ -> readLoose(listed);
-            case PackAnswer.Unconfirmed(String cause) -> unlessAbsent(readLoose(listed), cause);
+            case PackAnswer.Damaged bad -> readUnpacked(listed) instanceof LoadResult.Hit hit ? hit : new LoadResult.Damaged(bad.damage(), bad.detail());
+            case PackAnswer.NotPacked _, PackAnswer.Absent _ -> readUnpacked(listed);
+            case PackAnswer.Unconfirmed(String cause) -> unavailableIfAbsent(readUnpacked(listed), cause);
             case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
         };
     }
 
-    private LoadResult readLoose(Listed listed) {
+    private LoadResult readUnpacked(Listed listed) {
         return switch (store.get(layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> new TargetLayout(layout.root(), listed.namespace())
                     .inItsPlace(EntryFormat.decode(found.bytes(), VerificationLevel.CONTENT_HASH), listed.hash());
@@ -312,7 +312,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     /** Returns the counters and the state of this tier. Sends nothing. */
     public BucketTierStatistics statistics() {
         return new BucketTierStatistics(counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
-                counters.refreshes(), capabilities.peek(), writePause.left());
+                counters.refreshes(), capabilities.peek(), writeSuspension.remaining());
     }
 
     /**
@@ -324,7 +324,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      */
     public List<BucketFinding> check() {
         requireOpen();
-        return new BucketDiagnostics(config, store.forTrials(), layout, capabilities, random).run();
+        return new BucketDiagnostics(config, store.forProbe(), layout, capabilities, random).run();
     }
 
     /**
@@ -347,9 +347,9 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            PackReader used = packs.peek();
-            if (used != null) {
-                used.close();
+            PackReader reader = packs.peek();
+            if (reader != null) {
+                reader.close();
             }
             store.close();
         }

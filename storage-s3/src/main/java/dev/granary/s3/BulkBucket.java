@@ -33,17 +33,17 @@ public final class BulkBucket implements AutoCloseable {
     private final RandomGenerator random;
     private final Consumer<Duration> pause;
 
-    BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random) {
-        this(config, transport, timing, random, new TrafficCounter());
+    BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random) {
+        this(config, transport, ticker, random, new TrafficCounter());
     }
 
-    private BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random, TrafficCounter traffic) {
+    private BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random, TrafficCounter traffic) {
         this.config = config.forPacks();
         this.traffic = traffic;
-        this.store = new ResilientObjectStore(transport, this.config, timing, counters, traffic);
+        this.store = new ResilientObjectStore(transport, this.config, ticker, counters, traffic);
         this.random = random;
-        this.pause = timing::pauseCalmly;
-        this.settings = new PackReader.Settings(new BucketLayout(config.location()).root(), this.config.shelves(), random, pause);
+        this.pause = ticker::pauseCalmly;
+        this.settings = new PackReader.Settings(new BucketLayout(config.location()).root(), this.config.packIndexCache(), random, pause);
     }
 
     /** Opens the bucket. Sends no request and loads no client library before the first use. */
@@ -58,7 +58,7 @@ public final class BulkBucket implements AutoCloseable {
     }
 
     /** Returns a reader that fills a node from the packs of the target with this namespace. */
-    public BulkEntryReader warming(String namespace) {
+    public BulkEntryReader bulkReader(String namespace) {
         return new BulkEntryReader(store, settings.keys(namespace), settings.indexes(namespace));
     }
 
@@ -68,7 +68,7 @@ public final class BulkBucket implements AutoCloseable {
     }
 
     /** Returns a compactor of the target with this namespace. */
-    public PackCompactor compaction(String namespace) {
+    public PackCompactor compactor(String namespace) {
         return new PackCompactor(store, settings.keys(namespace), settings.indexes(namespace), manifests(namespace),
                 new PackWriter(store, random, pause), random);
     }

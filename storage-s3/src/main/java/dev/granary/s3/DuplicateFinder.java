@@ -34,7 +34,7 @@ public final class DuplicateFinder {
         if (!bucket.isConfirmed(entry.id(), mark)) {
             return Optional.empty();
         }
-        return bucket.findSurely(entry.id())
+        return bucket.findVisibleToAll(entry.id())
                 .map(there -> there.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT);
     }
 
@@ -42,7 +42,7 @@ public final class DuplicateFinder {
      * Returns true if {@link #find} met a pack of the id's target that the manifest names and the
      * bucket lacks. Sends nothing.
      */
-    public boolean hasMetLostPack(Id id) {
+    public boolean hasFoundMissingPack(Id id) {
         return bucket.hasLostPacks(id);
     }
 }

@@ -21,7 +21,7 @@ final class BulkFetchProcess {
     private BulkFetchProcess() {}
 
     /** The id of that number. */
-    private static final List<String> LATE = List.of("waiting", "took all the time", "takes too long", "left alone");
+    private static final List<String> LATE = List.of("waiting", "took all the time", "takes too long", "no requests are sent");
 
     static Id id(int number) {
         return TestEntries.id("bulk-" + number);

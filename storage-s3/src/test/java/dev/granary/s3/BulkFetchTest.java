@@ -78,7 +78,7 @@ class BulkFetchTest {
         Map<String, String> said = SmallProcess.run(HEAP_MEBIBYTES, BulkFetchProcess.class, List.of(), List.of(client.name(),
                 server.endpoint().toString(), server.accessKey(), server.secretKey(), "s3://bulk", Integer.toString(LOADS), Integer.toString(IDS),
                 Integer.toString(connections), Long.toString(request.toMillis()), Long.toString(deadline.toMillis())));
-        assertTrue(server.mostRequestsAtOnce() <= connections, () -> server.mostRequestsAtOnce() + " requests at once");
+        assertTrue(server.maxConcurrentRequests() <= connections, () -> server.maxConcurrentRequests() + " requests at once");
         return said;
     }
 

@@ -120,7 +120,7 @@ class LifecycleDeletionTest {
         }
 
         private void compact() {
-            PackCompactor compaction = packed.compaction(TestEntries.TARGET.path());
+            PackCompactor compaction = packed.compactor(TestEntries.TARGET.path());
             if (compaction.plan(Duration.ofSeconds(30)) instanceof PackCompactor.Planned.Ready ready) {
                 assertInstanceOf(PackCompactor.Result.class, compaction.run(ready.plan(), PackManifest.Loose.ALLOWED, _ -> {}));
             }

@@ -94,7 +94,7 @@ class RawResponseTest {
             assertEquals("", assertInstanceOf(GetResult.Found.class, store.get("key", 10)).etag());
             assertEquals("", assertInstanceOf(HeadResult.Found.class, store.head("key")).etag());
             StoreFailure failure = assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[3], ObjectMarks.NONE)).failure();
-            assertTrue(failure.message().contains("names no ETag"), failure::toString);
+            assertTrue(failure.message().contains("without an ETag"), failure::toString);
         }
     }
 

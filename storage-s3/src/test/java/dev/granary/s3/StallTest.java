@@ -194,7 +194,7 @@ class StallTest {
             int sent = server.requests();
             for (int i = 0; i < 100; i++) {
                 String cause = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id())).cause();
-                assertTrue(cause.contains("left alone for 30 s, after: ") && cause.contains("100 ms"), cause);
+                assertTrue(cause.contains("no requests are sent for 30 s, after: ") && cause.contains("100 ms"), cause);
             }
             assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
             IOException unlisted = assertThrows(IOException.class, () -> tier.list(_ -> {}));

@@ -163,7 +163,7 @@ final class AwsStore implements ObjectStore {
 
     /** Conversion of a server's refusal to a result. */
     private interface Refusal {
-        WriteResult says(int status, String code, String message);
+        WriteResult result(int status, String code, String message);
     }
 
     private static WriteResult write(Supplier<WriteResult> request) {
@@ -174,7 +174,7 @@ final class AwsStore implements ObjectStore {
         try {
             return request.get();
         } catch (S3Exception e) {
-            return refusal.says(e.statusCode(), code(e), text(e));
+            return refusal.result(e.statusCode(), code(e), text(e));
         } catch (RuntimeException e) {
             return WriteResult.failed(ResponseClassifier.failure(e));
         }
@@ -197,7 +197,7 @@ final class AwsStore implements ObjectStore {
                 return new ListResult.Unavailable(ResponseClassifier.failure(e));
             }
             if (page.isTruncated() == null) { // the SDK parses any response with status 200 as an empty listing
-                return new ListResult.Unavailable(StoreFailure.of(StoreFailure.Kind.BROKEN, "a listing that does not tell its end: is this an S3 server?"));
+                return new ListResult.Unavailable(StoreFailure.of(StoreFailure.Kind.BROKEN, "a listing without an end mark: is this an S3 server?"));
             }
             int onPage = 0;
             for (S3Object object : page.contents()) {
@@ -208,9 +208,9 @@ final class AwsStore implements ObjectStore {
             }
             count += onPage;
             next = page.nextContinuationToken();
-            Optional<StoreFailure> wrong = page.isTruncated() ? pages.more(onPage, next) : Optional.empty();
-            if (wrong.isPresent()) {
-                return new ListResult.Unavailable(wrong.get());
+            Optional<StoreFailure> failure = page.isTruncated() ? pages.recordPage(onPage, next) : Optional.empty();
+            if (failure.isPresent()) {
+                return new ListResult.Unavailable(failure.get());
             }
             isMore = page.isTruncated();
         } while (isMore);

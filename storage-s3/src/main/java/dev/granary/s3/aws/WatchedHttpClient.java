@@ -54,14 +54,14 @@ final class WatchedHttpClient implements SdkHttpClient {
         private final ExecutableHttpRequest request;
         private final AtomicReference<StallDetector.@Nullable Watch> watched = new AtomicReference<>();
 
-        WatchedRequest(HttpExecuteRequest asked) {
-            this.request = client.prepareRequest(watched(asked));
+        WatchedRequest(HttpExecuteRequest original) {
+            this.request = client.prepareRequest(watched(original));
         }
 
-        private HttpExecuteRequest watched(HttpExecuteRequest asked) {
-            HttpExecuteRequest.Builder builder = HttpExecuteRequest.builder().request(asked.httpRequest());
-            asked.metricCollector().ifPresent(builder::metricCollector);
-            asked.contentStreamProvider().ifPresent(content -> builder.contentStreamProvider(new Sent(content)));
+        private HttpExecuteRequest watched(HttpExecuteRequest original) {
+            HttpExecuteRequest.Builder builder = HttpExecuteRequest.builder().request(original.httpRequest());
+            original.metricCollector().ifPresent(builder::metricCollector);
+            original.contentStreamProvider().ifPresent(content -> builder.contentStreamProvider(new WatchedContent(content)));
             return builder.build();
         }
 
@@ -71,15 +71,15 @@ final class WatchedHttpClient implements SdkHttpClient {
             watched.set(watch);
             boolean isReading = false;
             try {
-                HttpExecuteResponse answer = request.call();
-                watch.answered();
-                Optional<AbortableInputStream> body = answer.responseBody();
+                HttpExecuteResponse response = request.call();
+                watch.responseStarted();
+                Optional<AbortableInputStream> body = response.responseBody();
                 isReading = body.isPresent();
                 return isReading
-                        ? HttpExecuteResponse.builder().response(answer.httpResponse()).responseBody(read(body.get(), watch)).build()
-                        : answer;
+                        ? HttpExecuteResponse.builder().response(response.httpResponse()).responseBody(read(body.get(), watch)).build()
+                        : response;
             } catch (IOException e) {
-                throw watch.told(e);
+                throw watch.translate(e);
             } finally {
                 if (!isReading) {
                     watch.close();
@@ -126,10 +126,10 @@ final class WatchedHttpClient implements SdkHttpClient {
         }
 
         /** A request body that reports the bytes sent. */
-        private final class Sent implements ContentStreamProvider {
+        private final class WatchedContent implements ContentStreamProvider {
             private final ContentStreamProvider content;
 
-            Sent(ContentStreamProvider content) {
+            WatchedContent(ContentStreamProvider content) {
                 this.content = content;
             }
 

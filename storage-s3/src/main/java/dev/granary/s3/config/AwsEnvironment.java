@@ -45,25 +45,25 @@ public final class AwsEnvironment {
      * signature if none are found.
      */
     public static AwsCredentialsProvider credentials(ConnectionSettings connection) {
-        return new Noted(connection.credentials()
-                .<AwsCredentialsProvider>map(known ->
-                        StaticCredentialsProvider.create(AwsBasicCredentials.create(known.accessKey(), known.secretKey())))
-                .orElseGet(() -> new Chain(DefaultCredentialsProvider.builder().build())));
+        return new RedactedProvider(connection.credentials()
+                .<AwsCredentialsProvider>map(fixed ->
+                        StaticCredentialsProvider.create(AwsBasicCredentials.create(fixed.accessKey(), fixed.secretKey())))
+                .orElseGet(() -> new DefaultChain(DefaultCredentialsProvider.builder().build())));
     }
 
     /** Credentials whose secrets are redacted from all messages. */
-    private record Noted(AwsCredentialsProvider found) implements AwsCredentialsProvider {
+    private record RedactedProvider(AwsCredentialsProvider provider) implements AwsCredentialsProvider {
         @Override
         public AwsCredentials resolveCredentials() {
-            AwsCredentials now = found.resolveCredentials();
-            SecretRedactor.note(now.secretAccessKey());
-            SecretRedactor.note(now instanceof AwsSessionCredentials session ? session.sessionToken() : null);
-            return now;
+            AwsCredentials credentials = provider.resolveCredentials();
+            SecretRedactor.register(credentials.secretAccessKey());
+            SecretRedactor.register(credentials instanceof AwsSessionCredentials session ? session.sessionToken() : null);
+            return credentials;
         }
     }
 
     /** The SDK's default chain, with an exception of ours if it finds nothing. */
-    private record Chain(DefaultCredentialsProvider chain) implements AwsCredentialsProvider {
+    private record DefaultChain(DefaultCredentialsProvider chain) implements AwsCredentialsProvider {
         @Override
         public AwsCredentials resolveCredentials() {
             try {

@@ -46,7 +46,7 @@ public final class S3Config {
     private final int readAttempts;
     private final Duration retryPause;
     private final Duration manifestInterval;
-    private final Optional<Path> shelves;
+    private final Optional<Path> packIndexCache;
     private final Duration retention;
     private final String producer;
 
@@ -67,7 +67,7 @@ public final class S3Config {
         this.readAttempts = builder.readAttempts;
         this.retryPause = builder.retryPause;
         this.manifestInterval = builder.manifestInterval;
-        this.shelves = builder.shelves;
+        this.packIndexCache = builder.packIndexCache;
         this.retention = builder.retention;
         this.producer = builder.producer;
     }
@@ -103,7 +103,7 @@ public final class S3Config {
         settings.loadDeadline = PACK_REQUEST.multipliedBy(2);
         settings.slowCall = PACK_SLOW;
         settings.breakerPause = breakerPause;
-        settings.shelves = shelves;
+        settings.packIndexCache = packIndexCache;
         settings.readAttempts = PACK_ATTEMPTS;
         settings.retryPause = PACK_RETRY_PAUSE;
         return settings.build();
@@ -198,8 +198,8 @@ public final class S3Config {
      * Returns the directory that caches manifests and indexes of packs; empty if each process reads
      * them from the bucket.
      */
-    public Optional<Path> shelves() {
-        return shelves;
+    public Optional<Path> packIndexCache() {
+        return packIndexCache;
     }
 
     /**
@@ -246,7 +246,7 @@ public final class S3Config {
         private int readAttempts = 3;
         private Duration retryPause = Duration.ofMillis(50);
         private Duration manifestInterval = Duration.ofMinutes(1);
-        private Optional<Path> shelves = Optional.empty();
+        private Optional<Path> packIndexCache = Optional.empty();
         private Duration retention = Duration.ofDays(90);
         private String producer = "granary";
 
@@ -275,12 +275,12 @@ public final class S3Config {
         public Builder endpoint(URI endpoint) {
             String scheme = endpoint.getScheme() == null ? "" : endpoint.getScheme().toLowerCase(Locale.ROOT);
             if (!(scheme.equals("http") || scheme.equals("https")) || endpoint.getHost() == null) {
-                throw new IllegalArgumentException("Not an endpoint: \"" + SecretRedactor.hide(endpoint.toString()) + "\". Write http:// or https://, a host, and a port"
-                        + " where it is not the usual one, such as http://minio:9000");
+                throw new IllegalArgumentException("Not an endpoint: \"" + SecretRedactor.redact(endpoint.toString()) + "\". Write http:// or https://, a host, and a port"
+                        + " if it is not the default one, such as http://minio:9000");
             }
             if (endpoint.getUserInfo() != null) {
                 throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost()
-                        + " must not hold credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead");
+                        + " must not contain credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead");
             }
             if (endpoint.getQuery() != null || endpoint.getFragment() != null) {
                 throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost() + " must not have a query or a fragment");
@@ -417,8 +417,8 @@ public final class S3Config {
          * Sets a directory that caches manifests and indexes of packs for all processes of this
          * machine; default none. It must be private to this user, and is created when needed.
          */
-        public Builder shelves(Path directory) {
-            this.shelves = Optional.of(directory);
+        public Builder packIndexCache(Path directory) {
+            this.packIndexCache = Optional.of(directory);
             return this;
         }
 

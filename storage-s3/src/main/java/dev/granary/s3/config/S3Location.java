@@ -53,7 +53,7 @@ public record S3Location(String bucket, String prefix) {
     /** Returns the text without user information and query values: secrets get there by mistake. */
     private static String shown(String wrong) {
         int at = wrong.lastIndexOf('@');
-        return SecretRedactor.hide(at < 0 ? wrong : "..." + wrong.substring(at));
+        return SecretRedactor.redact(at < 0 ? wrong : "..." + wrong.substring(at));
     }
 
     @Override

@@ -48,7 +48,7 @@ final class AtomicBlobStore extends ForwardingBlobStore {
     private static final long RACE_NANOS = 2_000_000;
 
     private final ReadWriteLock[] locks = new ReadWriteLock[GROUPS];
-    private final Map<String, ConditionMode> ofNextWrite = new ConcurrentHashMap<>();
+    private final Map<String, ConditionMode> nextConditions = new ConcurrentHashMap<>();
     private volatile ConditionMode conditions = ConditionMode.KEPT;
 
     AtomicBlobStore(BlobStore behind) {
@@ -65,14 +65,14 @@ final class AtomicBlobStore extends ForwardingBlobStore {
 
     /** Sets the handling of the condition of the next write of this object. */
     void conditionsOfNextWrite(String key, ConditionMode next) {
-        ofNextWrite.put(key, next);
+        nextConditions.put(key, next);
     }
 
     @Override
     public PutObjectResponse putBlob(PutObjectRequest request, InputStream body) {
         byte[] bytes = drain(body);
-        ConditionMode mine = ofNextWrite.remove(request.key());
-        return switch (mine == null ? conditions : mine) {
+        ConditionMode ownMode = nextConditions.remove(request.key());
+        return switch (ownMode == null ? conditions : ownMode) {
             case KEPT -> put(request, bytes);
             case IGNORED -> put(unconditional(request), bytes);
             case RACY -> {
@@ -121,9 +121,9 @@ final class AtomicBlobStore extends ForwardingBlobStore {
         Lock lock = lock(request.bucket(), request.key()).readLock();
         lock.lock();
         try {
-            HeadObjectResponse there = super.blobMetadata(request);
-            boolean isIgnored = ofNextWrite.getOrDefault(request.key(), conditions) == ConditionMode.IGNORED;
-            return there != null && isIgnored && RequestCountingHandler.IF_MATCH.isBound() ? there.toBuilder().eTag(RequestCountingHandler.IF_MATCH.get()).build() : there;
+            HeadObjectResponse current = super.blobMetadata(request);
+            boolean isIgnored = nextConditions.getOrDefault(request.key(), conditions) == ConditionMode.IGNORED;
+            return current != null && isIgnored && RequestCountingHandler.IF_MATCH.isBound() ? current.toBuilder().eTag(RequestCountingHandler.IF_MATCH.get()).build() : current;
         } finally {
             lock.unlock();
         }
@@ -170,8 +170,8 @@ final class AtomicBlobStore extends ForwardingBlobStore {
         if (request.ifMatch() == null) {
             return;
         }
-        HeadObjectResponse there = blobMetadataIfPresent(request.bucket(), request.key());
-        if (there == null || !unquoted(there.eTag()).equals(unquoted(request.ifMatch()))) {
+        HeadObjectResponse current = blobMetadataIfPresent(request.bucket(), request.key());
+        if (current == null || !unquoted(current.eTag()).equals(unquoted(request.ifMatch()))) {
             throw S3Exceptions.fromStatusCode(HTTP_PRECON_FAILED);
         }
     }

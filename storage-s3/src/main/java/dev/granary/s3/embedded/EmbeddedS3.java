@@ -28,7 +28,7 @@ public final class EmbeddedS3 implements AutoCloseable {
 
     private final S3Proxy server;
     private final AtomicBlobStore blobs;
-    private final RequestCountingHandler gate = new RequestCountingHandler();
+    private final RequestCountingHandler handler = new RequestCountingHandler();
     private final String accessKey;
     private final String secretKey;
 
@@ -45,7 +45,7 @@ public final class EmbeddedS3 implements AutoCloseable {
                 .stopTimeout(0)
                 .build();
         try {
-            jettyOf(server).insertHandler(gate);
+            jettyOf(server).insertHandler(handler);
             server.start();
         } catch (Exception e) { // declared by S3Proxy
             throw new IOException("The embedded S3 server did not start: " + e.getMessage(), e);
@@ -60,8 +60,8 @@ public final class EmbeddedS3 implements AutoCloseable {
      * @throws IOException if the directory cannot be used, or no port can be opened
      */
     public static EmbeddedS3 start(@Nullable Path directory) throws IOException {
-        quiet("org.gaul");
-        quiet("org.eclipse.jetty");
+        raiseLogThreshold("org.gaul");
+        raiseLogThreshold("org.eclipse.jetty");
         Properties properties = new Properties();
         if (directory != null) {
             Files.createDirectories(directory);
@@ -107,20 +107,20 @@ public final class EmbeddedS3 implements AutoCloseable {
 
     /** Returns the requests since the start or the last {@link #resetRequests}. */
     public ServerRequestCounts requests() {
-        return gate.counts();
+        return handler.counts();
     }
 
     /**
      * Returns the maximum number of concurrent requests since the start or the last
      * {@link #resetRequests}.
      */
-    public int mostRequestsAtOnce() {
-        return gate.mostInside();
+    public int maxConcurrentRequests() {
+        return handler.maxActive();
     }
 
     /** Sets all counters to zero. */
     public void resetRequests() {
-        gate.reset();
+        handler.reset();
     }
 
     /** Stops the server. Objects in a directory stay. */
@@ -148,7 +148,7 @@ public final class EmbeddedS3 implements AutoCloseable {
      * Raises the threshold of a logger of slf4j-simple, if that is in use and the level is not
      * configured.
      */
-    private static void quiet(String logger) {
+    private static void raiseLogThreshold(String logger) {
         String name = "org.slf4j.simpleLogger.log." + logger;
         if (System.getProperty(name) == null) {
             System.setProperty(name, "warn");

@@ -23,25 +23,25 @@ final class RequestCountingHandler extends Handler.Wrapper {
     private static final int OTHER = 5;
 
     private final AtomicLongArray counts = new AtomicLongArray(OTHER + 1);
-    private final AtomicInteger inside = new AtomicInteger();
-    private final AtomicInteger mostInside = new AtomicInteger();
+    private final AtomicInteger active = new AtomicInteger();
+    private final AtomicInteger maxActive = new AtomicInteger();
 
     @Override
     public boolean handle(Request request, Response response, Callback callback) throws Exception {
         counts.incrementAndGet(kind(request.getMethod(), request.getHttpURI().getPath()));
         String ifMatch = request.getMethod().equals("PUT") ? request.getHeaders().get("If-Match") : null;
-        mostInside.accumulateAndGet(inside.incrementAndGet(), Math::max);
+        maxActive.accumulateAndGet(active.incrementAndGet(), Math::max);
         try { // S3Proxy responds before it returns
             return ifMatch == null
                     ? super.handle(request, response, callback)
                     : ScopedValue.where(IF_MATCH, ifMatch).call(() -> super.handle(request, response, callback));
         } finally {
-            inside.decrementAndGet();
+            active.decrementAndGet();
         }
     }
 
-    int mostInside() {
-        return mostInside.get();
+    int maxActive() {
+        return maxActive.get();
     }
 
     ServerRequestCounts counts() {
@@ -52,7 +52,7 @@ final class RequestCountingHandler extends Handler.Wrapper {
         for (int i = 0; i <= OTHER; i++) {
             counts.set(i, 0);
         }
-        mostInside.set(inside.get());
+        maxActive.set(active.get());
     }
 
     private static int kind(String method, String path) {

@@ -24,14 +24,14 @@ sealed interface MinioErrorResponse {
 
     static MinioErrorResponse of(MinioException thrown) {
         return switch (thrown) {
-            case ErrorResponseException answer -> new Status(answer.response().code(),
-                    Objects.requireNonNullElse(answer.errorResponse().code(), ""),
-                    Objects.requireNonNullElse(answer.errorResponse().message(), "status " + answer.response().code()));
-            case ServerException answer -> new Status(answer.statusCode(), "", "status " + answer.statusCode());
+            case ErrorResponseException response -> new Status(response.response().code(),
+                    Objects.requireNonNullElse(response.errorResponse().code(), ""),
+                    Objects.requireNonNullElse(response.errorResponse().message(), "status " + response.response().code()));
+            case ServerException response -> new Status(response.statusCode(), "", "status " + response.statusCode());
             case InvalidResponseException invalid -> {
-                Matcher told = STATUS_IN_MESSAGE.matcher(String.valueOf(invalid.getMessage()));
-                yield told.find()
-                        ? new Status(Integer.parseInt(told.group(1)), "", "status " + told.group(1) + ", and not in the form of S3")
+                Matcher status = STATUS_IN_MESSAGE.matcher(String.valueOf(invalid.getMessage()));
+                yield status.find()
+                        ? new Status(Integer.parseInt(status.group(1)), "", "status " + status.group(1) + ", and not in the S3 format")
                         : new None(invalid);
             }
             default -> new None(thrown);
@@ -40,13 +40,13 @@ sealed interface MinioErrorResponse {
 
     /** Returns true if the object, and not the bucket, is missing. */
     default boolean isAbsent() {
-        return this instanceof Status answer && ResponseClassifier.isAbsent(answer.status(), answer.code());
+        return this instanceof Status response && ResponseClassifier.isAbsent(response.status(), response.code());
     }
 
     /** Returns the result of a conditional write or deletion. */
     default WriteResult write() {
         return switch (this) {
-            case Status answer -> ResponseClassifier.write(answer.status(), answer.code(), answer.message());
+            case Status response -> ResponseClassifier.write(response.status(), response.code(), response.message());
             case None none -> WriteResult.failed(ResponseClassifier.failure(none.thrown()));
         };
     }
@@ -54,7 +54,7 @@ sealed interface MinioErrorResponse {
     /** Returns the result of a write without a condition. */
     default WriteResult plainWrite() {
         return switch (this) {
-            case Status answer -> ResponseClassifier.plainWrite(answer.status(), answer.code(), answer.message());
+            case Status response -> ResponseClassifier.plainWrite(response.status(), response.code(), response.message());
             case None none -> WriteResult.failed(ResponseClassifier.failure(none.thrown()));
         };
     }
@@ -62,7 +62,7 @@ sealed interface MinioErrorResponse {
     /** Returns the failure of a read. */
     default StoreFailure failure() {
         return switch (this) {
-            case Status answer -> ResponseClassifier.failure(answer.status(), answer.code(), answer.message());
+            case Status response -> ResponseClassifier.failure(response.status(), response.code(), response.message());
             case None none -> ResponseClassifier.failure(none.thrown());
         };
     }

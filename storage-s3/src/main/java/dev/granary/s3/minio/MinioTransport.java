@@ -50,14 +50,14 @@ public final class MinioTransport {
 
     /**
      * As {@link #open(ConnectionSettings, TrafficCounter)}, with the HTTP client that
-     * {@code changed} derives from the default one.
+     * {@code customizer} derives from the default one.
      */
-    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, UnaryOperator<OkHttpClient.Builder> changed) {
+    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, UnaryOperator<OkHttpClient.Builder> customizer) {
         StallDetector stalls = new StallDetector(connection.stallTimeout(), traffic);
         Dispatcher dispatcher = new Dispatcher();
         dispatcher.setMaxRequests(connection.maxConnections());
         dispatcher.setMaxRequestsPerHost(connection.maxConnections());
-        OkHttpClient http = changed.apply(new OkHttpClient.Builder()
+        OkHttpClient http = customizer.apply(new OkHttpClient.Builder()
                 .socketFactory(new NoDelaySocketFactory())
                 .dispatcher(dispatcher)
                 .connectionPool(new ConnectionPool(connection.maxConnections(), 30, TimeUnit.SECONDS))
@@ -77,14 +77,14 @@ public final class MinioTransport {
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
                 // always: otherwise the client requests it from the server first
                 .region(AwsEnvironment.region(connection).id())
-                .credentialsProvider(new Bridge(AwsEnvironment.credentials(connection)))
+                .credentialsProvider(new SdkProvider(AwsEnvironment.credentials(connection)))
                 .httpClient(http)
                 .build();
         client.setRetry(Set.of(), 0L, 0);
         MinioAsyncClient pages = MinioAsyncClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
                 .region(AwsEnvironment.region(connection).id())
-                .credentialsProvider(new Bridge(AwsEnvironment.credentials(connection)))
+                .credentialsProvider(new SdkProvider(AwsEnvironment.credentials(connection)))
                 .httpClient(http)
                 .build();
         pages.setRetry(Set.of(), 0L, 0);
@@ -103,7 +103,7 @@ public final class MinioTransport {
      * Credentials of the AWS SDK in the MinIO client's form; the SDK's chain caches and renews
      * them.
      */
-    private record Bridge(AwsCredentialsProvider found) implements Provider {
+    private record SdkProvider(AwsCredentialsProvider found) implements Provider {
         @Override
         public Credentials fetch() {
             AwsCredentials now = found.resolveCredentials();

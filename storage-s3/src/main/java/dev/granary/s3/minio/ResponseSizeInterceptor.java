@@ -21,7 +21,7 @@ final class ResponseSizeInterceptor implements Interceptor {
     @Override
     public Response intercept(Chain chain) throws IOException {
         Response response = chain.proceed(chain.request());
-        return isObject(chain.request(), response) ? response : response.newBuilder().body(new Limited(response.body(), response.code())).build();
+        return isObject(chain.request(), response) ? response : response.newBuilder().body(new LimitedBody(response.body(), response.code())).build();
     }
 
     private static boolean isObject(Request request, Response response) {
@@ -29,11 +29,11 @@ final class ResponseSizeInterceptor implements Interceptor {
     }
 
     /** A body that throws an exception if it is too long. */
-    private static final class Limited extends ResponseBody {
+    private static final class LimitedBody extends ResponseBody {
         private final ResponseBody body;
         private final BufferedSource source;
 
-        Limited(ResponseBody body, int status) {
+        LimitedBody(ResponseBody body, int status) {
             this.body = body;
             ResponseSizeLimit limit = ResponseSizeLimit.ofStatus(status);
             this.source = Okio.buffer(new ForwardingSource(body.source()) {

@@ -34,12 +34,12 @@ final class StallInterceptor implements Interceptor {
         try {
             Request request = chain.request();
             RequestBody body = request.body();
-            Response answer = chain.proceed(body == null ? request : request.newBuilder().method(request.method(), new Sent(body, watch)).build());
-            watch.answered();
+            Response response = chain.proceed(body == null ? request : request.newBuilder().method(request.method(), new WatchedRequestBody(body, watch)).build());
+            watch.responseStarted();
             isReading = true;
-            return answer.newBuilder().body(new Read(answer.body(), watch)).build();
+            return response.newBuilder().body(new WatchedResponseBody(response.body(), watch)).build();
         } catch (IOException e) {
-            throw watch.told(e);
+            throw watch.translate(e);
         } finally {
             if (!isReading) {
                 watch.close();
@@ -48,11 +48,11 @@ final class StallInterceptor implements Interceptor {
     }
 
     /** A request body that reports the bytes sent. */
-    private static final class Sent extends RequestBody {
+    private static final class WatchedRequestBody extends RequestBody {
         private final RequestBody body;
         private final StallDetector.Watch watch;
 
-        Sent(RequestBody body, StallDetector.Watch watch) {
+        WatchedRequestBody(RequestBody body, StallDetector.Watch watch) {
             this.body = body;
             this.watch = watch;
         }
@@ -87,21 +87,21 @@ final class StallInterceptor implements Interceptor {
     }
 
     /** A response body that reports the bytes received. */
-    private static final class Read extends ResponseBody {
+    private static final class WatchedResponseBody extends ResponseBody {
         private final ResponseBody body;
         private final BufferedSource source;
 
-        Read(ResponseBody body, StallDetector.Watch watch) {
+        WatchedResponseBody(ResponseBody body, StallDetector.Watch watch) {
             this.body = body;
             this.source = Okio.buffer(new ForwardingSource(body.source()) {
                 @Override
                 public long read(Buffer into, long bytes) throws IOException {
                     try {
                         long read = super.read(into, bytes);
-                        watch.came(read);
+                        watch.received(read);
                         return read;
                     } catch (IOException e) {
-                        throw watch.told(e);
+                        throw watch.translate(e);
                     }
                 }
 

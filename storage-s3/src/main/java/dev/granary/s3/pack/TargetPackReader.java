@@ -523,7 +523,7 @@ public final class TargetPackReader {
     private boolean beginReading(ObjectStore store) {
         long patience = intervals.patience().toNanos();
         try {
-            return reading.tryLock(store instanceof DeadlineBound limited ? Math.min(patience, limited.roomNanos()) : patience, TimeUnit.NANOSECONDS);
+            return reading.tryLock(store instanceof DeadlineBound limited ? Math.min(patience, limited.remainingNanos()) : patience, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

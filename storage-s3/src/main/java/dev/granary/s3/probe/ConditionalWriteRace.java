@@ -65,7 +65,7 @@ final class ConditionalWriteRace {
 
     ProbeStep run(Course course) throws InterruptedException {
         boolean everWon = false;
-        StoreFailure last = StoreFailure.of(StoreFailure.Kind.SERVER, "every answer was a conflict");
+        StoreFailure last = StoreFailure.of(StoreFailure.Kind.SERVER, "every response was a conflict");
         for (int i = 0; i < ROUNDS; i++) {
             Optional<String> key = course.key();
             if (key.isEmpty()) {
@@ -84,7 +84,7 @@ final class ConditionalWriteRace {
                 }
             }
         }
-        return everWon ? ProbeStep.KEPT : new ProbeStep.Cut(last);
+        return everWon ? ProbeStep.KEPT : new ProbeStep.Aborted(last);
     }
 
     private Round round(String key, Racer racer) throws InterruptedException {
@@ -110,14 +110,14 @@ final class ConditionalWriteRace {
                     ? new Round.Unclear(false, failure)
                     : new Round.Broken("none of " + RACERS + " won");
         }
-        return judge(key, body(winners.getFirst()), failure);
+        return verifyWinner(key, body(winners.getFirst()), failure);
     }
 
-    private Round judge(String key, byte[] winner, Optional<StoreFailure> failure) {
+    private Round verifyWinner(String key, byte[] winner, Optional<StoreFailure> failure) {
         return switch (store.get(key, LIMIT)) {
             case GetResult.Found found when Arrays.equals(winner, found.bytes().toArray(ValueLayout.JAVA_BYTE)) ->
                 failure.isEmpty() ? new Round.Clear() : new Round.Unclear(true, failure);
-            case GetResult.Found _, GetResult.TooLarge _, GetResult.Absent _ -> new Round.Broken("the object is not the winner's");
+            case GetResult.Found _, GetResult.TooLarge _, GetResult.Absent _ -> new Round.Broken("the object does not have the winner's body");
             case GetResult.Unavailable lost -> new Round.Unclear(false, Optional.of(lost.failure()));
         };
     }

@@ -23,16 +23,16 @@ final class ProbeObjects {
 
     private final ObjectStore store;
     private final BucketLayout layout;
-    private final Ticker timing;
+    private final Ticker ticker;
     private final String name;
     private final ObjectMarks marks;
     private final List<String> keys = new ArrayList<>();
     private boolean isDeletionRefused;
 
-    ProbeObjects(ObjectStore store, BucketLayout layout, Ticker timing, RandomGenerator random) {
+    ProbeObjects(ObjectStore store, BucketLayout layout, Ticker ticker, RandomGenerator random) {
         this.store = store;
         this.layout = layout;
-        this.timing = timing;
+        this.ticker = ticker;
         this.name = WriteAttemptId.random(random).hex();
         this.marks = new ObjectMarks(name, name);
     }
@@ -60,10 +60,10 @@ final class ProbeObjects {
      */
     WriteResult create(String key, byte[] body) throws InterruptedException {
         WriteResult first = store.putIfAbsent(key, body, marks);
-        if (!saysNothing(first)) {
+        if (!isAmbiguous(first)) {
             return first;
         }
-        WriteResult again = settled(first, () -> store.putIfAbsent(key, body, marks));
+        WriteResult again = retryAmbiguous(first, () -> store.putIfAbsent(key, body, marks));
         return again instanceof WriteResult.PreconditionFailed
                 && store.head(key) instanceof HeadResult.Found found && found.marks().equals(marks)
                 ? new WriteResult.Done(found.etag()) : again;
@@ -71,7 +71,7 @@ final class ProbeObjects {
 
     /** Sends a write, and retries it after ambiguous responses. */
     WriteResult write(Supplier<WriteResult> request) throws InterruptedException {
-        return settled(request.get(), request);
+        return retryAmbiguous(request.get(), request);
     }
 
     /** Deletes an object. */
@@ -91,16 +91,16 @@ final class ProbeObjects {
         }
     }
 
-    private WriteResult settled(WriteResult first, Supplier<WriteResult> request) throws InterruptedException {
+    private WriteResult retryAmbiguous(WriteResult first, Supplier<WriteResult> request) throws InterruptedException {
         WriteResult result = first;
-        for (int i = 1; i < ATTEMPTS && saysNothing(result); i++) {
-            timing.pause(PAUSE.multipliedBy(i));
+        for (int i = 1; i < ATTEMPTS && isAmbiguous(result); i++) {
+            ticker.pause(PAUSE.multipliedBy(i));
             result = request.get();
         }
         return result;
     }
 
-    private static boolean saysNothing(WriteResult result) {
+    private static boolean isAmbiguous(WriteResult result) {
         return result instanceof WriteResult.Unknown || result instanceof WriteResult.Conflict;
     }
 }

@@ -19,7 +19,7 @@ sealed interface ProbeStep {
      *
      * @param failure the cause
      */
-    record Cut(StoreFailure failure) implements ProbeStep {}
+    record Aborted(StoreFailure failure) implements ProbeStep {}
 
     /** The only {@link Kept}. */
     ProbeStep KEPT = new Kept();

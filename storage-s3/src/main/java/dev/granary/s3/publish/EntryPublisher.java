@@ -75,20 +75,20 @@ public final class EntryPublisher {
 
     private final ObjectStore store;
     private final Capabilities capabilities;
-    private final WriteSuspension pause;
+    private final WriteSuspension suspension;
     private final Duration retention;
     private final RequestCounters counters;
-    private final Ticker timing;
+    private final Ticker ticker;
     private final RandomGenerator random;
 
-    public EntryPublisher(ObjectStore store, Capabilities capabilities, WriteSuspension pause, Duration retention, RequestCounters counters, Ticker timing,
+    public EntryPublisher(ObjectStore store, Capabilities capabilities, WriteSuspension suspension, Duration retention, RequestCounters counters, Ticker ticker,
             RandomGenerator random) {
         this.store = store;
         this.capabilities = capabilities;
-        this.pause = pause;
+        this.suspension = suspension;
         this.retention = retention;
         this.counters = counters;
-        this.timing = timing;
+        this.ticker = ticker;
         this.random = random;
     }
 
@@ -130,7 +130,7 @@ public final class EntryPublisher {
         private ConditionalWriteSupport conditions;
         private int conflicts;
         private int unknowns;
-        private String lastTrouble = "";
+        private String lastFailure = "";
 
         Publication(Entry entry, String key, Existing existing, byte[] body, ObjectMarks marks) {
             this.entry = entry;
@@ -142,7 +142,7 @@ public final class EntryPublisher {
         }
 
         StoreResult run() {
-            Step step = begin();
+            Step step = firstStep();
             try {
                 for (int i = 0; i < MAX_STEPS; i++) {
                     if (step instanceof Step.Done done) {
@@ -150,14 +150,14 @@ public final class EntryPublisher {
                     }
                     step = next(step);
                 }
-                return givenUp("no end after " + MAX_STEPS + " steps: " + lastTrouble).result();
+                return giveUp("not finished after " + MAX_STEPS + " steps: " + lastFailure).result();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                return givenUp("interrupted while waiting to try again").result();
+                return giveUp("interrupted while waiting to try again").result();
             }
         }
 
-        private Step begin() {
+        private Step firstStep() {
             return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : new Step.Create();
         }
 
@@ -179,9 +179,9 @@ public final class EntryPublisher {
                 case WriteResult.PreconditionFailed _ -> new Step.Inspect();
                 case WriteResult.Conflict _ -> afterConflict(new Step.Create());
                 case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Create());
-                case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
+                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
-                    unconditionally(refused.failure());
+                    afterUnsupported(refused.failure());
                 case WriteResult.NotAllowed refused -> refused(refused.failure());
             };
         }
@@ -190,16 +190,16 @@ public final class EntryPublisher {
          * Probes whether the server refuses the condition or the write. Without that, servers
          * without conditions would never be written.
          */
-        private Step unconditionally(StoreFailure refusal) {
+        private Step afterUnsupported(StoreFailure refusal) {
             conditions = capabilities.conditionalWritesRefused();
             return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : refused(refusal);
         }
 
         private Step refused(StoreFailure refusal) {
-            pause.begin(refusal);
+            suspension.suspend(refusal);
             String reason = refusal.toString();
             // an earlier attempt may have succeeded
-            return unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : givenUp(reason);
+            return unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : giveUp(reason);
         }
 
         private Step write() throws InterruptedException {
@@ -207,9 +207,9 @@ public final class EntryPublisher {
                 case WriteResult.Done _ -> stored();
                 case WriteResult.Conflict _ -> afterConflict(new Step.Inspect());
                 case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Inspect());
-                case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
+                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused -> refused(refused.failure());
-                case WriteResult.PreconditionFailed _ -> givenUp("a write without a condition failed its precondition");
+                case WriteResult.PreconditionFailed _ -> giveUp("a write without a condition failed its precondition");
             };
         }
 
@@ -221,8 +221,8 @@ public final class EntryPublisher {
                         && found.marks().sha256().equals(marks.sha256()) ->
                     duplicate(found.etag(), found.dates());
                 case HeadResult.Found found -> new Step.Examine(found.etag());
-                case HeadResult.Absent _ -> vanished();
-                case HeadResult.Unavailable lost -> givenUp("whose entry it is could not be asked: " + lost.failure());
+                case HeadResult.Absent _ -> afterDisappearance();
+                case HeadResult.Unavailable lost -> giveUp("the existing entry could not be inspected: " + lost.failure());
             };
         }
 
@@ -234,13 +234,13 @@ public final class EntryPublisher {
                         duplicate(found.etag(), found.dates());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
                     case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
-                    case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_LARGE -> givenUp("the entry in the way cannot be read here: " + bad.detail());
+                    case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_LARGE -> giveUp("the existing entry cannot be read here: " + bad.detail());
                     case LoadResult.Damaged _ -> new Step.Replace(found.etag());
                     case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
                 };
                 case GetResult.TooLarge _ -> new Step.Replace(etag);
-                case GetResult.Absent _ -> vanished();
-                case GetResult.Unavailable lost -> givenUp("the entry in the way could not be read: " + lost.failure());
+                case GetResult.Absent _ -> afterDisappearance();
+                case GetResult.Unavailable lost -> giveUp("the existing entry could not be read: " + lost.failure());
             };
         }
 
@@ -250,10 +250,10 @@ public final class EntryPublisher {
                 case WriteResult.PreconditionFailed _ -> new Step.Inspect();
                 case WriteResult.Conflict _ -> afterConflict(new Step.Replace(etag));
                 case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Replace(etag));
-                case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
+                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED -> new Step.Write();
                 case WriteResult.NotAllowed refused ->
-                    givenUp("the damaged entry in the way could not be replaced: " + refused.failure());
+                    giveUp("the existing damaged entry could not be replaced: " + refused.failure());
             };
         }
 
@@ -278,18 +278,18 @@ public final class EntryPublisher {
         }
 
         private Step afterConflict(Step again) throws InterruptedException {
-            lastTrouble = "other writers were faster";
+            lastFailure = "other writers were faster";
             if (++conflicts > MAX_CONFLICTS) {
-                return givenUp("a conflict, " + conflicts + " times");
+                return giveUp(conflicts + " conflicts");
             }
             backOff(conflicts);
             return again;
         }
 
         private Step afterUnknown(StoreFailure failure, Step again) throws InterruptedException {
-            lastTrouble = failure.toString();
+            lastFailure = failure.toString();
             if (++unknowns > MAX_UNKNOWNS) {
-                return unknowns == MAX_UNKNOWNS + 1 ? new Step.Inspect() : givenUp(lastTrouble);
+                return unknowns == MAX_UNKNOWNS + 1 ? new Step.Inspect() : giveUp(lastFailure);
             }
             backOff(unknowns);
             return again;
@@ -299,11 +299,11 @@ public final class EntryPublisher {
          * Handles an object that has disappeared: it was deleted, or a pending attempt of ours may
          * still write it.
          */
-        private Step vanished() throws InterruptedException {
+        private Step afterDisappearance() throws InterruptedException {
             if (conditions == ConditionalWriteSupport.NONE) {
-                return unknowns > MAX_UNKNOWNS ? givenUp(lastTrouble) : new Step.Write();
+                return unknowns > MAX_UNKNOWNS ? giveUp(lastFailure) : new Step.Write();
             }
-            return unknowns > 0 ? givenUp(lastTrouble) : afterConflict(new Step.Create());
+            return unknowns > 0 ? giveUp(lastFailure) : afterConflict(new Step.Create());
         }
 
         private Step.Done stored() {
@@ -311,7 +311,7 @@ public final class EntryPublisher {
         }
 
         /** Returns failed, or unknown if an attempt got no response. */
-        private Step.Done givenUp(String cause) {
+        private Step.Done giveUp(String cause) {
             return new Step.Done(unknowns == 0 ? new StoreResult.Failed(cause) : new StoreResult.Unknown(cause));
         }
 
@@ -320,8 +320,8 @@ public final class EntryPublisher {
          * separate.
          */
         private void backOff(int attempt) throws InterruptedException {
-            long most = FIRST_PAUSE.toNanos() << (attempt - 1);
-            timing.pause(Duration.ofNanos(1 + random.nextLong(most)));
+            long maxNanos = FIRST_PAUSE.toNanos() << (attempt - 1);
+            ticker.pause(Duration.ofNanos(1 + random.nextLong(maxNanos)));
         }
     }
 }

@@ -41,21 +41,21 @@ import java.util.function.Supplier;
 final class BucketCircuitBreaker {
     private static final int WINDOW = 20;
     private static final int MINIMUM = 5;
-    private static final int TRIALS = 3;
+    private static final int HALF_OPEN_CALLS = 3;
     private static final float THRESHOLD_PERCENT = 50;
 
     private final CircuitBreaker breaker;
     private final Retry retry;
     private final Semaphore bulkhead;
-    private final Ticker timing;
+    private final Ticker ticker;
     private final String location;
-    private final long patienceNanos;
+    private final long connectionWaitNanos;
     private final SilenceClock silence;
     private final long pauseSeconds;
     private volatile String lastFailure = "";
 
-    BucketCircuitBreaker(S3Config config, Ticker timing, TrafficCounter traffic) {
-        this.timing = timing;
+    BucketCircuitBreaker(S3Config config, Ticker ticker, TrafficCounter traffic) {
+        this.ticker = ticker;
         this.silence = new SilenceClock(config.silence().toNanos(), traffic);
         this.location = config.location().toString();
         this.pauseSeconds = Math.max(1, config.breakerPause().toSeconds());
@@ -65,9 +65,9 @@ final class BucketCircuitBreaker {
                 .slowCallRateThreshold(THRESHOLD_PERCENT)
                 .slowCallDurationThreshold(config.slowCall())
                 .waitDurationInOpenState(config.breakerPause())
-                .permittedNumberOfCallsInHalfOpenState(TRIALS)
+                .permittedNumberOfCallsInHalfOpenState(HALF_OPEN_CALLS)
                 .maxWaitDurationInHalfOpenState(config.breakerPause())
-                .clock(new MonotonicClock(timing))
+                .clock(new MonotonicClock(ticker))
                 .build());
         this.retry = Retry.of(location, RetryConfig.<Optional<StoreFailure>>custom()
                 .maxAttempts(config.readAttempts())
@@ -75,7 +75,7 @@ final class BucketCircuitBreaker {
                 .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(config.retryPause(), 2, 0.5))
                 .build());
         this.bulkhead = new Semaphore(config.connection().maxConnections(), true);
-        this.patienceNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();
+        this.connectionWaitNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();
     }
 
     /** Returns a context that supplies the pause after each attempt at one read. */
@@ -86,22 +86,22 @@ final class BucketCircuitBreaker {
     /**
      * Returns the longest wait for a connection of the first request of a lookup, in nanoseconds.
      */
-    long patienceNanos() {
-        return patienceNanos;
+    long connectionWaitNanos() {
+        return connectionWaitNanos;
     }
 
     /**
      * Sends a request if the breaker and the bulkhead admit it.
      *
      * @param waitNanos the longest wait for a connection
-     * @param isLast whether the outcome counts; false if the same request will be retried
+     * @param isFinal whether the outcome counts; false if the same request will be retried
      */
-    <R> R call(long waitNanos, Supplier<R> request, Function<R, Optional<StoreFailure>> failure, Predicate<Optional<StoreFailure>> isLast,
+    <R> R call(long waitNanos, Supplier<R> request, Function<R, Optional<StoreFailure>> failure, Predicate<Optional<StoreFailure>> isFinal,
             Function<StoreFailure, R> rejected) {
         if (!breaker.tryAcquirePermission()) {
             return rejected.apply(suspended());
         }
-        if (!enter(waitNanos)) {
+        if (!acquirePermit(waitNanos)) {
             breaker.releasePermission();
             return rejected.apply(busy());
         }
@@ -110,18 +110,18 @@ final class BucketCircuitBreaker {
             if (breaker.getState() == CircuitBreaker.State.OPEN) { // opened while this request was queued
                 return rejected.apply(suspended());
             }
-            long start = timing.nanos();
+            long start = ticker.nanos();
             R result = request.get();
             Optional<StoreFailure> failed = failure.apply(result);
-            long took = timing.nanos() - start;
+            long elapsedNanos = ticker.nanos() - start;
             // of this thread, not of the bucket
-            boolean isOwn = failed.isPresent() && Thread.currentThread().isInterrupted();
-            if (isLast.test(failed) && !isOwn) {
-                record(failed, took);
+            boolean isLocal = failed.isPresent() && Thread.currentThread().isInterrupted();
+            if (isFinal.test(failed) && !isLocal) {
+                record(failed, elapsedNanos);
                 recorded = true;
             }
-            if (!isOwn) {
-                listen(failed, start, recorded);
+            if (!isLocal) {
+                updateSilence(failed, start, recorded);
             }
             return result;
         } finally {
@@ -132,8 +132,8 @@ final class BucketCircuitBreaker {
         }
     }
 
-    private void listen(Optional<StoreFailure> failed, long startNanos, boolean isVerdict) {
-        if (silence.isOver(failed, startNanos, timing.nanos(), isVerdict)) {
+    private void updateSilence(Optional<StoreFailure> failed, long startNanos, boolean isFinalAttempt) {
+        if (silence.recordEnd(failed, startNanos, ticker.nanos(), isFinalAttempt)) {
             lastFailure = failed.map(StoreFailure::toString).orElse(lastFailure);
             CircuitBreaker.State state = breaker.getState();
             if (state == CircuitBreaker.State.CLOSED || state == CircuitBreaker.State.HALF_OPEN) {
@@ -151,10 +151,10 @@ final class BucketCircuitBreaker {
             return new ListResult.Unavailable(suspended());
         }
         try {
-            long start = timing.nanos();
+            long start = ticker.nanos();
             ListResult result = listing.get();
             if (!Thread.currentThread().isInterrupted()) {
-                listen(result instanceof ListResult.Unavailable lost ? Optional.of(lost.failure()) : Optional.empty(), start, true);
+                updateSilence(result instanceof ListResult.Unavailable lost ? Optional.of(lost.failure()) : Optional.empty(), start, true);
             }
             return result;
         } finally {
@@ -163,8 +163,8 @@ final class BucketCircuitBreaker {
     }
 
     /** Sends a request through the bulkhead only; its outcome does not affect the breaker. */
-    <R> R callUnjudged(Supplier<R> request, Function<StoreFailure, R> rejected) {
-        if (!enter(patienceNanos)) {
+    <R> R callUnrecorded(Supplier<R> request, Function<StoreFailure, R> rejected) {
+        if (!acquirePermit(connectionWaitNanos)) {
             return rejected.apply(busy());
         }
         try {
@@ -174,7 +174,7 @@ final class BucketCircuitBreaker {
         }
     }
 
-    private boolean enter(long waitNanos) {
+    private boolean acquirePermit(long waitNanos) {
         try {
             return bulkhead.tryAcquire(Math.max(0, waitNanos), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
@@ -184,7 +184,7 @@ final class BucketCircuitBreaker {
     }
 
     private StoreFailure suspended() {
-        return StoreFailure.of(StoreFailure.Kind.SUSPENDED, location + " failed or was too slow and is left alone for " + pauseSeconds + " s"
+        return StoreFailure.of(StoreFailure.Kind.SUSPENDED, location + " failed or was too slow; no requests are sent for " + pauseSeconds + " s"
                 + (lastFailure.isEmpty() ? "" : ", after: " + lastFailure));
     }
 
@@ -203,9 +203,9 @@ final class BucketCircuitBreaker {
     }
 
     private void record(Optional<StoreFailure> failure, long nanos) {
-        if (failure.filter(BucketCircuitBreaker::isSickness).isPresent()) {
+        if (failure.filter(BucketCircuitBreaker::isCounted).isPresent()) {
             lastFailure = failure.get().toString();
-            breaker.onError(nanos, TimeUnit.NANOSECONDS, new SickBucket(failure.get().toString()));
+            breaker.onError(nanos, TimeUnit.NANOSECONDS, new BucketFailure(failure.get().toString()));
         } else {
             breaker.onSuccess(nanos, TimeUnit.NANOSECONDS);
         }
@@ -215,23 +215,23 @@ final class BucketCircuitBreaker {
      * Returns true if the failure counts: a refusal is a response, but an unusable client would
      * fail each time.
      */
-    private static boolean isSickness(StoreFailure failure) {
+    private static boolean isCounted(StoreFailure failure) {
         return failure.isTransient() || failure.kind() == StoreFailure.Kind.CONFIGURATION;
     }
 
     /** Reports a failure to the circuit breaker; never thrown. */
-    private static final class SickBucket extends Exception {
-        SickBucket(String message) {
+    private static final class BucketFailure extends Exception {
+        BucketFailure(String message) {
             super(message, null, false, false);
         }
     }
 
     /** The ticker as a clock for the circuit breaker. */
     private static final class MonotonicClock extends Clock {
-        private final Ticker timing;
+        private final Ticker ticker;
 
-        MonotonicClock(Ticker timing) {
-            this.timing = timing;
+        MonotonicClock(Ticker ticker) {
+            this.ticker = ticker;
         }
 
         @Override
@@ -246,7 +246,7 @@ final class BucketCircuitBreaker {
 
         @Override
         public Instant instant() {
-            return Instant.EPOCH.plus(Duration.ofNanos(timing.nanos()));
+            return Instant.EPOCH.plus(Duration.ofNanos(ticker.nanos()));
         }
     }
 }

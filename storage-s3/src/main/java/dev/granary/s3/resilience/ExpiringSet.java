@@ -11,12 +11,12 @@ public final class ExpiringSet<E> {
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<E, Long> addedAt;
     private final long lifetimeNanos;
-    private final Ticker timing;
+    private final Ticker ticker;
     private long removals;
 
-    public ExpiringSet(int capacity, Duration lifetime, Ticker timing) {
+    public ExpiringSet(int capacity, Duration lifetime, Ticker ticker) {
         this.lifetimeNanos = lifetime.toNanos();
-        this.timing = timing;
+        this.ticker = ticker;
         this.addedAt = new LinkedHashMap<>() {
             @Override
             protected boolean removeEldestEntry(Map.Entry<E, Long> eldest) {
@@ -29,7 +29,7 @@ public final class ExpiringSet<E> {
         lock.lock();
         try {
             Long added = addedAt.get(element);
-            if (added != null && timing.nanos() - added >= lifetimeNanos) {
+            if (added != null && ticker.nanos() - added >= lifetimeNanos) {
                 addedAt.remove(element);
                 return false;
             }
@@ -57,7 +57,7 @@ public final class ExpiringSet<E> {
         try {
             if (removals == mark && lifetimeNanos > 0) {
                 addedAt.remove(element); // moves it to the end
-                addedAt.put(element, timing.nanos());
+                addedAt.put(element, ticker.nanos());
             }
         } finally {
             lock.unlock();

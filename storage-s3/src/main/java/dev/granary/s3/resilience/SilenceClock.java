@@ -14,9 +14,9 @@ import java.util.Optional;
 final class SilenceClock {
     private final long limitNanos;
     private final TrafficCounter traffic;
-    private boolean isHeard; // guarded by this object, like the following fields
+    private boolean hasResponded; // guarded by this object, like the following fields
     private boolean isSilent;
-    private long sinceNanos;
+    private long silentSinceNanos;
     private long progressBefore;
 
     SilenceClock(long limitNanos, TrafficCounter traffic) {
@@ -30,27 +30,27 @@ final class SilenceClock {
      * @param failure its failure
      * @param startNanos the time when it was sent
      * @param nowNanos the time when it ended
-     * @param isVerdict false if the same request will be retried
+     * @param isFinalAttempt false if the same request will be retried
      * @return true if the silence exceeds the limit, or there was never a response and the
      *     request is not retried
      */
-    synchronized boolean isOver(Optional<StoreFailure> failure, long startNanos, long nowNanos, boolean isVerdict) {
-        if (failure.filter(SilenceClock::isWithoutAnswer).isEmpty()) {
-            isHeard |= failure.filter(StoreFailure::isUnsent).isEmpty();
+    synchronized boolean recordEnd(Optional<StoreFailure> failure, long startNanos, long nowNanos, boolean isFinalAttempt) {
+        if (failure.filter(SilenceClock::isWithoutResponse).isEmpty()) {
+            hasResponded |= failure.filter(StoreFailure::isUnsent).isEmpty();
             isSilent = false;
             return false;
         }
         long progress = traffic.progress();
-        isHeard |= progress > 0;
+        hasResponded |= progress > 0;
         if (!isSilent || progress != progressBefore) {
             isSilent = true;
-            sinceNanos = startNanos;
+            silentSinceNanos = startNanos;
             progressBefore = progress;
         }
-        return nowNanos - sinceNanos >= limitNanos || (isVerdict && !isHeard && failure.get().kind() == StoreFailure.Kind.TIMEOUT);
+        return nowNanos - silentSinceNanos >= limitNanos || (isFinalAttempt && !hasResponded && failure.get().kind() == StoreFailure.Kind.TIMEOUT);
     }
 
-    private static boolean isWithoutAnswer(StoreFailure failure) {
+    private static boolean isWithoutResponse(StoreFailure failure) {
         return failure.status() == 0 && (failure.kind() == StoreFailure.Kind.TIMEOUT || failure.kind() == StoreFailure.Kind.UNREACHABLE);
     }
 }

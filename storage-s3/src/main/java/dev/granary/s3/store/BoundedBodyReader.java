@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * longer one is a failure of this process, not of the object.
  */
 public final class BoundedBodyReader {
-    private static final int HEAP_PART = 4;
+    private static final int HEAP_DIVISOR = 4;
     private static final int FIRST_BYTES = 1 << 20;
     private static final int MIN_BYTES = 1 << 10;
     private static final int MAX_ARRAY = Integer.MAX_VALUE - 16;
@@ -24,25 +24,25 @@ public final class BoundedBodyReader {
      * Reads to the end of the stream.
      *
      * @param body the stream; not closed here
-     * @param hint the length that the sender declares, in bytes; negative if it declares none
+     * @param declared the length that the sender declares, in bytes; negative if it declares none
      * @param limit the maximum length, in bytes
      * @return the bytes, or null if there are more than {@code limit}; nothing is read if
-     *     {@code hint} exceeds it
+     *     {@code declared} exceeds it
      * @throws IOException if reading fails, or this process has too little memory
      */
-    public static @Nullable MemorySegment read(InputStream body, long hint, long limit) throws IOException {
-        return read(body, hint, limit, Runtime.getRuntime().maxMemory() / HEAP_PART);
+    public static @Nullable MemorySegment read(InputStream body, long declared, long limit) throws IOException {
+        return read(body, declared, limit, Runtime.getRuntime().maxMemory() / HEAP_DIVISOR);
     }
 
-    static @Nullable MemorySegment read(InputStream body, long hint, long limit, long memory) throws IOException {
-        if (hint > limit) {
+    static @Nullable MemorySegment read(InputStream body, long declared, long limit, long memory) throws IOException {
+        if (declared > limit) {
             return null;
         }
-        if (hint > memory) {
+        if (declared > memory) {
             throw new TooLittleMemoryException(memory);
         }
-        int most = (int) Math.min(Math.min(limit, memory), MAX_ARRAY);
-        byte[] buffer = new byte[(int) Math.min(most, hint >= 0 && hint <= FIRST_BYTES ? hint : FIRST_BYTES)];
+        int max = (int) Math.min(Math.min(limit, memory), MAX_ARRAY);
+        byte[] buffer = new byte[(int) Math.min(max, declared >= 0 && declared <= FIRST_BYTES ? declared : FIRST_BYTES)];
         int length = 0;
         while (true) {
             length += body.readNBytes(buffer, length, buffer.length - length);
@@ -53,13 +53,13 @@ public final class BoundedBodyReader {
             if (next < 0) {
                 return MemorySegment.ofArray(buffer);
             }
-            if (length == most) {
-                if (most < limit) {
-                    throw new TooLittleMemoryException(most);
+            if (length == max) {
+                if (max < limit) {
+                    throw new TooLittleMemoryException(max);
                 }
                 return null;
             }
-            buffer = larger(buffer, grown(buffer.length, hint, most));
+            buffer = larger(buffer, grown(buffer.length, declared, max));
             buffer[length++] = (byte) next;
         }
     }
@@ -85,9 +85,9 @@ public final class BoundedBodyReader {
     }
 
     /** Returns twice the length, or the declared length if that is less. */
-    private static int grown(int length, long hint, int most) {
+    private static int grown(int length, long declared, int max) {
         long doubled = Math.max(2L * length, MIN_BYTES);
-        long wanted = hint > length ? Math.min(hint, doubled) : doubled;
-        return (int) Math.min(wanted, most);
+        long wanted = declared > length ? Math.min(declared, doubled) : doubled;
+        return (int) Math.min(wanted, max);
     }
 }

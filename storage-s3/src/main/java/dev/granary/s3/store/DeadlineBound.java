@@ -6,5 +6,5 @@ public interface DeadlineBound {
      * Returns the time within which a request may still be sent, in nanoseconds; 0 if none may.
      * Other waits of the lookup must not exceed it.
      */
-    long roomNanos();
+    long remainingNanos();
 }

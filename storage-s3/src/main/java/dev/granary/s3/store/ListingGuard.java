@@ -48,15 +48,15 @@ public final class ListingGuard {
      * @param token the continuation token of the server
      * @return the reason to end the listing; empty if it may continue
      */
-    public Optional<StoreFailure> more(int onPage, @Nullable String token) {
+    public Optional<StoreFailure> recordPage(int onPage, @Nullable String token) {
         pages++;
         objects += onPage;
         empty = onPage == 0 ? empty + 1 : 0;
         if (token == null || token.isEmpty()) {
-            return broken("a listing that does not end, and does not tell how it goes on");
+            return broken("an incomplete listing without a continuation token");
         }
         if (token.equals(lastToken)) {
-            return broken("a listing that goes in circles");
+            return broken("a listing that repeats its continuation token");
         }
         lastToken = token;
         if (empty == MAX_EMPTY) {

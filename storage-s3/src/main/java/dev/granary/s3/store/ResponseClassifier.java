@@ -38,7 +38,7 @@ public final class ResponseClassifier {
     private static final int MESSAGE_LIMIT = 200;
 
     /** Characters of a message that are examined: an error of a server may have 256 KiB. */
-    private static final int READ_LIMIT = 4096;
+    private static final int EXAMINED_LIMIT = 4096;
 
     private static final Pattern CODE = Pattern.compile("[A-Za-z0-9._-]{0,64}");
 
@@ -54,8 +54,8 @@ public final class ResponseClassifier {
 
     /** Returns the failure for a status other than success. */
     public static StoreFailure failure(int status, String code, String message) {
-        String told = CODE.matcher(code).matches() ? SecretRedactor.hide(code) : "";
-        return new StoreFailure(kind(status, told), status, told, oneLine(message));
+        String safeCode = CODE.matcher(code).matches() ? SecretRedactor.redact(code) : "";
+        return new StoreFailure(kind(status, safeCode), status, safeCode, oneLine(message));
     }
 
     /**
@@ -64,7 +64,7 @@ public final class ResponseClassifier {
      */
     public static WriteResult written(String etag) {
         return etag.isEmpty()
-                ? WriteResult.failed(StoreFailure.of(BROKEN, "a success that names no ETag: is this an S3 server?"))
+                ? WriteResult.failed(StoreFailure.of(BROKEN, "a success without an ETag: is this an S3 server?"))
                 : new WriteResult.Done(etag);
     }
 
@@ -126,14 +126,14 @@ public final class ResponseClassifier {
         String name = deepest.getClass().getSimpleName();
         String message = String.valueOf(deepest.getMessage());
         if (isClosedHere(deepest)) {
-            return "no whole answer within the deadline, so the connection was closed";
+            return "no complete response within the deadline, so the connection was closed";
         }
         if (deepest instanceof EOFException || message.contains("failed to respond") || message.startsWith("unexpected end of stream")) {
-            return "the server closed the connection before its answer was whole";
+            return "the server closed the connection before its response was complete";
         }
         if (deepest instanceof NullPointerException || deepest instanceof ArithmeticException || deepest instanceof IndexOutOfBoundsException
                 || deepest instanceof NumberFormatException || deepest instanceof DateTimeException) {
-            return "the answer is not in the form of S3 (" + name + ")";
+            return "the response is not in the S3 format (" + name + ")";
         }
         return deepest.getMessage() == null ? name : name + ": " + message;
     }
@@ -190,8 +190,8 @@ public final class ResponseClassifier {
     }
 
     private static String oneLine(String message) {
-        String read = message.length() <= READ_LIMIT ? message : message.substring(0, READ_LIMIT);
-        String line = SecretRedactor.hide(read).replaceAll("[\\s\\p{Cntrl}\\p{Cf}\\p{Co}\\p{Cs}]+", " ").strip();
+        String read = message.length() <= EXAMINED_LIMIT ? message : message.substring(0, EXAMINED_LIMIT);
+        String line = SecretRedactor.redact(read).replaceAll("[\\s\\p{Cntrl}\\p{Cf}\\p{Co}\\p{Cs}]+", " ").strip();
         return line.length() <= MESSAGE_LIMIT ? line : line.substring(0, MESSAGE_LIMIT) + "...";
     }
 }

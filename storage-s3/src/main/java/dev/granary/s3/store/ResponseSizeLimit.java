@@ -36,7 +36,7 @@ public final class ResponseSizeLimit {
     public void add(long bytes) throws IOException {
         read += Math.max(0, bytes);
         if (read > limit) {
-            throw new IOException("The server's answer is longer than " + limit + " bytes");
+            throw new IOException("The server's response is longer than " + limit + " bytes");
         }
     }
 }

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * key or a token. A server may echo parts of a request. Thread-safe.
  */
 public final class SecretRedactor {
-    private static final int MOST = 16;
-    private static final int SHORTEST = 8;
-    private static final String HIDDEN = "[hidden]";
+    private static final int MAX_SECRETS = 16;
+    private static final int MIN_LENGTH = 8;
+    private static final String REDACTED = "[hidden]";
     private static final Pattern USER_INFO = Pattern.compile("(?<=//)[^/?#\\s]*@");
     private static final Pattern QUERY = Pattern.compile("(?<=[?&])([A-Za-z0-9._~-]{1,64})=[^&\\s\"'<>)]+");
 
@@ -31,14 +31,14 @@ public final class SecretRedactor {
      * Registers a secret that requests are signed with; the last 16 are kept, since credentials are
      * renewed.
      */
-    public static void note(@Nullable String secret) {
-        if (secret == null || secret.length() < SHORTEST) {
+    public static void register(@Nullable String secret) {
+        if (secret == null || secret.length() < MIN_LENGTH) {
             return;
         }
         synchronized (KNOWN) {
             if (!KNOWN.contains(secret)) {
                 KNOWN.addFirst(secret);
-                if (KNOWN.size() > MOST) {
+                if (KNOWN.size() > MAX_SECRETS) {
                     KNOWN.removeLast();
                 }
             }
@@ -46,16 +46,16 @@ public final class SecretRedactor {
     }
 
     /** Returns the text without secrets, user information, and values of query parameters. */
-    public static String hide(String text) {
-        String hidden = text;
+    public static String redact(String text) {
+        String redacted = text;
         synchronized (KNOWN) {
             for (String secret : KNOWN) {
-                hidden = hidden.replace(secret, HIDDEN);
+                redacted = redacted.replace(secret, REDACTED);
             }
         }
-        hidden = USER_INFO.matcher(hidden).replaceAll("");
-        hidden = QUERY.matcher(hidden).replaceAll("$1=" + HIDDEN);
-        return withoutTokens(hidden);
+        redacted = USER_INFO.matcher(redacted).replaceAll("");
+        redacted = QUERY.matcher(redacted).replaceAll("$1=" + REDACTED);
+        return withoutTokens(redacted);
     }
 
     /**
@@ -63,7 +63,7 @@ public final class SecretRedactor {
      * tokens; names of entries have one case, host names have dots.
      */
     static String withoutTokens(CharSequence text) {
-        return RUN.matcher(text).replaceAll(run -> isToken(run.group()) ? HIDDEN : Matcher.quoteReplacement(run.group()));
+        return RUN.matcher(text).replaceAll(run -> isToken(run.group()) ? REDACTED : Matcher.quoteReplacement(run.group()));
     }
 
     private static boolean isToken(String run) {

@@ -64,7 +64,7 @@ public final class StallDetector implements AutoCloseable {
         private boolean ended; // guarded by this watch
         private @Nullable Future<?> check;
         private long moved;
-        private long enough = MIN_BYTES;
+        private long nextProgress = MIN_BYTES;
 
         private Watch(Runnable abort) {
             this.abort = abort;
@@ -94,15 +94,15 @@ public final class StallDetector implements AutoCloseable {
         public void moved(long bytes) {
             traffic.moved();
             moved += Math.max(0, bytes);
-            if (moved >= enough) {
-                enough = moved + MIN_BYTES;
+            if (moved >= nextProgress) {
+                nextProgress = moved + MIN_BYTES;
                 lastNanos = System.nanoTime();
                 traffic.progressed();
             }
         }
 
         /** Records the arrival of the response head. */
-        public void answered() {
+        public void responseStarted() {
             traffic.moved();
             lastNanos = System.nanoTime();
         }
@@ -111,7 +111,7 @@ public final class StallDetector implements AutoCloseable {
          * Returns the exception to throw for {@code thrown}: that of a stall if this watch aborted
          * the request.
          */
-        public IOException told(IOException thrown) {
+        public IOException translate(IOException thrown) {
             if (!stalled) {
                 return thrown;
             }
@@ -129,11 +129,11 @@ public final class StallDetector implements AutoCloseable {
          * Records received bytes of the response body; a negative number is its end and ends this
          * watch.
          */
-        public void came(long bytes) {
+        public void received(long bytes) {
             if (bytes < 0) {
                 close();
             } else {
-                traffic.came(bytes);
+                traffic.received(bytes);
                 moved(bytes);
             }
         }
@@ -175,10 +175,10 @@ public final class StallDetector implements AutoCloseable {
         public int read() throws IOException {
             try {
                 int value = in.read();
-                watch.came(value < 0 ? value : 1);
+                watch.received(value < 0 ? value : 1);
                 return value;
             } catch (IOException e) {
-                throw watch.told(e);
+                throw watch.translate(e);
             }
         }
 
@@ -186,10 +186,10 @@ public final class StallDetector implements AutoCloseable {
         public int read(byte[] into, int offset, int length) throws IOException {
             try {
                 int read = in.read(into, offset, length);
-                watch.came(read);
+                watch.received(read);
                 return read;
             } catch (IOException e) {
-                throw watch.told(e);
+                throw watch.translate(e);
             }
         }
 

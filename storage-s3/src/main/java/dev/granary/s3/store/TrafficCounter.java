@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.LongAdder;
  * progress displays read it. Thread-safe.
  */
 public final class TrafficCounter {
-    private final AtomicInteger underWay = new AtomicInteger();
+    private final AtomicInteger inProgress = new AtomicInteger();
     private final AtomicLong progress = new AtomicLong();
     private final LongAdder received = new LongAdder();
     private volatile long lastNanos = System.nanoTime();
@@ -19,7 +19,7 @@ public final class TrafficCounter {
     public TrafficCounter() {}
 
     void begin() {
-        if (underWay.getAndIncrement() == 0) {
+        if (inProgress.getAndIncrement() == 0) {
             lastNanos = System.nanoTime();
         }
     }
@@ -28,7 +28,7 @@ public final class TrafficCounter {
         lastNanos = System.nanoTime();
     }
 
-    void came(long bytes) {
+    void received(long bytes) {
         received.add(bytes);
         lastNanos = System.nanoTime();
     }
@@ -42,12 +42,12 @@ public final class TrafficCounter {
     }
 
     void end() {
-        underWay.decrementAndGet();
+        inProgress.decrementAndGet();
     }
 
     /** Returns the number of requests in progress. */
-    int underWay() {
-        return underWay.get();
+    int inProgress() {
+        return inProgress.get();
     }
 
     /** Returns a number that changes with each progress. */
@@ -65,6 +65,6 @@ public final class TrafficCounter {
      * zero. For progress displays.
      */
     public Duration quiet() {
-        return underWay() == 0 ? Duration.ZERO : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
+        return inProgress() == 0 ? Duration.ZERO : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
     }
 }

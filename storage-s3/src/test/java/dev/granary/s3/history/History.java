@@ -331,7 +331,7 @@ final class History {
         for (Entry entry : some) {
             handOver(entry);
             Optional<StoreResult> there = duplicates.find(entry);
-            if (!hasForgotten && duplicates.hasMetLostPack(entry.id())) {
+            if (!hasForgotten && duplicates.hasFoundMissingPack(entry.id())) {
                 hasForgotten = true;
                 PackPublisher.Forgotten forgotten = publisher.forgetLost();
                 lostPacksForgotten += forgotten instanceof PackPublisher.Forgotten.Done(int packs) ? packs : 0;
@@ -399,12 +399,12 @@ final class History {
     private static Object compacted(Machine machine, PackManifest.Loose loose) {
         Object last = "nothing";
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            switch (machine.process().packed().compaction(NAMESPACE).plan(GRACE)) {
+            switch (machine.process().packed().compactor(NAMESPACE).plan(GRACE)) {
                 case PackCompactor.Planned.Unavailable lost -> {
                     return lost;
                 }
                 case PackCompactor.Planned.Ready ready -> {
-                    last = machine.process().packed().compaction(NAMESPACE).run(ready.plan(), loose, _ -> {});
+                    last = machine.process().packed().compactor(NAMESPACE).run(ready.plan(), loose, _ -> {});
                     if (!(last instanceof PackCompactor.Result.Overtaken)) {
                         return last;
                     }
@@ -438,7 +438,7 @@ final class History {
             return Optional.empty();
         }
         try {
-            BulkEntryReader warming = SequentialReading.of(machine.process().packed().warming(NAMESPACE));
+            BulkEntryReader warming = SequentialReading.of(machine.process().packed().bulkReader(NAMESPACE));
             BulkReadPlan plan = warming.plan(newest, BulkEntryReader.Alone.READ, _ -> true);
             warming.run(plan, new BulkEntryReader.Receiver() {
                 @Override

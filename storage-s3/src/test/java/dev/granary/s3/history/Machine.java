@@ -110,7 +110,7 @@ final class Machine {
         this.name = kind.name();
         this.mayList = kind.mayList();
         this.skewMillis = kind.skewMillis();
-        kind.shelves().ifPresent(config::shelves);
+        kind.shelves().ifPresent(config::packIndexCache);
         this.config = config.build();
         this.shelf = kind.shelves().map(shelves -> shelves.resolve(namespace).resolve("manifest"));
         this.wire = new Wire(bucket, ledger, this);

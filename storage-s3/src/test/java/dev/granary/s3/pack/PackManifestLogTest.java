@@ -219,7 +219,7 @@ class PackManifestLogTest {
         }
 
         @Override
-        public long roomNanos() {
+        public long remainingNanos() {
             return Long.MAX_VALUE;
         }
 

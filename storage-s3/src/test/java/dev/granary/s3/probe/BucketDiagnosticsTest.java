@@ -104,17 +104,17 @@ class BucketDiagnosticsTest {
     void answers(S3ClientLibrary client) throws Exception {
         Map<ScriptedHttpServer.Answer, List<String>> expected = Map.ofEntries(
                 Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), List.of("there is no bucket bucket at http://", "create it")),
-                Map.entry(ScriptedHttpServer.error(403, "InvalidAccessKeyId"), List.of("does not know the access key", "AWS_ACCESS_KEY_ID")),
+                Map.entry(ScriptedHttpServer.error(403, "InvalidAccessKeyId"), List.of("does not accept the access key", "AWS_ACCESS_KEY_ID")),
                 Map.entry(ScriptedHttpServer.error(403, "SignatureDoesNotMatch"), List.of("the secret key does not fit", "AWS_SECRET_ACCESS_KEY")),
                 Map.entry(ScriptedHttpServer.error(400, "ExpiredToken"), List.of("session", "AWS_SESSION_TOKEN")),
                 Map.entry(ScriptedHttpServer.error(403, "AccessDenied"), List.of("access to s3://bucket is denied", "s3:GetObject")),
                 Map.entry(ScriptedHttpServer.error(403, "RequestTimeTooSkewed"), List.of("clock", "NTP")),
                 Map.entry(ScriptedHttpServer.error(301, "PermanentRedirect"), List.of("another region", "AWS_REGION")),
                 Map.entry(ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"), List.of("another region", "AWS_REGION")),
-                Map.entry(ScriptedHttpServer.error(403, "SecondLevelDomainForbidden"), List.of("wants the bucket in the host name", "path-style")),
+                Map.entry(ScriptedHttpServer.error(403, "SecondLevelDomainForbidden"), List.of("requires the bucket in the host name", "path-style")),
                 Map.entry(ScriptedHttpServer.error(503, "SlowDown"), List.of("fails (503 SlowDown", "log")),
-                Map.entry(ScriptedHttpServer.hangUp(), List.of("does not answer properly", "https://")),
-                Map.entry(ScriptedHttpServer.page(), List.of("there is no S3 server: it has something", "web page")),
+                Map.entry(ScriptedHttpServer.hangUp(), List.of("does not respond correctly", "https://")),
+                Map.entry(ScriptedHttpServer.page(), List.of("there is no S3 server: it returns an object", "web page")),
                 Map.entry(ScriptedHttpServer.body(404, "text/html", "<html>Not found</html>"), List.of("there is no S3 server", "web page")),
                 Map.entry(ScriptedHttpServer.body(405, "text/html", "<html>Not allowed</html>"), List.of("there is no S3 server", "web page")),
                 Map.entry(ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"), List.of("there is no S3 server", "proxy")),
@@ -141,7 +141,7 @@ class BucketDiagnosticsTest {
                         .give(exchange);
             });
             List<BucketFinding> findings = check(client, server.endpoint());
-            assertNotice(findings, "writing is not allowed", "as it should be on a machine that only reads");
+            assertNotice(findings, "writing is not allowed", "expected on a machine that only reads");
             assertNotice(findings, "listing does not work", "s3:ListBucket");
             assertTrue(server.requests() < 10, () -> server.requests() + " requests");
         }
@@ -155,7 +155,7 @@ class BucketDiagnosticsTest {
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
         }
-        assertProblem(check(client, URI.create("http://127.0.0.1:" + port)), "nobody answers", "start the server");
+        assertProblem(check(client, URI.create("http://127.0.0.1:" + port)), "cannot connect to", "start the server");
         assertProblem(check(client, URI.create("http://granary-no-such-host.invalid:9000")), "there is no host", "correct the endpoint");
     }
 
@@ -165,8 +165,8 @@ class BucketDiagnosticsTest {
     void schemes(S3ClientLibrary client) throws Exception {
         byte[] plain = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(UTF_8);
         byte[] alert = {0x15, 3, 1, 0, 2, 2, 70};
-        assertProblem(checkAnsweredBy(plain, client, "https"), "does not speak https", "http://");
-        assertProblem(checkAnsweredBy(alert, client, "http"), "does not answer properly", "https://");
+        assertProblem(checkAnsweredBy(plain, client, "https"), "does not support https", "http://");
+        assertProblem(checkAnsweredBy(alert, client, "http"), "does not respond correctly", "https://");
         HttpsServer tls = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         tls.setHttpsConfigurator(new HttpsConfigurator(selfSigned()));
         tls.start();
@@ -248,7 +248,7 @@ class BucketDiagnosticsTest {
         List<BucketFinding> findings = check(store);
         BucketFinding.Problem problem = findings.stream().filter(BucketFinding.Problem.class::isInstance).map(BucketFinding.Problem.class::cast)
                 .findFirst().orElseThrow();
-        assertTrue(problem.cause().contains("called forbidden") && problem.cure().contains("s3:ListBucket"), problem::toString);
+        assertTrue(problem.cause().contains("reported as forbidden") && problem.cure().contains("s3:ListBucket"), problem::toString);
         assertEquals(new BucketFinding.Sound("conditional writes: FULL"), findings.getLast());
         assertEquals(List.of("team/granary.json"), store.keys());
     }
@@ -259,7 +259,7 @@ class BucketDiagnosticsTest {
         assertNotice(check(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS)), "conditional writes: NONE", "entries are shared");
         assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)), "a second create of one object succeeded", "after a look");
         assertNotice(check(new DeviatingObjectStore(Deviation.RACY_REPLACE)), "conditional writes: CREATE_ONLY", "If-Match");
-        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE)), "deleting a version", "clean-up");
+        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE)), "conditional deletion", "clean-up");
         assertNotice(check(new DeviatingObjectStore(Deviation.FORBIDS_DELETIONS)), "deleting is not allowed", "publishes without");
     }
 

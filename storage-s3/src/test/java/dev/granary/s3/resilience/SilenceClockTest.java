@@ -24,11 +24,11 @@ class SilenceClockTest {
 
     /** A request that is not the last of its kind. */
     private boolean isOverAfter(StoreFailure failure, long start, long now) {
-        return silence.isOver(Optional.of(failure), start, now, false);
+        return silence.recordEnd(Optional.of(failure), start, now, false);
     }
 
     private void answer() {
-        assertFalse(silence.isOver(Optional.empty(), 0, 0, true));
+        assertFalse(silence.recordEnd(Optional.empty(), 0, 0, true));
     }
 
     @Test
@@ -48,7 +48,7 @@ class SilenceClockTest {
                 Optional.of(new StoreFailure(StoreFailure.Kind.TIMEOUT, 504, "", "a proxy waited too long")))) {
             answer();
             assertFalse(isOverAfter(Fault.TIMEOUT, 100, 119));
-            assertFalse(silence.isOver(answer, 101, 300, true), answer::toString);
+            assertFalse(silence.recordEnd(answer, 101, 300, true), answer::toString);
             assertFalse(isOverAfter(Fault.TIMEOUT, 310, 329), answer::toString);
             assertTrue(isOverAfter(Fault.TIMEOUT, 311, 330), answer::toString);
         }
@@ -68,18 +68,18 @@ class SilenceClockTest {
     @DisplayName("S5 A9 of a bucket that was never heard one request without an answer is enough, unless it is sent again or nobody was reached")
     void neverHeard() {
         assertFalse(isOverAfter(Fault.TIMEOUT, 100, 101), "sent again");
-        assertFalse(silence.isOver(Optional.of(UNREACHABLE), 100, 101, true), "the breaker counts these");
-        assertFalse(silence.isOver(Optional.of(StoreFailure.of(StoreFailure.Kind.CONFIGURATION, "no client")), 100, 101, true));
-        assertTrue(silence.isOver(Optional.of(Fault.TIMEOUT), 100, 101, true));
+        assertFalse(silence.recordEnd(Optional.of(UNREACHABLE), 100, 101, true), "the breaker counts these");
+        assertFalse(silence.recordEnd(Optional.of(StoreFailure.of(StoreFailure.Kind.CONFIGURATION, "no client")), 100, 101, true));
+        assertTrue(silence.recordEnd(Optional.of(Fault.TIMEOUT), 100, 101, true));
         answer();
-        assertFalse(silence.isOver(Optional.of(Fault.TIMEOUT), 200, 201, true), "it was heard since");
+        assertFalse(silence.recordEnd(Optional.of(Fault.TIMEOUT), 200, 201, true), "it was heard since");
     }
 
     @Test
     @DisplayName("S5 progress of a request without any answer shows that the bucket is there")
     void heardByProgress() {
         traffic.progressed();
-        assertFalse(silence.isOver(Optional.of(Fault.TIMEOUT), 100, 101, true));
+        assertFalse(silence.recordEnd(Optional.of(Fault.TIMEOUT), 100, 101, true));
     }
 
     @Test

@@ -16,21 +16,21 @@ class ListingGuardTest {
     void pages() {
         ListingGuard many = new ListingGuard();
         int page = 1;
-        while (many.more(1, "token-" + page).isEmpty()) {
+        while (many.recordPage(1, "token-" + page).isEmpty()) {
             page++;
         }
         assertEquals(ListingGuard.MAX_PAGES, page);
         ListingGuard empty = new ListingGuard();
         page = 1;
-        while (empty.more(page % ListingGuard.MAX_EMPTY == 50 && page < 500 ? 1 : 0, "token-" + page).isEmpty()) {
+        while (empty.recordPage(page % ListingGuard.MAX_EMPTY == 50 && page < 500 ? 1 : 0, "token-" + page).isEmpty()) {
             page++;
         }
         assertEquals(450 + ListingGuard.MAX_EMPTY, page);
-        assertTrue(new ListingGuard().more(1, null).isPresent());
-        assertTrue(new ListingGuard().more(1, "").isPresent());
+        assertTrue(new ListingGuard().recordPage(1, null).isPresent());
+        assertTrue(new ListingGuard().recordPage(1, "").isPresent());
         ListingGuard circle = new ListingGuard();
-        assertTrue(circle.more(1, "a").isEmpty());
-        assertTrue(circle.more(1, "a").isPresent());
+        assertTrue(circle.recordPage(1, "a").isEmpty());
+        assertTrue(circle.recordPage(1, "a").isPresent());
     }
 
     @Test
@@ -38,15 +38,15 @@ class ListingGuardTest {
     void whole() {
         ListingGuard full = new ListingGuard(() -> 0);
         for (int page = 1; page < ListingGuard.MAX_OBJECTS / 1000; page++) {
-            assertTrue(full.more(1000, "token-" + page).isEmpty());
+            assertTrue(full.recordPage(1000, "token-" + page).isEmpty());
         }
-        assertTrue(full.more(1000, "last").orElseThrow().message().contains("2000000 objects"));
+        assertTrue(full.recordPage(1000, "last").orElseThrow().message().contains("2000000 objects"));
         AtomicLong now = new AtomicLong(Long.MAX_VALUE - 5);
         ListingGuard slow = new ListingGuard(now::get);
         now.addAndGet(ListingGuard.MAX_TIME.toNanos() - 1);
-        assertTrue(slow.more(1, "a").isEmpty());
+        assertTrue(slow.recordPage(1, "a").isEmpty());
         now.incrementAndGet();
-        assertTrue(slow.more(1, "b").orElseThrow().message().contains("within 10 minutes"));
+        assertTrue(slow.recordPage(1, "b").orElseThrow().message().contains("within 10 minutes"));
     }
 
     @Test

@@ -52,11 +52,11 @@ class ResponseClassifierTest {
     @DisplayName("S10 a cause is told in words that mean something without the source of a client library")
     void causes() {
         Map<Throwable, String> causes = Map.of(
-                new SocketException("Socket closed"), "no whole answer within the deadline, so the connection was closed",
-                new EOFException("\n not found: limit=0 content=..."), "the server closed the connection before its answer was whole",
-                new IOException("bucket.host:80 failed to respond"), "the server closed the connection before its answer was whole",
-                new NullPointerException("Cannot invoke \"String.replaceAll(String, String)\""), "the answer is not in the form of S3 (NullPointerException)",
-                new NumberFormatException("For input string: \"x\""), "the answer is not in the form of S3 (NumberFormatException)");
+                new SocketException("Socket closed"), "no complete response within the deadline, so the connection was closed",
+                new EOFException("\n not found: limit=0 content=..."), "the server closed the connection before its response was complete",
+                new IOException("bucket.host:80 failed to respond"), "the server closed the connection before its response was complete",
+                new NullPointerException("Cannot invoke \"String.replaceAll(String, String)\""), "the response is not in the S3 format (NullPointerException)",
+                new NumberFormatException("For input string: \"x\""), "the response is not in the S3 format (NumberFormatException)");
         causes.forEach((thrown, cause) -> assertEquals(cause, ResponseClassifier.failure(new UncheckedIOException(new IOException(thrown))).message()));
     }
 
@@ -73,7 +73,7 @@ class ResponseClassifierTest {
     void secrets() {
         String token = "FwoGZXIvYXdzEBYaDNotARealSessionToken0123456789+/=";
         String chosen = "correct horse"; // nothing but knowing it tells that it is one
-        SecretRedactor.note(chosen);
+        SecretRedactor.register(chosen);
         for (String said : List.of("The token " + token + " is bad", "bad:" + chosen + ";", "see http://user:hush@host/x?X-Amz-Security-Token=hush&b=hush")) {
             for (StoreFailure failure : List.of(ResponseClassifier.failure(403, "AccessDenied", said), ResponseClassifier.failure(new IOException(said)),
                     ResponseClassifier.failure(403, said.replaceAll("[^A-Za-z0-9]", ""), "x"))) {

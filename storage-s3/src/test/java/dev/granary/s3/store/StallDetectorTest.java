@@ -24,11 +24,11 @@ class StallDetectorTest {
     @DisplayName("S5 bytes that drip are no progress: each 1,024 are, however they come, and the head of an answer is none of a bucket")
     void progress() {
         try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic); StallDetector.Watch watch = detector.watch(() -> {})) {
-            watch.answered();
+            watch.responseStarted();
             for (int piece = 1; piece <= 3; piece++) {
                 long before = traffic.progress();
                 for (int i = 1; i < ENOUGH; i++) {
-                    watch.came(1);
+                    watch.received(1);
                     assertEquals(before, traffic.progress(), "after " + i);
                 }
                 watch.moved(1);
@@ -49,18 +49,18 @@ class StallDetectorTest {
             InputStream inPieces = detector.watch(() -> {}).body(new ByteArrayInputStream(bytes));
             InputStream leftEarly = detector.watch(() -> {}).body(new ByteArrayInputStream(bytes));
             while (byByte.read() >= 0) {
-                assertEquals(3, traffic.underWay());
+                assertEquals(3, traffic.inProgress());
             }
-            assertEquals(2, traffic.underWay());
+            assertEquals(2, traffic.inProgress());
             while (inPieces.read(bytes) >= 0) {
-                assertEquals(2, traffic.underWay());
+                assertEquals(2, traffic.inProgress());
             }
-            assertEquals(1, traffic.underWay());
+            assertEquals(1, traffic.inProgress());
             assertEquals(0, leftEarly.read());
-            assertEquals(1, traffic.underWay());
+            assertEquals(1, traffic.inProgress());
             for (InputStream body : List.of(leftEarly, byByte, inPieces, leftEarly)) {
                 body.close();
-                assertEquals(0, traffic.underWay());
+                assertEquals(0, traffic.inProgress());
             }
         }
         assertEquals(5, traffic.receivedBytes());
@@ -88,7 +88,7 @@ class StallDetectorTest {
             while (System.nanoTime() - start < 5 * limit && !isAborted.get()) {
                 long before = System.nanoTime();
                 switch (sign) {
-                    case HEAD -> watch.answered();
+                    case HEAD -> watch.responseStarted();
                     case BYTES -> watch.moved(ENOUGH);
                 }
                 longest = Math.max(longest, System.nanoTime() - last);
@@ -103,7 +103,7 @@ class StallDetectorTest {
     void told() {
         try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic); StallDetector.Watch watch = detector.watch(() -> {})) {
             IOException reset = new IOException("reset");
-            assertEquals(reset, watch.told(reset));
+            assertEquals(reset, watch.translate(reset));
         }
     }
 }
