@@ -22,7 +22,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Thousands of look-ups at once over few connections, in a process with a small heap. */
+/**
+ * Tests of thousands of concurrent lookups over few connections, in a process with a small heap.
+ */
 class BulkFetchTest {
     private static final int LOADS = 10_000;
     private static final int IDS = 200;
@@ -84,18 +86,19 @@ class BulkFetchTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 10,000 look-ups at once over 50 connections, in a heap of 192 MiB: all hit, one request each, never more than 50 at the server")
+    @DisplayName("R17 10,000 concurrent lookups over 50 connections, in a heap of 192 MiB: all hit, one request each, at most 50 at the server")
     void alone(S3ClientLibrary client) throws Exception {
         publishAlone();
         Map<String, String> said = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
         assertEquals(Integer.toString(LOADS), said.get("hit"), said::toString);
-        assertTrue(Integer.parseInt(said.get("gets")) <= LOADS + 1, said::toString); // and one for the hint to a manifest
+        // and one for the hint to a manifest
+        assertTrue(Integer.parseInt(said.get("gets")) <= LOADS + 1, said::toString);
         assertEquals("0", said.get("heads"));
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 R12 the same where the entries lie in packs: the manifest and the index are read once")
+    @DisplayName("R17 R12 the same with packed entries: the manifest and the index are read once")
     void packs(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Map<String, String> said = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
@@ -105,13 +108,14 @@ class BulkFetchTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 with a short deadline, those that cannot be served in time are misses, and nobody waits longer")
+    @DisplayName("R17 with a short deadline, lookups that cannot be served in time are misses, and none takes longer")
     void impatient(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Duration deadline = Duration.ofSeconds(8);
         Map<String, String> said = fetch(client, 1, Duration.ofSeconds(4), deadline);
         assertTrue(said.containsKey("late"), said::toString);
-        long all = Stream.of("hit", "late", "absent") // absent: nobody could read the manifest in time, and it does not lie alone
+        // absent: the manifest could not be read in time, and there is no unpacked entry
+        long all = Stream.of("hit", "late", "absent")
                 .mapToLong(result -> Long.parseLong(said.getOrDefault(result, "0"))).sum();
         assertEquals(LOADS, all, said::toString);
         WireHistory.assertInTime(System.nanoTime() - Duration.ofMillis(Long.parseLong(said.get("longest"))).toNanos(), deadline);

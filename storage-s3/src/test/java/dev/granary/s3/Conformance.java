@@ -13,14 +13,14 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * Holds the S3 server of the environment, as {@link TestS3} finds it, against the suite of object stores through both clients, and prints
- * what came of each check. The exit code is 0 only if nothing failed.
+ * Runs the object store suite against the S3 server of {@link TestS3} through both clients, and
+ * prints the result of each check. The exit code is 0 only if nothing failed.
  */
 final class Conformance {
     private static final String AWS = "aws";
     private static final String MINIO = "minio";
     private static final String SERVER = "server";
-    private static final int NAME_WIDTH = 58; // with two columns, 80 in all
+    private static final int NAME_WIDTH = 58; // two columns, 80 characters in total
 
     private final ConformanceResults results = new ConformanceResults();
     private final PrintStream out;
@@ -46,7 +46,7 @@ final class Conformance {
         conformance.run(AWS, AwsTransportTest.class);
         conformance.run(MINIO, MinioTransportTest.class);
         conformance.run(SERVER, ServerFactsTest.class);
-        System.exit(conformance.print(server) ? 0 : 1); // the embedded server's threads would stay
+        System.exit(conformance.print(server) ? 0 : 1); // the embedded server's threads would keep the process alive
     }
 
     private static void race(TestS3 server, int rounds) throws Exception {
@@ -104,7 +104,7 @@ final class Conformance {
         out.println(line.toString().stripTrailing());
     }
 
-    /** The text in lines that fit the first column; further ones are set in. */
+    /** Wraps the text to the first column; further lines are indented. */
     private static List<String> wrapped(String text) {
         List<String> lines = new ArrayList<>();
         String rest = text;

@@ -35,8 +35,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every fault at every request of every course that publishing and looking up can take, on both transports. A clean run tells which requests
- * a course has; then each runs again with each fault at each of them.
+ * Tests every fault at every request of every scenario of publishing and looking up, on both
+ * transports. A run without faults yields the requests of a scenario; it is then repeated with each
+ * fault at each of them.
  */
 class ExhaustiveFaultsTest {
     private static final int AT_ONCE = 12; // most of them wait
@@ -44,7 +45,7 @@ class ExhaustiveFaultsTest {
     private static final Duration SHORT = Duration.ofMillis(400);
     private static final Duration PATIENCE = Duration.ofMinutes(5);
 
-    /** What is there before, and what is done. */
+    /** Initial content and operation. */
     enum Course {
         STORE_NEW(Before.NOTHING, Call.STORE),
         STORE_DUPLICATE(Before.MINE, Call.STORE),
@@ -77,7 +78,7 @@ class ExhaustiveFaultsTest {
         LIST
     }
 
-    /** A request of a clean run: the so many-th of its kind. */
+    /** A request of a run without faults, by its number among those of its kind. */
     private record Place(String operation, String keyInPlace, int number) {}
 
     private final TestEntries entries = new TestEntries(ExhaustiveFaultsTest.class.getName());
@@ -91,7 +92,7 @@ class ExhaustiveFaultsTest {
 
     @ParameterizedTest
     @MethodSource("courses")
-    @DisplayName("R2 R3 R6 R13 N4 any fault at any request: bytes are right, answers true, nothing hangs or throws, counters exact, and it heals")
+    @DisplayName("R2 R3 R6 R13 N4 any fault at any request: right bytes, true results, nothing hangs or throws, exact counters, and recovery")
     void everyFault(S3ClientLibrary client, Course course) throws Exception {
         List<Place> places = cleanRun(client, course);
         assertFalse(places.isEmpty());
@@ -108,7 +109,7 @@ class ExhaustiveFaultsTest {
         System.out.println("granary.faults: " + client + " " + course + ": " + places.size() + " requests, " + runs.size() + " runs");
     }
 
-    /** Conditions are broken only where there are any. */
+    /** Returns false for faults of conditions at requests without one. */
     private static boolean concerns(Fault fault, Place place) {
         return !(fault instanceof Fault.Conditioned) || place.operation().startsWith("PUT ");
     }
@@ -139,7 +140,7 @@ class ExhaustiveFaultsTest {
         return null;
     }
 
-    /** One run of a course. */
+    /** One run of a scenario. */
     private final class Run implements AutoCloseable {
         private final WireHistory trial = new WireHistory();
         private final Course course;
@@ -166,7 +167,10 @@ class ExhaustiveFaultsTest {
             connect();
         }
 
-        /** Sets the client up, which may take longer than a short deadline, and shows the proxy another key's body. */
+        /**
+         * Creates the client, which may exceed a short deadline, and gives the proxy the body of
+         * another key.
+         */
         private void connect() {
             LoadResult result = tier.load(other.id());
             for (int i = 0; i < 1000 && result instanceof LoadResult.Unavailable; i++) {
@@ -225,8 +229,9 @@ class ExhaustiveFaultsTest {
         }
 
         /**
-         * The fault is over: with what the same tier has seen, everything is well after one look-up and one store. Where requests may take {@link #SHORT} only, a
-         * busy machine can be too slow for sound ones: then once more.
+         * Checks that the same tier has recovered after one lookup and one store without faults.
+         * With requests limited to {@link #SHORT}, a busy machine may be too slow, so a second
+         * attempt is allowed.
          */
         void heal() throws Exception {
             long end = System.nanoTime() + PATIENCE.toNanos();
@@ -265,7 +270,7 @@ class ExhaustiveFaultsTest {
             return faults().anyMatch(Fault::isFalse);
         }
 
-        /** Only faults occurred after which the same request works, without a wait. */
+        /** Returns true if only faults occurred after which an immediate retry succeeds. */
         private boolean wasPassing() {
             return faults().allMatch(fault -> switch (fault) {
                 case Fault.Lost lost -> lost.failure().isTransient() && !fault.isSilent();

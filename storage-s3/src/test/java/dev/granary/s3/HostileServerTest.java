@@ -16,7 +16,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A server that sends without end, against a process with a heap of 64 MiB: each request ends, in bounded memory and in time. */
+/**
+ * Tests of a server that sends endlessly, with a heap of 64 MiB: each request ends, in bounded
+ * memory and time.
+ */
 class HostileServerTest {
     private static final int HEAP_MEBIBYTES = 64;
     private static final Duration SLACK = Duration.ofMinutes(5);
@@ -66,7 +69,7 @@ class HostileServerTest {
         server.close();
     }
 
-    /** What the answer to each request must begin with. */
+    /** Returns the expected prefix of the result of each request. */
     private static Map<String, String> expected() {
         Map<String, String> expected = new LinkedHashMap<>();
         expected.put("get:told-promised", "TooLarge");
@@ -93,7 +96,7 @@ class HostileServerTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("T5 bodies, errors, listings and promises without end: a result in 64 MiB and in time, whatever is asked")
+    @DisplayName("T5 endless bodies, errors, listings and declared lengths: a result in 64 MiB and in time, for every request")
     void endless(S3ClientLibrary client) throws Exception {
         List<String> arguments = new ArrayList<>(List.of(client.name(), server.endpoint().toString()));
         arguments.addAll(expected().keySet());

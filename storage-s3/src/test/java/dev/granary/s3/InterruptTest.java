@@ -34,7 +34,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Interrupts of callers, at any moment of any public call: they end a call sooner, and do nothing else. {@code granary.interrupts} is how many calls. */
+/**
+ * Tests of interrupts at any moment of any public call: they only end the call sooner.
+ * {@code granary.interrupts} sets the number of calls.
+ */
 class InterruptTest {
     private static final int CALLS = Integer.getInteger("granary.interrupts", 120);
     private static final int CONNECTIONS = 3;
@@ -46,16 +49,16 @@ class InterruptTest {
     private final AtomicInteger left = new AtomicInteger(CALLS);
     private final AtomicInteger interrupts = new AtomicInteger();
 
-    /** A call that may be interrupted. */
+    /** An interruptible call. */
     interface Call {
         void run(SplittableRandom mine) throws IOException;
     }
 
-    /** One thread that calls, and says when it may be interrupted. */
+    /** One calling thread, which announces when it may be interrupted. */
     private final class Worker {
         private final SplittableRandom mine;
         private final Call call;
-        private Thread thread = Thread.currentThread(); // this worker is the lock of all that follows
+        private Thread thread = Thread.currentThread(); // guarded by this worker, like the following fields
         private boolean isCalling;
         private boolean wasInterrupted;
 
@@ -106,7 +109,8 @@ class InterruptTest {
             SplittableRandom when = random.split();
             Thread storm = Thread.ofPlatform().start(() -> {
                 while (!isOver.get()) {
-                    LockSupport.parkNanos(when.nextLong(3_000_000)); // at any point of a call, which takes some milliseconds
+                    // at any point of a call, which takes some milliseconds
+                    LockSupport.parkNanos(when.nextLong(3_000_000));
                     workers.get(when.nextInt(WORKERS)).interrupt();
                 }
             });
@@ -129,7 +133,7 @@ class InterruptTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("A7 a storm of interrupts on every call of the bucket tier: no exception, the status is kept; afterwards all works at once, and all permits are there")
+    @DisplayName("A7 a storm of interrupts on every call of the bucket tier: no exception, the status is kept; afterwards all works at once, and all permits are free")
     void tier(S3ClientLibrary client) throws Exception {
         List<Entry> stored = new ArrayList<>();
         try (BucketTier tier = BucketTier.open(config(client).build())) {
@@ -149,7 +153,8 @@ class InterruptTest {
                         try {
                             tier.list(listed -> assertFalse(listed.namespace().isEmpty()));
                         } catch (IOException e) {
-                            assertTrue(e.toString().length() > 40, e::toString); // as a listing of an interrupted thread ends
+                            // the result of listing in an interrupted thread
+                            assertTrue(e.toString().length() > 40, e::toString);
                         }
                     }
                 }
@@ -168,7 +173,7 @@ class InterruptTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("A7 a storm of interrupts on every call of a transport: results, the status is kept; afterwards as many requests at once as it has connections")
+    @DisplayName("A7 a storm of interrupts on every call of a transport: results, the status is kept; afterwards all connections are usable at once")
     void transport(S3ClientLibrary client) throws Exception {
         S3Config config = config(client).build();
         String prefix = config.location().prefix() + "/";
@@ -207,7 +212,7 @@ class InterruptTest {
         }
     }
 
-    /** Waits until no request is under way: what a caller has given up is ended by its client. */
+    /** Waits until no request is in progress: the client ends abandoned ones. */
     private static void awaitQuiet(TrafficCounter traffic) throws InterruptedException {
         while (!traffic.quiet().equals(Duration.ZERO)) {
             Thread.sleep(5);

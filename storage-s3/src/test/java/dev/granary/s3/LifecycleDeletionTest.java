@@ -25,7 +25,10 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A lifecycle rule that deletes anything, between any two requests: entries, packs, manifests, the hint, the marker. */
+/**
+ * Tests of a lifecycle rule that deletes any object between any two requests: entries, packs,
+ * manifests, the hint, the marker.
+ */
 class LifecycleDeletionTest {
     private static final int HISTORIES = 150;
     private static final int STEPS = 60;
@@ -65,7 +68,7 @@ class LifecycleDeletionTest {
         void run() {
             double share = random.nextDouble(0.02, 0.3);
             SplittableRandom deletions = random.split();
-            store.plan(_ -> { // asked with the store's lock held, by one thread at a time
+            store.plan(_ -> { // called under the store's lock, by one thread at a time
                 if (deletions.nextDouble() < share && !store.keys().isEmpty()) {
                     store.remove(store.keys().get(deletions.nextInt(store.keys().size())));
                     deleted++;
@@ -130,7 +133,10 @@ class LifecycleDeletionTest {
             assertTrue(!(result instanceof StoreResult.Divergent) && !(result instanceof StoreResult.Refused), result::toString);
         }
 
-        /** What is missed is compiled and published again; then every machine that asks anew has it. */
+        /**
+         * Compiles and publishes missing entries again; then every machine that refreshes finds
+         * them.
+         */
         private void makeWhole() {
             for (Entry entry : entries) {
                 BucketTier machine = tier();
@@ -147,7 +153,7 @@ class LifecycleDeletionTest {
     }
 
     @Test
-    @DisplayName("R18 anything is deleted between any two requests: misses, never wrong bytes, never an exception; then all is whole again")
+    @DisplayName("R18 any object is deleted between any two requests: misses, never wrong bytes, never an exception; then all is complete again")
     void anything() {
         long hits = 0;
         long deleted = 0;

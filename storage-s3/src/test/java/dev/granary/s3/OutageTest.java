@@ -27,7 +27,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Trouble that lasts: black holes, storms of refusals, and one object that fails among many. */
+/** Tests of lasting outages: black holes, storms of refusals, and one failing object among many. */
 class OutageTest {
     private static final Duration REQUEST = Duration.ofMillis(300);
     private static final Duration DEADLINE = Duration.ofSeconds(1);
@@ -47,7 +47,7 @@ class OutageTest {
         trial.close();
     }
 
-    /** A tier whose pauses pass when the test says so; the client's own deadlines are real. */
+    /** Opens a tier whose pauses end on command; the client's own deadlines are real. */
     private BucketTier open(S3ClientLibrary client, Duration request, Duration deadline) {
         S3Config config = trial.config(client, request, deadline).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO).build();
         return new BucketTier(config, () -> ObjectStoreFactory.open(config), timing, TestSeed.random("TroubleTest"));
@@ -70,7 +70,7 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 a black hole: look-ups end within the deadline, the breaker opens, tries in vain, and closes when the server is back")
+    @DisplayName("R16 a black hole: lookups end within the deadline, the breaker opens, probes in vain, and closes when the server is back")
     void blackHole(S3ClientLibrary client) throws Exception {
         Entry entry = placed();
         try (BucketTier tier = open(client, REQUEST, DEADLINE)) {
@@ -100,7 +100,7 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 a storm of SlowDown: few requests are sent into it, and half-open finds its end")
+    @DisplayName("R16 a storm of SlowDown: few requests are sent, and half-open detects its end")
     void storm(S3ClientLibrary client) {
         Entry entry = placed();
         try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
@@ -124,7 +124,7 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R6 one object that fails does not fail the others of a bulk fetch")
+    @DisplayName("R6 one failing object does not fail the others of a bulk fetch")
     void oneFails(S3ClientLibrary client) throws Exception {
         List<Entry> all = new ArrayList<>();
         for (int i = 0; i < 40; i++) {
@@ -149,7 +149,7 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R3 credentials that expire and are renewed: misses and refusals meanwhile, one pause of writing, then all is as before")
+    @DisplayName("R3 credentials that expire and are renewed: misses and refusals meanwhile, one suspension of writes, then all is as before")
     void expired(S3ClientLibrary client) {
         Entry entry = placed();
         Entry later = entries.entry(100);

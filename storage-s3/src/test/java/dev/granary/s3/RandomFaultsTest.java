@@ -28,9 +28,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * Several machines and many faults at once, drawn from the seed. {@code -Dgranary.faults.runs=N} sets the number of histories in memory,
- * {@code -Dgranary.faults.rounds=N} the number of rounds on the wire; where there is no such property, {@code GRANARY_FAULTS_RUNS} and
- * {@code GRANARY_FAULTS_ROUNDS} do.
+ * Tests of several machines with many concurrent faults, drawn from the seed.
+ * {@code -Dgranary.faults.runs=N} sets the number of histories in memory,
+ * {@code -Dgranary.faults.rounds=N} the number of rounds on the wire. The defaults are
+ * {@code GRANARY_FAULTS_RUNS} and {@code GRANARY_FAULTS_ROUNDS}.
  */
 class RandomFaultsTest {
     private static final int RUNS = setting("granary.faults.runs", "GRANARY_FAULTS_RUNS", 3000);
@@ -45,7 +46,7 @@ class RandomFaultsTest {
     }
 
     @Test
-    @DisplayName("R2 R13 R14 R18 R22 N4 thousands of random histories: bytes are right, answers true, counters exact, and everything heals")
+    @DisplayName("R2 R13 R14 R18 R22 N4 thousands of random histories: right bytes, true results, exact counters, and recovery")
     void histories() {
         long start = System.nanoTime();
         for (int run = FIRST_RUN; run < FIRST_RUN + RUNS; run++) {
@@ -62,7 +63,7 @@ class RandomFaultsTest {
     }
 
     @Test
-    @DisplayName("R2 R13 R22 N4 two writers and two readers at once through both clients, on the wire: the same")
+    @DisplayName("R2 R13 R22 N4 two concurrent writers and two readers through both clients, on the wire: the same")
     void rounds() throws Exception {
         long start = System.nanoTime();
         SplittableRandom random = TestSeed.random("rounds");
@@ -71,7 +72,8 @@ class RandomFaultsTest {
                     new Machine(trial, S3ClientLibrary.AWS, false), new Machine(trial, S3ClientLibrary.MINIO, false));
             Entry other = new TestEntries("other").entry(100);
             trial.place(other, false, random);
-            machines.forEach(machine -> machine.awaitHit(other.id())); // each client is set up, and another key's body is known
+            // each client exists, and the body of another key is known
+            machines.forEach(machine -> machine.awaitHit(other.id()));
             for (int round = 0; round < ROUNDS; round++) {
                 boolean isHonest = random.nextBoolean();
                 List<Fault> faults = TestS3.server().faults().stream().filter(fault -> !isHonest || !fault.isFalse()).toList();
@@ -85,7 +87,7 @@ class RandomFaultsTest {
         }
     }
 
-    /** A tier on the faulty way, and what it answered. */
+    /** A tier on the faulty path, and its results. */
     private static final class Machine {
         private final BucketTier tier;
         private final boolean isWriter;
@@ -109,7 +111,10 @@ class RandomFaultsTest {
             return result;
         }
 
-        /** A look-up that hits at last: on a busy machine the short deadline of these tests may pass without any fault. */
+        /**
+         * Repeats a lookup until it hits: on a busy machine the short deadline of these tests may
+         * pass without a fault.
+         */
         Entry awaitHit(Id id) {
             LoadResult result = load(id);
             for (int i = 0; i < 50 && !(result instanceof LoadResult.Hit); i++) {
@@ -118,7 +123,7 @@ class RandomFaultsTest {
             return PersistentCacheContract.hit(result);
         }
 
-        /** A store that tells what is there at last. */
+        /** Repeats a store until its result is conclusive. */
         StoreResult awaitStored(Entry entry) {
             StoreResult result = store(entry);
             for (int i = 0; i < 50 && (result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown
@@ -129,7 +134,7 @@ class RandomFaultsTest {
         }
     }
 
-    /** Some ids that nobody had before, and everybody at them at once. */
+    /** Some new ids, which all machines use concurrently. */
     private static final class Round {
         private final String name;
         private final WireHistory trial;

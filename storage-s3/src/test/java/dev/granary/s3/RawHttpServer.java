@@ -21,7 +21,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
-/** An HTTP/1.1 server that writes the bytes of an answer itself, and so can say what no HTTP library lets it say. */
+/**
+ * An HTTP/1.1 server that writes the bytes of a response itself, for responses that no HTTP library
+ * can send.
+ */
 final class RawHttpServer implements AutoCloseable {
     /**
      * A request.
@@ -38,7 +41,7 @@ final class RawHttpServer implements AutoCloseable {
         }
     }
 
-    /** One connection, as the answer to a request sees it. */
+    /** One connection, as the response to a request sees it. */
     interface Lie {
         void tell(OutputStream out) throws IOException, InterruptedException;
     }
@@ -69,7 +72,7 @@ final class RawHttpServer implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + server.getLocalPort());
     }
 
-    /** How many requests came since the last {@link #tellEach}. */
+    /** Returns the number of requests since the last {@link #tellEach}. */
     int requests() {
         return requests.get();
     }
@@ -83,17 +86,17 @@ final class RawHttpServer implements AutoCloseable {
         requests.set(0);
     }
 
-    /** From now on reads no bodies of requests. */
+    /** Stops reading the bodies of requests. */
     void leaveBodies() {
         isReading = false;
     }
 
-    /** Says nothing until the server closes. */
+    /** Sends nothing until the server closes. */
     Lie silence() {
         return _ -> closing.await();
     }
 
-    /** Says {@code text}, then nothing until the server closes. */
+    /** Sends {@code text}, then nothing until the server closes. */
     Lie thenSilence(String text) {
         return out -> {
             out.write(text.getBytes(ISO_8859_1));
@@ -102,7 +105,7 @@ final class RawHttpServer implements AutoCloseable {
         };
     }
 
-    /** Says {@code head} at once, then a byte each {@code millis} milliseconds. */
+    /** Sends {@code head} at once, then one byte each {@code millis} milliseconds. */
     Lie dripping(String head, long millis) {
         return out -> {
             out.write(head.getBytes(ISO_8859_1));
@@ -113,7 +116,10 @@ final class RawHttpServer implements AutoCloseable {
         };
     }
 
-    /** A whole answer, the last on its connection; {@code headers} end with a line break each. */
+    /**
+     * Sends a complete response, the last on its connection; {@code headers} end with a line break
+     * each.
+     */
     static Lie answer(String status, String headers, String body) {
         return out -> {
             byte[] bytes = body.getBytes(UTF_8);
@@ -123,7 +129,7 @@ final class RawHttpServer implements AutoCloseable {
         };
     }
 
-    /** Announces {@code length} bytes and sends zeros for as long as somebody reads. */
+    /** Declares {@code length} bytes and sends zeros until the client disconnects. */
     static Lie flood(long length) {
         return out -> {
             out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + length + "\r\n\r\n").getBytes(ISO_8859_1));
@@ -153,7 +159,7 @@ final class RawHttpServer implements AutoCloseable {
                 lies.apply(request).tell(out);
             }
         } catch (IOException e) {
-            // the client went first, or the server closes
+            // the client disconnected first, or the server closes
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {

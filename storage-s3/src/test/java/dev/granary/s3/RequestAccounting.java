@@ -6,11 +6,11 @@ import dev.granary.s3.statistics.BucketTierStatistics;
 import java.util.Collection;
 import java.util.List;
 
-/** Compares what tiers have counted with what came. */
+/** Compares the counters of tiers with the received requests. */
 final class RequestAccounting {
     private RequestAccounting() {}
 
-    /** O1: the requests that the tiers counted are those that came. */
+    /** Checks O1: the requests that the tiers counted are those that were received. */
     static void compareRequests(Collection<BucketTier> tiers, List<String> operations) {
         BucketTierStatistics.Requests came = new BucketTierStatistics.Requests(came(operations, "GET"), came(operations, "HEAD"),
                 came(operations, "PUT"), came(operations, "DELETE"), came(operations, "LIST"));

@@ -10,19 +10,22 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * Judges whether what a tier said is true of what is in the bucket.
+ * Test oracle: checks the result of a tier against the content of the bucket.
  *
- * @param before what was there before the call, as a sound reader finds it
- * @param after what is there after it
- * @param wasLiedTo the tier was told something false of an object or of its write, or a condition was not kept
- * @param wasDisturbed something else may have changed the object meanwhile
+ * @param before the content before the call, as a sound reader finds it
+ * @param after the content after it
+ * @param wasLiedTo whether the tier got a false response on an object or its write, or a
+ *     condition was not honoured
+ * @param wasDisturbed whether another party may have changed the object meanwhile
  */
 record ResultOracle(LoadResult before, LoadResult after, boolean wasLiedTo, boolean wasDisturbed) {
-    /** Where version and flags begin in an entry. */
+    /** Offset of version and flags in an entry. */
     private static final int VERSION_OFFSET = 8;
     private static final int VERSION_BYTES = 4;
 
-    /** A look-up never gives other bytes than an entry has that was there, and says absent only where nothing was. */
+    /**
+     * Checks a lookup: it returns only bytes of an entry that existed, and absent only if none did.
+     */
     void judge(LoadResult result) {
         boolean isTrue = switch (result) {
             case LoadResult.Hit(Entry entry) -> isThere(before, entry) || isThere(after, entry);
@@ -35,9 +38,10 @@ record ResultOracle(LoadResult before, LoadResult after, boolean wasLiedTo, bool
     }
 
     /**
-     * A store tells what is there now.
+     * Checks a store against the content after it.
      *
-     * @param isDamageKnown the tier has read the damage that was there; else it may take an object's metadata at its word
+     * @param isDamageKnown whether the tier has read the damage; otherwise it may trust the
+     *     metadata of the object
      */
     void judge(StoreResult result, Entry mine, boolean isDamageKnown) {
         boolean isUnseenDamage = !isDamageKnown && after instanceof LoadResult.Damaged;
@@ -45,7 +49,8 @@ record ResultOracle(LoadResult before, LoadResult after, boolean wasLiedTo, bool
             case StoreResult.Stored _ -> isThere(after, mine);
             case StoreResult.Duplicate _ -> isThere(after, mine) || isUnseenDamage;
             case StoreResult.Divergent _ -> (after instanceof LoadResult.Hit && !isThere(after, mine))
-                    || (after instanceof LoadResult.Damaged damaged && damaged.damage() == DamageKind.TOO_NEW); // left to those who can read it
+                    // left to newer versions
+                    || (after instanceof LoadResult.Damaged damaged && damaged.damage() == DamageKind.TOO_NEW);
             case StoreResult.Refused _, StoreResult.Failed _ -> isSame(before, after) || wasLiedTo || wasDisturbed;
             case StoreResult.Unknown _ -> true;
         };
@@ -56,7 +61,10 @@ record ResultOracle(LoadResult before, LoadResult after, boolean wasLiedTo, bool
         }
     }
 
-    /** A byte of an entry to damage; none of its version and flags, since an entry of a newer version is left to those who can read it. */
+    /**
+     * Returns the offset of a byte to damage, outside of version and flags: an entry of a newer
+     * version is left to newer readers.
+     */
     static int damagedByte(RandomGenerator random, int length) {
         int index = random.nextInt(length - VERSION_BYTES);
         return index < VERSION_OFFSET ? index : index + VERSION_BYTES;

@@ -15,9 +15,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** An HTTP server that answers every request as it is told, or not at all, and counts them. */
+/** An HTTP server that responds to every request as scripted, or not at all, and counts them. */
 public final class ScriptedHttpServer implements AutoCloseable {
-    /** What is done with a request. */
+    /** Handling of a request. */
     public interface Answer {
         void give(HttpExchange exchange) throws IOException;
     }
@@ -53,7 +53,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
     }
 
-    /** Says nothing until the server closes. */
+    /** Sends nothing until the server closes. */
     Answer silence() {
         return exchange -> {
             try {
@@ -64,18 +64,18 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** Ends the connection without a word. */
+    /** Closes the connection without a response. */
     public static Answer hangUp() {
         return HttpExchange::close;
     }
 
-    /** An error in the form of S3. */
+    /** Sends an error in the S3 format. */
     public static Answer error(int status, String code) {
         return body(status, "application/xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
                 + "</Code><Message>as told</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
     }
 
-    /** Asks for fewer requests, and to try again at once. */
+    /** Requests a lower rate, and an immediate retry. */
     static Answer slowDown() {
         return exchange -> {
             exchange.getResponseHeaders().set("Retry-After", "0");
@@ -105,12 +105,12 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** A page of HTML with status 200, as of a proxy that wants somebody to sign in; no ETag. */
+    /** Sends an HTML page with status 200, like the sign-in page of a proxy; no ETag. */
     public static Answer page() {
         return body(200, "text/html", "<html><body>Sign in</body></html>".getBytes(UTF_8), "");
     }
 
-    /** An answer for reads, and another one for all else. */
+    /** Combines a response for reads and one for all other requests. */
     public static Answer readsAndWrites(Answer read, Answer write) {
         return exchange -> {
             if (exchange.getRequestMethod().equals("GET")) {
@@ -121,7 +121,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** Promises a body of that length, sends half of it, and hangs up. */
+    /** Declares the length of the body, sends half of it, and disconnects. */
     static Answer half(byte[] bytes) {
         return exchange -> {
             exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
@@ -132,7 +132,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** Promises a huge body and sends a few bytes of it. */
+    /** Declares a huge body and sends a few bytes of it. */
     static Answer boast(long promised) {
         return exchange -> {
             exchange.sendResponseHeaders(200, promised);
@@ -141,7 +141,10 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** Repeats {@code part} after {@code beginning} for as long as somebody reads; chunked, or of that length where it is above zero. */
+    /**
+     * Repeats {@code part} after {@code beginning} until the client disconnects; chunked, or with
+     * the declared length if that is above zero.
+     */
     static Answer endless(int status, long promised, String beginning, String part) {
         return exchange -> {
             exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
@@ -150,13 +153,13 @@ public final class ScriptedHttpServer implements AutoCloseable {
             OutputStream out = exchange.getResponseBody();
             out.write(beginning.getBytes(UTF_8));
             byte[] more = part.repeat(1 + (64 << 10) / part.length()).getBytes(UTF_8);
-            while (true) { // ends when the other side hangs up
+            while (true) { // ends when the client disconnects
                 out.write(more);
             }
         };
     }
 
-    /** Sends a byte every {@code millis} milliseconds. */
+    /** Sends one byte every {@code millis} milliseconds. */
     Answer dripping(long promised, long millis) {
         return exchange -> {
             exchange.sendResponseHeaders(200, promised);
@@ -171,7 +174,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** A header of that many bytes. */
+    /** Sends a header of that many bytes. */
     static Answer longHeader(int bytes) {
         return exchange -> {
             exchange.getResponseHeaders().set("x-amz-meta-granary-put", "x".repeat(bytes));
@@ -179,7 +182,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** So many headers of a hundred bytes. */
+    /** Sends that many headers of 100 bytes. */
     static Answer manyHeaders(int count) {
         return exchange -> {
             for (int i = 0; i < count; i++) {

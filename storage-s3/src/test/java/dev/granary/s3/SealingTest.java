@@ -21,7 +21,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A compaction seals a target while others publish entries alone: what is acknowledged is found at every moment, also if the compaction ends there. */
+/**
+ * Tests of a compaction that seals a target during publications of unpacked entries: acknowledged
+ * entries are found at every moment, also if the compaction ends early.
+ */
 class SealingTest {
     private final TestEntries entries = new TestEntries("SealingTest");
     private final Entry packed = entries.entry(100);
@@ -49,7 +52,7 @@ class SealingTest {
         }
     }
 
-    /** Runs something before each request, but not before its own. What the server can do was tried out before. */
+    /** Runs a task before each request, except its own. The capabilities are known already. */
     private void beforeEach(Runnable task) {
         try (BucketTier first = tier()) {
             first.conditionalWrites();
@@ -71,7 +74,10 @@ class SealingTest {
         store().beforeEach(() -> {});
     }
 
-    /** Publishes before the request of that number; returns how many requests the compaction sent. */
+    /**
+     * Publishes before the request of that number; returns the number of requests of the
+     * compaction.
+     */
     private int sealed(int publishedAt, boolean isFirst) {
         packs = new PackFixture("SealingTest " + publishedAt);
         if (!isFirst) {
@@ -98,7 +104,7 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 an entry published alone before any request of a sealing compaction is found from then on, at each request that follows")
+    @DisplayName("B8 an entry published unpacked before any request of a sealing compaction is found from then on, at each later request")
     void publishedMeanwhile() {
         for (boolean isFirst : List.of(true, false)) {
             int requests = sealed(Integer.MAX_VALUE, isFirst);
@@ -110,7 +116,7 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 a compaction does not seal on the intent of another one, which was committed after an entry was published alone")
+    @DisplayName("B8 a compaction does not seal on the intent of another one, committed after an entry was published unpacked")
     void intentOfAnother() {
         packs.publish(packed);
         int[] manifests = {0};
@@ -128,7 +134,7 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 an entry that lies alone, whose publisher died before it asked for the manifest, is there already only once look-ups are sure to ask")
+    @DisplayName("B8 an unpacked entry whose publisher died before it read the manifest is a duplicate only once lookups are sure to find it")
     void diedAfterItsPut() {
         packs.publish(packed);
         packs.intendToSeal();
@@ -140,7 +146,7 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 an intent that a compaction left behind is taken up by the next one, and costs look-ups nothing")
+    @DisplayName("B8 an intent left by a compaction is taken over by the next one, and costs lookups nothing")
     void intentLeftBehind() {
         packs.publish(packed);
         packs.intendToSeal();
@@ -152,7 +158,7 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 one listing that lags behind does not seal")
+    @DisplayName("B8 one stale listing does not seal")
     void oneListingLags() {
         for (int lagging = 2; lagging <= 3; lagging++) { // the first one is that of the plan
             packs = new PackFixture("SealingTest lagging " + lagging);
@@ -164,7 +170,7 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 the newest manifest is damaged, and the last sound one is sealed: look-ups ask for entries outside of packs")
+    @DisplayName("B8 the newest manifest is damaged, and the last sound one is sealed: lookups request unpacked entries")
     void damagedUnsealing() {
         packs.publish(packed);
         packs.compactAndSeal();
@@ -175,7 +181,7 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 the hint of a sealed target was removed, and an entry published alone: found, also after the next commit finds the manifest by a listing")
+    @DisplayName("B8 the hint of a sealed target was removed, and an entry published unpacked: found, also after the next commit finds the manifest by a listing")
     void sealedWithoutHint() {
         packs.publish(packed);
         packs.compactAndSeal();

@@ -32,7 +32,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Both transports, and the layers around them, against servers that make no progress. Totals are minutes here: a test that waits for one fails. */
+/**
+ * Tests of both transports and their layers against servers without progress. Total timeouts are
+ * minutes here: a test that waits for one fails.
+ */
 class StallTest {
     private static final Duration STALL = Duration.ofMillis(100);
     private static final Duration TOTAL = Duration.ofMinutes(10);
@@ -64,7 +67,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a server that accepts and is silent, falls silent after a head, or drips: each request ends at the stall limit, and says so")
+    @DisplayName("S5 A9 a server that accepts and is silent, falls silent after a head, or drips: each request ends at the stall limit, and reports it")
     void stalls(S3ClientLibrary client) {
         try (ObjectStore store = ObjectStoreFactory.open(config(client))) {
             for (RawHttpServer.Lie lie : List.of(server.silence(), server.thenSilence(FOUND), server.dripping(FOUND, 30), server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
@@ -97,7 +100,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 a slow server that makes progress is waited for, far beyond the stall limit, and its bytes are told")
+    @DisplayName("S5 a slow server with progress is not aborted, far beyond the stall limit, and its bytes are counted")
     void slow(S3ClientLibrary client) {
         int pieces = 20;
         TrafficCounter traffic = new TrafficCounter();
@@ -106,7 +109,7 @@ class StallTest {
             for (int i = 0; i < pieces; i++) {
                 out.write(new byte[2048]);
                 out.flush();
-                Thread.sleep(150); // one and a half times the limit in all
+                Thread.sleep(150); // one and a half times the limit in total
             }
         });
         try (ObjectStore store = ObjectStoreFactory.open(config(client, Duration.ofSeconds(2)), traffic)) {
@@ -118,7 +121,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 bytes that are sent are progress, as those that come are, and none of them counts as received")
+    @DisplayName("S5 sent bytes are progress like received ones, and none of them counts as received")
     void sent(S3ClientLibrary client) {
         TrafficCounter traffic = new TrafficCounter();
         server.tell(RawHttpServer.answer("200 OK", "ETag: \"e\"\r\n", ""));
@@ -134,7 +137,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 the head of an answer is a sign of life, as bytes are, before any byte of its body has come")
+    @DisplayName("S5 the head of a response is progress like bytes, before any byte of its body")
     void head(S3ClientLibrary client) {
         TrafficCounter traffic = new TrafficCounter();
         server.tell(out -> {
@@ -142,7 +145,7 @@ class StallTest {
             out.write("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 5\r\n\r\n".getBytes(ISO_8859_1));
             out.flush();
             long now;
-            do { // else until the client gives up
+            do { // until the client gives up
                 now = System.nanoTime();
             } while (traffic.quiet().toNanos() >= now - start);
             out.write("12345".getBytes(ISO_8859_1));
@@ -155,7 +158,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 no request stays watched, however it ended: answered, left in its body, cut off before its answer or in it, not sent")
+    @DisplayName("S5 no request stays watched, however it ended: with a response, an unread body, cut off before or in its response, not sent")
     void ends(S3ClientLibrary client) throws IOException {
         TrafficCounter traffic = new TrafficCounter();
         try (ObjectStore store = ObjectStoreFactory.open(config(client, TOTAL), traffic)) {
@@ -185,7 +188,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a silent bucket: one look-up finds out, and what follows is told the cause at once")
+    @DisplayName("S5 A9 a silent bucket: one lookup detects it, and later ones fail at once with the cause")
     void silentBucket(S3ClientLibrary client) {
         server.tell(server.silence());
         try (BucketTier tier = BucketTier.open(config(client))) {
@@ -206,7 +209,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a bucket for packs that falls silent after a hundred answers: a hundred reads, one after the other, send at most four requests")
+    @DisplayName("S5 A9 a bucket for packs that falls silent after 100 responses: 100 successive reads send at most four requests")
     void packsFallSilent(S3ClientLibrary client) throws Exception {
         AtomicInteger count = new AtomicInteger();
         RawHttpServer.Lie well = RawHttpServer.answer("404 Not Found", "Content-Type: application/xml\r\n", "<Error><Code>NoSuchKey</Code></Error>");
@@ -217,7 +220,7 @@ class StallTest {
             for (int i = 0; i < 100; i++) {
                 assertInstanceOf(GetResult.Absent.class, store.get("key", 10));
             }
-            for (int i = 0; i < 100; i++) { // one after the other, as a planner reads indexes
+            for (int i = 0; i < 100; i++) { // successive, as a planner reads indexes
                 assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10));
             }
             assertTrue(server.requests() <= 104, () -> server.requests() + " requests");

@@ -18,20 +18,23 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
-/** The bucket tier and the packed bucket of one process, under clocks and threads of the test's, for tests of other packages. */
+/**
+ * The bucket tier and the bulk bucket of one process, with clocks and threads of the test, for
+ * tests of other packages.
+ */
 public final class TestProcess implements AutoCloseable {
     private final BucketTier tier;
     private final BulkBucket packed;
     private final BucketLayout layout;
 
     /**
-     * What surrounds a process.
+     * The environment of a process.
      *
      * @param nanos the monotonic clock
      * @param wallMillis the wall clock
-     * @param pause waits that long
-     * @param random makes names; used by several threads when a node is warmed
-     * @param behind runs what is done behind the callers
+     * @param pause waits for the given time
+     * @param random the source of names; shared by several threads when a node is warmed
+     * @param behind the executor of background tasks
      */
     public record Surroundings(LongSupplier nanos, LongSupplier wallMillis, Consumer<Duration> pause, RandomGenerator random, Executor behind) {}
 
@@ -64,27 +67,27 @@ public final class TestProcess implements AutoCloseable {
         }
     }
 
-    /** The tier of look-ups and of entries that lie alone. */
+    /** Returns the tier of lookups and of unpacked entries. */
     public BucketTier tier() {
         return tier;
     }
 
-    /** What moves packs. */
+    /** Returns the bucket for transfers of packs. */
     public BulkBucket packed() {
         return packed;
     }
 
-    /** The key of an entry that lies alone. */
+    /** Returns the key of an unpacked entry. */
     public String keyAlone(Id id) {
         return layout.entry(id);
     }
 
-    /** The key of the store marker. */
+    /** Returns the key of the marker. */
     public static String markerKey(S3Config config) {
         return new BucketLayout(config.location()).marker();
     }
 
-    /** The body of a store marker with that verdict. */
+    /** Returns the body of a marker with these capabilities. */
     public static byte[] marker(ConditionalWriteSupport writes) {
         ConditionalDeleteSupport deletion = writes == ConditionalWriteSupport.FULL ? ConditionalDeleteSupport.HONOURED : ConditionalDeleteSupport.NOT_HONOURED;
         return new CapabilityMarker(writes, deletion, 0, "").json();

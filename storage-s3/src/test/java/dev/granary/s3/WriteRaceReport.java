@@ -13,7 +13,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Races for one key, many times: in what the racers' requests end, and whether each race has one winner whose body stands. */
+/**
+ * Repeated races for one key: the results of the racers' requests, and whether each race has one
+ * winner whose body stays.
+ */
 final class WriteRaceReport {
     private static final int RACERS = 32;
     private static final int LIMIT = 100;
@@ -28,7 +31,7 @@ final class WriteRaceReport {
         this.prefix = prefix;
     }
 
-    /** Races to create. */
+    /** Runs races to create. */
     WriteRaceReport create(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "create/" + i;
@@ -37,7 +40,7 @@ final class WriteRaceReport {
         return this;
     }
 
-    /** Races to replace one version. */
+    /** Runs races to replace one version. */
     WriteRaceReport replace(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "replace/" + i;

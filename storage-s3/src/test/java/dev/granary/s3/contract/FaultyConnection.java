@@ -13,7 +13,10 @@ import java.time.Duration;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** One client's connection to a {@link FaultyS3}: takes its requests one after the other, and lets their faults happen. */
+/**
+ * One client's connection to a {@link FaultyS3}: processes its requests in order and injects their
+ * faults.
+ */
 final class FaultyConnection {
     private static final long FRESH_NANOS = Duration.ofSeconds(5).toNanos();
     private static final byte[] SURPLUS = "SURPLUS".getBytes(UTF_8);
@@ -33,7 +36,7 @@ final class FaultyConnection {
         this.out = client.getOutputStream();
     }
 
-    /** Serves until the client hangs up, or a fault does. */
+    /** Serves until the client or a fault closes the connection. */
     void serve() throws IOException {
         try {
             while (!isOver) {
@@ -41,7 +44,8 @@ final class FaultyConnection {
                 if (head.header("Expect").isPresent()) {
                     out.write("HTTP/1.1 100 Continue\r\n\r\n".getBytes(UTF_8));
                 }
-                HttpMessage request = head.withBody(in).without("Expect"); // never signed, since it is for the next hop alone
+                // never signed, since it is a hop-by-hop header
+                HttpMessage request = head.withBody(in).without("Expect");
                 FaultyS3.Exchange exchange = proxy.begin(request);
                 try {
                     carryOut(request, exchange);
@@ -133,7 +137,7 @@ final class FaultyConnection {
         }
     }
 
-    /** What the sender learns of a failure: an answer, or silence, or a reset. */
+    /** Reports a failure to the sender: a response, silence, or a reset. */
     private void fail(StoreFailure failure, HttpMessage request) throws IOException {
         if (failure.status() != 0) {
             send(error(failure.status(), failure.code(), request));
@@ -141,21 +145,21 @@ final class FaultyConnection {
             awaitHangUp();
         } else if (failure.kind() == StoreFailure.Kind.BROKEN) {
             isOver = true;
-            client.setSoLinger(true, 0); // a reset, not an end
+            client.setSoLinger(true, 0); // a reset, not an end of stream
         } else {
             throw new IllegalArgumentException("No server and no network tells a client " + failure);
         }
     }
 
-    /** Says nothing; the client's deadline ends this. */
+    /** Sends nothing until the client's deadline ends the connection. */
     private void awaitHangUp() {
         isOver = true;
         try {
             while (in.read() >= 0) {
-                // a client that says more waits for its answer all the same
+                // a client that sends more still waits for its response
             }
         } catch (IOException reset) {
-            // it hung up in another way
+            // disconnected in another way
         }
     }
 
@@ -173,7 +177,7 @@ final class FaultyConnection {
         return answer;
     }
 
-    /** The connection to the server; a new one where the server may have tired of the last. */
+    /** Returns the connection to the server; a new one if the server may have closed the last. */
     private Socket connection() throws IOException {
         Socket known = server;
         if (known != null && System.nanoTime() - serverUsedAt < FRESH_NANOS) {
@@ -196,7 +200,7 @@ final class FaultyConnection {
         byte[] text = ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
                 + "</Code><Message>as told</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>").getBytes(UTF_8);
         HttpMessage answer = HttpMessage.answer(status, isHead(request) ? Arrays.copyOf(text, 0) : text, "Content-Type: application/xml");
-        return status == 503 ? answer.with("Retry-After", "0") : answer; // which some clients obey unasked
+        return status == 503 ? answer.with("Retry-After", "0") : answer; // some clients obey it by default
     }
 
     private static HttpMessage page(HttpMessage request) {

@@ -45,7 +45,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What is told to a person whose bucket, server or credentials are not what Granary needs. */
+/** Tests of the advice to users whose bucket, server or credentials do not meet Granary's needs. */
 class BucketDiagnosticsTest {
     @TempDir
     private Path directory = Path.of("");
@@ -67,7 +67,7 @@ class BucketDiagnosticsTest {
         }
     }
 
-    /** The one problem, which must have these words in its cause and its cure, one line each. */
+    /** Checks the only problem, whose cause and cure must contain these words, in one line each. */
     private static void assertProblem(List<BucketFinding> findings, String cause, String cure) {
         BucketFinding.Problem problem = assertInstanceOf(BucketFinding.Problem.class, findings.getLast(), findings::toString);
         assertEquals(1, findings.stream().filter(BucketFinding.Problem.class::isInstance).count(), findings::toString);
@@ -84,7 +84,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 a sound bucket: a line per step, the verdict, and the store marker is left")
+    @DisplayName("O9 a sound bucket: one line for each step, the capabilities, and the marker is written")
     void sound(S3ClientLibrary client) {
         S3Config config = TestS3.server().config().client(client).build();
         List<BucketFinding> findings = check(config);
@@ -100,7 +100,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 what a server answers to a wrong configuration: cause and cure")
+    @DisplayName("O9 responses of a server to a wrong configuration: cause and cure")
     void answers(S3ClientLibrary client) throws Exception {
         Map<ScriptedHttpServer.Answer, List<String>> expected = Map.ofEntries(
                 Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), List.of("there is no bucket bucket at http://", "create it")),
@@ -132,7 +132,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 R3 credentials that may only read are sound for a reader, and told so")
+    @DisplayName("O9 R3 read-only credentials are sufficient for a reader, and reported so")
     void onlyReads(S3ClientLibrary client) throws Exception {
         try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             server.answer(exchange -> {
@@ -149,7 +149,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 nobody listening, no such host")
+    @DisplayName("O9 no server at the port, no such host")
     void nobody(S3ClientLibrary client) throws Exception {
         int port;
         try (ServerSocket free = new ServerSocket(0)) {
@@ -161,7 +161,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 https to a server of http, http to a server of https, a certificate that nobody trusts")
+    @DisplayName("O9 https to an http server, http to an https server, an untrusted certificate")
     void schemes(S3ClientLibrary client) throws Exception {
         byte[] plain = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(UTF_8);
         byte[] alert = {0x15, 3, 1, 0, 2, 2, 70};
@@ -178,7 +178,7 @@ class BucketDiagnosticsTest {
         }
     }
 
-    /** The check of a server that answers these bytes to whatever comes, and hangs up. */
+    /** Checks a server that sends these bytes to any request, and disconnects. */
     private static List<BucketFinding> checkAnsweredBy(byte[] answer, S3ClientLibrary client, String scheme) throws Exception {
         Thread answering;
         List<BucketFinding> findings;
@@ -196,16 +196,17 @@ class BucketDiagnosticsTest {
                 connection.getInputStream().readNBytes(5);
                 connection.getOutputStream().write(answer);
             } catch (IOException e) {
-                // the client went first, or the test is over
+                // the client disconnected first, or the test is over
             }
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 a server that says nothing to https: the cure names http as well")
+    @DisplayName("O9 a server that is silent to https: the cure names http as well")
     void silentToTls(S3ClientLibrary client) throws Exception {
-        try (ScriptedHttpServer server = new ScriptedHttpServer()) { // waits for the end of the line that the handshake is not
+        // waits for the end of a line that a TLS handshake does not have
+        try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             S3Config config = S3Config.builder("bucket").endpoint(URI.create("https://127.0.0.1:" + server.endpoint().getPort())).client(client)
                     .credentials("key", "a-secret").requestTimeout(Duration.ofSeconds(1)).build();
             assertProblem(check(config), "https://", "http://");
@@ -230,7 +231,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O9 no right to list: an absent object looks forbidden, although all else is allowed")
+    @DisplayName("O9 no permission to list: an absent object looks forbidden, although all else is allowed")
     void noListing() {
         StoreFailure denied = Fault.DENIED;
         MemoryObjectStore store = new MemoryObjectStore() {
@@ -254,7 +255,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O9 R15 a server that does less: notices that say what is off, no problem")
+    @DisplayName("O9 R15 a server with fewer capabilities: notices that name the disabled features, no problem")
     void less() {
         assertNotice(check(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS)), "conditional writes: NONE", "entries are shared");
         assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)), "a second create of one object succeeded", "after a look");
@@ -264,7 +265,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O9 an endpoint that names the bucket, credentials that nobody gave")
+    @DisplayName("O9 an endpoint that names the bucket, missing credentials")
     void configuration() {
         MemoryObjectStore store = new MemoryObjectStore();
         S3Config config = S3Config.builder("kernels").endpoint(URI.create("http://kernels.minio.example:9000")).build();

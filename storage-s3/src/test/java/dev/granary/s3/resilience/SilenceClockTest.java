@@ -14,7 +14,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** When a bucket counts as silent; the times are said, not waited for. */
+/** Tests of the silence of a bucket, with given times. */
 class SilenceClockTest {
     private static final long LIMIT = 20;
     private static final StoreFailure UNREACHABLE = StoreFailure.of(StoreFailure.Kind.UNREACHABLE, "nobody there");
@@ -32,7 +32,7 @@ class SilenceClockTest {
     }
 
     @Test
-    @DisplayName("S5 A9 silence begins when the first request without an answer was sent, and is over the limit once it has lasted that long")
+    @DisplayName("S5 A9 silence begins when the first request without a response was sent, and exceeds the limit after that time")
     void lasts() {
         answer();
         assertFalse(isOverAfter(Fault.TIMEOUT, 100, 110));
@@ -42,7 +42,7 @@ class SilenceClockTest {
     }
 
     @Test
-    @DisplayName("S5 A9 an answer ends the silence, and so does a failure that the server has told; another one begins at its own first request")
+    @DisplayName("S5 A9 a response ends the silence, as does a failure reported by the server; another one begins at its own first request")
     void answers() {
         for (Optional<StoreFailure> answer : List.of(Optional.<StoreFailure>empty(), Optional.of(Fault.ERROR_500), Optional.of(Fault.RESET),
                 Optional.of(new StoreFailure(StoreFailure.Kind.TIMEOUT, 504, "", "a proxy waited too long")))) {
@@ -55,7 +55,7 @@ class SilenceClockTest {
     }
 
     @Test
-    @DisplayName("S5 progress of another request ends the silence: it is counted anew from the request that failed since")
+    @DisplayName("S5 progress of another request ends the silence: it restarts with the next request that failed")
     void progress() {
         answer();
         assertFalse(isOverAfter(Fault.TIMEOUT, 100, 119));
@@ -65,7 +65,7 @@ class SilenceClockTest {
     }
 
     @Test
-    @DisplayName("S5 A9 of a bucket that was never heard one request without an answer is enough, unless it is sent again or nobody was reached")
+    @DisplayName("S5 A9 for a bucket that never responded, one request without a response is enough, unless it is retried or did not connect")
     void neverHeard() {
         assertFalse(isOverAfter(Fault.TIMEOUT, 100, 101), "sent again");
         assertFalse(silence.recordEnd(Optional.of(UNREACHABLE), 100, 101, true), "the breaker counts these");
@@ -76,14 +76,14 @@ class SilenceClockTest {
     }
 
     @Test
-    @DisplayName("S5 progress of a request without any answer shows that the bucket is there")
+    @DisplayName("S5 progress of a request without a response shows that the bucket is reachable")
     void heardByProgress() {
         traffic.progressed();
         assertFalse(silence.recordEnd(Optional.of(Fault.TIMEOUT), 100, 101, true));
     }
 
     @Test
-    @DisplayName("S5 A9 packs: silence lasts for 20 s, or four times the stall limit where that is less")
+    @DisplayName("S5 A9 packs: the limit of silence is 20 s, or four times the stall limit if that is less")
     void ofPacks() {
         assertEquals(Duration.ofSeconds(20), S3Config.builder("bucket").build().forPacks().silence());
         assertEquals(Duration.ofSeconds(2), S3Config.builder("bucket").stallTimeout(Duration.ofMillis(500)).build().forPacks().silence());

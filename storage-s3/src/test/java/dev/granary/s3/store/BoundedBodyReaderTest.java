@@ -18,12 +18,12 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Bodies of unknown length. */
+/** Tests of bodies of unknown length. */
 class BoundedBodyReaderTest {
     private final SplittableRandom random = TestSeed.random("BoundedBodyTest");
 
     @Test
-    @DisplayName("T5 any length comes whole within the limit and not at all beyond it, whatever the sender says of it")
+    @DisplayName("T5 any length is read completely within the limit and not at all beyond it, whatever the declared length")
     void lengths() throws IOException {
         for (int length : new int[] {0, 1, 2, 1000, 1 << 20, (1 << 20) + 1, 5_000_000}) {
             byte[] body = new byte[length];
@@ -45,7 +45,7 @@ class BoundedBodyReaderTest {
     }
 
     @Test
-    @DisplayName("T5 a huge length that the sender tells allocates nothing of it")
+    @DisplayName("T5 a huge declared length allocates no memory for it")
     void hugeHint() throws IOException {
         MemorySegment read = present(BoundedBodyReader.read(new ByteArrayInputStream(new byte[10]), 1L << 40, 1L << 50, Long.MAX_VALUE));
         assertTrue(read.byteSize() == 10);
@@ -54,7 +54,7 @@ class BoundedBodyReaderTest {
     }
 
     @Test
-    @DisplayName("S2 a length over the limit is told before a byte is read; one over this process's memory is a failure, and says nothing of the object")
+    @DisplayName("S2 a length over the limit is reported before a byte is read; one over this process's memory is a failure, not of the object")
     void memory() throws IOException {
         InputStream unread = new InputStream() {
             @Override

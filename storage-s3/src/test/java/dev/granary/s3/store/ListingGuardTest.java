@@ -9,10 +9,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What ends a listing that does not end by itself, and an answer that does not. */
+/** Tests of the limits of endless listings and responses. */
 class ListingGuardTest {
     @Test
-    @DisplayName("T5 a listing has 10,000 pages at most, 100 empty ones one behind the other, none twice, and each tells where the next begins")
+    @DisplayName("T5 a listing has at most 10,000 pages, at most 100 consecutive empty ones, none twice, and each names the next")
     void pages() {
         ListingGuard many = new ListingGuard();
         int page = 1;
@@ -34,7 +34,7 @@ class ListingGuardTest {
     }
 
     @Test
-    @DisplayName("S5 S6 a listing has 2,000,000 objects and 10 minutes at most as a whole")
+    @DisplayName("S5 S6 a listing has at most 2,000,000 objects and takes at most 10 minutes in total")
     void whole() {
         ListingGuard full = new ListingGuard(() -> 0);
         for (int page = 1; page < ListingGuard.MAX_OBJECTS / 1000; page++) {
@@ -50,7 +50,7 @@ class ListingGuardTest {
     }
 
     @Test
-    @DisplayName("T5 an error may have 256 KiB and a page of a listing 2 MiB, and not a byte more")
+    @DisplayName("T5 an error may have 256 KiB and a listing page 2 MiB, and not a byte more")
     void answers() throws IOException {
         for (int status : new int[] {200, 206, 300, 404, 500}) {
             ResponseSizeLimit limit = ResponseSizeLimit.ofStatus(status);

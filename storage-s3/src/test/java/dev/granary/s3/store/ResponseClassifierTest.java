@@ -18,10 +18,10 @@ import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What exceptions and answers mean. */
+/** Tests of the classification of exceptions and responses. */
 class ResponseClassifierTest {
     @Test
-    @DisplayName("an exception is told by what lies at its bottom")
+    @DisplayName("an exception is classified by its root cause")
     void exceptions() {
         Map<Throwable, Kind> meanings = Map.of(
                 new UnknownHostException("minio"), Kind.UNREACHABLE,
@@ -49,7 +49,7 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("S10 a cause is told in words that mean something without the source of a client library")
+    @DisplayName("S10 causes are plain without the source code of a client library")
     void causes() {
         Map<Throwable, String> causes = Map.of(
                 new SocketException("Socket closed"), "no complete response within the deadline, so the connection was closed",
@@ -61,7 +61,7 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("S10 a redirect of a proxy is no reason to try again")
+    @DisplayName("S10 a redirect of a proxy is no reason to retry")
     void redirects() {
         for (int status : new int[] {300, 301, 302, 303, 304, 305, 307, 308}) {
             assertFalse(ResponseClassifier.failure(status, "", "status " + status).isTransient(), () -> "" + status);
@@ -69,10 +69,10 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("S11 A10 no secret, no user information, no value of a query, no control character and no endless code of a server is told")
+    @DisplayName("S11 A10 a message has no secret, user information, query value, control character or endless code of a server")
     void secrets() {
         String token = "FwoGZXIvYXdzEBYaDNotARealSessionToken0123456789+/=";
-        String chosen = "correct horse"; // nothing but knowing it tells that it is one
+        String chosen = "correct horse"; // no pattern shows that it is a secret
         SecretRedactor.register(chosen);
         for (String said : List.of("The token " + token + " is bad", "bad:" + chosen + ";", "see http://user:hush@host/x?X-Amz-Security-Token=hush&b=hush")) {
             for (StoreFailure failure : List.of(ResponseClassifier.failure(403, "AccessDenied", said), ResponseClassifier.failure(new IOException(said)),
@@ -89,7 +89,7 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("S11 what is no secret stays: hashes, host names, targets, regions, and the usual messages")
+    @DisplayName("S11 text without secrets stays: hashes, host names, targets, regions, and the usual messages")
     void noSecrets() {
         for (String said : List.of("Connect to http://minio.internal.example.com:9000 failed", "v1/opencl/nvidia-a100-sxm4-80gb-1234567890ab/e/ab/" + "ab".repeat(32),
                 "The Access Key Id you provided does not exist in our records.", "no such region: eu-central-1")) {
@@ -106,7 +106,7 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("no kind of failure is both worth another try and never sent")
+    @DisplayName("no kind of failure is both transient and unsent")
     void kinds() {
         for (Kind kind : Kind.values()) {
             StoreFailure failure = StoreFailure.of(kind, "");

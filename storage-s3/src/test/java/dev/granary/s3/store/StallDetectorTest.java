@@ -14,14 +14,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What counts as progress of a request, apart from time. */
+/** Tests of the progress of a request, without time. */
 class StallDetectorTest {
     private static final int ENOUGH = 1024;
 
     private final TrafficCounter traffic = new TrafficCounter();
 
     @Test
-    @DisplayName("S5 bytes that drip are no progress: each 1,024 are, however they come, and the head of an answer is none of a bucket")
+    @DisplayName("S5 dripping bytes are no progress: each 1,024 are, in any portions, and the head of a response is none of a bucket")
     void progress() {
         try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic); StallDetector.Watch watch = detector.watch(() -> {})) {
             watch.responseStarted();
@@ -41,7 +41,7 @@ class StallDetectorTest {
     }
 
     @Test
-    @DisplayName("S5 a request is watched until its body is read to its end, or closed before; a second end is none")
+    @DisplayName("S5 a request is watched until its body is read to its end, or closed before; a second end has no effect")
     void ends() throws IOException {
         byte[] bytes = new byte[2];
         try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic)) {
@@ -66,21 +66,21 @@ class StallDetectorTest {
         assertEquals(5, traffic.receivedBytes());
     }
 
-    /** What a request may do within the limit, each time. */
+    /** Progress of a request within the limit. */
     enum Sign {
-        /** Its answer begins. */
+        /** The response begins. */
         HEAD,
-        /** As many bytes move as must. */
+        /** The required number of bytes moves. */
         BYTES
     }
 
     @ParameterizedTest
     @EnumSource(Sign.class)
-    @DisplayName("S5 the limit begins anew with the head of an answer, and with each 1,024 bytes")
+    @DisplayName("S5 the limit restarts with the head of a response, and with each 1,024 bytes")
     void anew(Sign sign) {
         long limit = Duration.ofMillis(20).toNanos();
         AtomicBoolean isAborted = new AtomicBoolean();
-        long longest = 0; // between two signs, as this thread was able to give them
+        long longest = 0; // between two events of progress, as achieved by this thread
         long start = System.nanoTime();
         long last = start;
         try (StallDetector detector = new StallDetector(Duration.ofNanos(limit), traffic);
@@ -99,7 +99,7 @@ class StallDetectorTest {
     }
 
     @Test
-    @DisplayName("S5 an exception of a request that was not aborted for want of progress is told as it is")
+    @DisplayName("S5 an exception of a request that was not aborted by the detector is unchanged")
     void told() {
         try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic); StallDetector.Watch watch = detector.watch(() -> {})) {
             IOException reset = new IOException("reset");
