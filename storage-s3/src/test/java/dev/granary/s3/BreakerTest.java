@@ -83,7 +83,7 @@ class BreakerTest {
 
     @Test
     @DisplayName("R16 S5 half-open: one request without a response opens it again, and the other two test requests are not sent")
-    void silentStill() {
+    void silentAgain() {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
         store.get("key", 10);
         assertIs(BucketTierStatistics.Breaker.OPEN);
@@ -120,7 +120,7 @@ class BreakerTest {
 
     @Test
     @DisplayName("R16 a failure that a retry heals does not count: a bucket with every other response an error is used")
-    void healed() {
+    void healedByRetry() {
         int[] count = {0};
         bucket.plan(_ -> count[0]++ % 2 == 0 ? new Fault.Lost(ERROR_500) : new Fault.None());
         for (int i = 0; i < 50; i++) {
@@ -131,7 +131,7 @@ class BreakerTest {
 
     @Test
     @DisplayName("R16 half-open: if still failing, it opens again after three requests, for another pause, as often as needed")
-    void sickStill() {
+    void failingAgain() {
         open();
         for (int round = 0; round < 5; round++) {
             timing.pass(AFTER_PAUSE);
@@ -158,7 +158,7 @@ class BreakerTest {
 
     @Test
     @DisplayName("R16 half-open: of 100 concurrent threads three are admitted, and the others are rejected at once")
-    void trials() throws Exception {
+    void halfOpenRequests() throws Exception {
         CountDownLatch leave = new CountDownLatch(1);
         MemoryObjectStore slow = new MemoryObjectStore() {
             @Override
@@ -197,11 +197,11 @@ class BreakerTest {
     @Test
     @DisplayName("R23 responses slower than the limit open it, slightly faster ones do not; time in the queue does not count")
     void slow() {
-        for (Duration took : List.of(Duration.ofMillis(2999), Duration.ofMillis(3001))) {
+        for (Duration elapsed : List.of(Duration.ofMillis(2999), Duration.ofMillis(3001))) {
             MemoryObjectStore slow = new MemoryObjectStore() {
                 @Override
                 public GetResult get(String key, long limit) {
-                    timing.pass(took);
+                    timing.pass(elapsed);
                     return super.get(key, limit);
                 }
             };
@@ -209,13 +209,13 @@ class BreakerTest {
             for (int i = 0; i < 20; i++) {
                 over.get("key", 10);
             }
-            assertEquals(took.toMillis() > 3000 ? MINIMUM : 20, slow.requests().size());
+            assertEquals(elapsed.toMillis() > 3000 ? MINIMUM : 20, slow.requests().size());
         }
     }
 
     @Test
     @DisplayName("R2 404, 409, 412, refusals, unsupported and too large responses never open it")
-    void answers() {
+    void responses() {
         bucket.place("large", new byte[100], ObjectMarks.NONE);
         for (int i = 0; i < 50; i++) {
             assertInstanceOf(GetResult.Absent.class, store.get("absent", 10));
@@ -243,12 +243,12 @@ class BreakerTest {
     @Test
     @DisplayName("R16 R17 requests that queued before it opened are not sent after it has")
     void queued() throws Exception {
-        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch active = new CountDownLatch(1);
         CountDownLatch leave = new CountDownLatch(1);
         MemoryObjectStore sick = new MemoryObjectStore() {
             @Override
             public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-                inside.countDown();
+                active.countDown();
                 await(leave);
                 return super.put(key, body, marks);
             }
@@ -259,7 +259,7 @@ class BreakerTest {
         for (int i = 0; i < 50; i++) {
             threads.add(Thread.ofPlatform().start(() -> over.put("key", new byte[1], ObjectMarks.NONE)));
         }
-        inside.await();
+        active.await();
         while (threads.stream().filter(thread -> thread.getState() == Thread.State.TIMED_WAITING).count() < 49) {
             Thread.onSpinWait();
         }

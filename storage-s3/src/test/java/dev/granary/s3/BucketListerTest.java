@@ -69,14 +69,14 @@ class BucketListerTest {
 
     @Test
     @DisplayName("S6 an exception of the visitor ends the listing and propagates")
-    void stopped() throws Exception {
+    void throwingVisitor() throws Exception {
         tier.store(one);
         tier.store(two);
-        IllegalStateException enough = new IllegalStateException("enough");
+        IllegalStateException stop = new IllegalStateException("enough");
         List<EntryCatalog.Listed> seen = new ArrayList<>();
-        assertEquals(enough, assertThrows(IllegalStateException.class, () -> tier.list(entry -> {
+        assertEquals(stop, assertThrows(IllegalStateException.class, () -> tier.list(entry -> {
             seen.add(entry);
-            throw enough;
+            throw stop;
         })));
         assertEquals(1, seen.size());
         assertEquals(2, list().size());
@@ -85,15 +85,15 @@ class BucketListerTest {
     @Test
     @DisplayName("R18 a missing pack has no entries, and all others are listed")
     void lostPack() throws Exception {
-        PackInfo gone = packs.publish(one, two);
+        PackInfo missing = packs.publish(one, two);
         packs.publish(three);
-        packs.remove(gone);
+        packs.remove(missing);
         assertEquals(hashes(three), list().stream().map(EntryCatalog.Listed::hash).toList());
     }
 
     @Test
     @DisplayName("O9 a bucket that cannot be listed, and unreadable packs, are reported in one sentence")
-    void unsaid() throws Exception {
+    void unreadable() throws Exception {
         packs.publish(one);
         packs.store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
         assertTrue(assertThrows(IOException.class, this::list).toString().contains("could not be listed: 403 AccessDenied"));

@@ -152,8 +152,8 @@ class BucketTierPacksTest {
             store.beforeEach(() -> timing.pass(slow));
             long start = timing.nanos();
             LoadResult result = fresh.load(millis % 200 == 0 ? one.id() : entries.id());
-            long took = timing.nanos() - start;
-            assertTrue(took <= config.loadDeadline().toNanos(), () -> "requests of " + slow + " took " + Duration.ofNanos(took));
+            long elapsed = timing.nanos() - start;
+            assertTrue(elapsed <= config.loadDeadline().toNanos(), () -> "requests of " + slow + " took " + Duration.ofNanos(elapsed));
             assertTrue(result instanceof LoadResult.Hit || millis % 200 != 0 || millis >= 500, result::toString);
             store.beforeEach(() -> {});
         }
@@ -170,8 +170,8 @@ class BucketTierPacksTest {
         for (int i = 0; i < 5; i++) {
             long start = timing.nanos();
             assertInstanceOf(LoadResult.Unavailable.class, tier().load(one.id()));
-            Duration took = Duration.ofNanos(timing.nanos() - start);
-            assertTrue(took.compareTo(config.loadDeadline()) <= 0, took::toString);
+            Duration elapsed = Duration.ofNanos(timing.nanos() - start);
+            assertTrue(elapsed.compareTo(config.loadDeadline()) <= 0, elapsed::toString);
         }
     }
 
@@ -186,11 +186,11 @@ class BucketTierPacksTest {
         assertEquals(List.of("GET entry"), store.newNotes());
     }
 
-    private static boolean holds(BucketTier asked, Entry entry) {
-        return asked.duplicates().find(entry).isPresent();
+    private static boolean holds(BucketTier tier, Entry entry) {
+        return tier.duplicates().find(entry).isPresent();
     }
 
-    private void passAbsentMemory() {
+    private void expireAbsences() {
         timing.pass(Duration.ofSeconds(30));
     }
 
@@ -209,13 +209,13 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("B8 an unpacked entry in a sealed target, invisible to lookups, is no duplicate; storing it again makes it visible")
-    void aloneInSealed() {
+    void unpackedInSealed() {
         packs.publish(one);
         packs.seal();
         packs.placeAlone(two);
         BucketTier ci = tier();
         assertEquals(LoadResult.ABSENT, ci.load(two.id()));
-        passAbsentMemory();
+        expireAbsences();
         assertFalse(holds(ci, two));
         assertTrue(holds(ci, one));
         assertFalse(ci.store(two) instanceof StoreResult.Failed);
@@ -225,7 +225,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("B8 a target sealed after a machine has read its manifest: entries that the machine publishes then are found")
-    void sealedBehindItsBack() {
+    void sealedAfterReading() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal());
@@ -274,7 +274,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("B8 the bucket does not confirm that the manifest is the newest: unknown, and found after a later store")
-    void silentAfterStoring() {
+    void unconfirmedAfterStoring() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         packs.compactAndSeal();
@@ -320,7 +320,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A3 an older manifest names an existing pack, the newest one a missing pack: no duplicate")
-    void olderManifestIsNotBelieved() {
+    void olderManifestIsNotTrusted() {
         PackInfo old = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         PackInfo with = packs.replaceAndKeep(old, one);
@@ -342,7 +342,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A3 the hint is missing, or the manifest in the bucket is truncated: earlier knowledge of a process makes no duplicate")
-    void damagedManifestIsNotBelieved() {
+    void damagedManifestIsNotTrusted() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         assertTrue(holds(tier, one));
@@ -355,7 +355,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A3 a pack is truncated after an entry, and this process has its index: the entry is read, but no duplicate")
-    void cutPackWithKnownIndex() {
+    void truncatedPackWithKnownIndex() {
         PackInfo pack = packs.publish(one, two);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         assertTrue(holds(tier, one));
@@ -367,7 +367,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A3 S3 a truncated unpacked entry is no duplicate")
-    void cutAlone() {
+    void truncatedUnpacked() {
         packs.placeAlone(one);
         assertTrue(holds(tier(), one));
         store.keys().stream().filter(key -> key.contains("/e/")).forEach(key ->
@@ -377,7 +377,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A3 the existence of a pack cannot be determined: its entry is no duplicate, and is published unpacked")
-    void silentPack() {
+    void unconfirmedPack() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()),
@@ -413,7 +413,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A3 the hint names a missing manifest, and lookups may not list: the shortcut does not apply, and nothing is a duplicate")
-    void shortcutSeesWhatLookUpsSee() {
+    void shortcutMatchesLookups() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         store.keys().stream().filter(key -> key.endsWith("newest")).forEach(key -> store.place(key, new byte[] {'9'}, store.marks(key)));
@@ -423,7 +423,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A5 no manifest was ever read: an id without an unpacked entry is unavailable, not absent")
-    void neverTold() {
+    void manifestNeverRead() {
         packs.publish(one);
         store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
         packs.placeAlone(two);
@@ -436,7 +436,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A1 D6 an entry read as damaged in a pack of full length: published again, also after the manifest was read again")
-    void suspectInAWholePack() {
+    void suspectInSoundPack() {
         PackInfo pack = packs.publish(one, two);
         packs.damage(pack, one);
         assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
@@ -447,12 +447,12 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A1 S3 an unpacked entry damaged under intact metadata: replaced by a process that has read it, then a duplicate for the next")
-    void suspectAlone() {
+    void suspectUnpacked() {
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         String key = store.keys().stream().filter(name -> name.contains("/e/")).findFirst().orElseThrow();
-        byte[] rotten = store.body(key);
-        rotten[rotten.length - 1] ^= 1;
-        store.place(key, rotten, store.marks(key));
+        byte[] damagedBytes = store.body(key);
+        damagedBytes[damagedBytes.length - 1] ^= 1;
+        store.place(key, damagedBytes, store.marks(key));
         assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         PersistentCacheContract.assertHit(one, tier().load(one.id()));
@@ -474,7 +474,7 @@ class BucketTierPacksTest {
 
     @Test
     @DisplayName("A3 the existence of the pack of a read entry cannot be determined: no duplicate")
-    void silentPackIsNotSure() {
+    void unconfirmedPackIsNoDuplicate() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()),

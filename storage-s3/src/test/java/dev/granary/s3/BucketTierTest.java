@@ -86,7 +86,7 @@ class BucketTierTest {
 
     @Test
     @DisplayName("R12 an absent id is requested once in 5 s, and a store makes it known at once")
-    void absentIsRemembered() {
+    void absenceIsCached() {
         Entry entry = entries.entry(10);
         for (int i = 0; i < 100; i++) {
             assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
@@ -169,7 +169,7 @@ class BucketTierTest {
 
     @Test
     @DisplayName("R5 a read-only bucket never receives a write, neither from a store nor from a check")
-    void onlyRead() {
+    void readOnlyConfiguration() {
         Entry known = entries.entry(10);
         tier.store(known);
         store.forgetRequests();
@@ -211,12 +211,12 @@ class BucketTierTest {
             tier.load(entry.id());
         }
         store.forgetScript();
-        int asked = store.requests().size();
+        int requested = store.requests().size();
         for (int i = 0; i < 1000; i++) {
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
         }
         assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
-        assertEquals(asked, store.requests().size());
+        assertEquals(requested, store.requests().size());
         assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
         timing.pass(config.breakerPause().plusMillis(1));
         for (int i = 0; i < 5; i++) {
@@ -227,7 +227,7 @@ class BucketTierTest {
 
     @Test
     @DisplayName("R2 absent, refused and present are responses: they never open the breaker")
-    void answersAreNoFailures() {
+    void responsesAreNoFailures() {
         Entry entry = entries.entry(10);
         for (int i = 0; i < 50; i++) {
             tier.load(entries.id());

@@ -24,7 +24,7 @@ final class BulkFetchProcess {
     private BulkFetchProcess() {}
 
     /** Parts of the causes of lookups that were too late. */
-    private static final List<String> LATE = List.of("waiting", "took all the time", "takes too long", "no requests are sent");
+    private static final List<String> LATE_CAUSES = List.of("waiting", "took all the time", "takes too long", "no requests are sent");
 
     static Id id(int number) {
         return TestEntries.id("bulk-" + number);
@@ -68,7 +68,7 @@ final class BulkFetchProcess {
                 case LoadResult.Hit hit -> hit.entry().id().equals(id) ? "hit" : "another's";
                 case LoadResult.Absent _ -> "absent";
                 case LoadResult.Damaged bad -> "damaged: " + bad;
-                case LoadResult.Unavailable lost -> LATE.stream().anyMatch(lost.cause()::contains) ? "late" : lost.cause();
+                case LoadResult.Unavailable lost -> LATE_CAUSES.stream().anyMatch(lost.cause()::contains) ? "late" : lost.cause();
             };
         } catch (RuntimeException | Error e) {
             return "thrown: " + e;

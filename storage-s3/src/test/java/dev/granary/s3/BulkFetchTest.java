@@ -54,7 +54,7 @@ class BulkFetchTest {
         return entries.entry(BulkFetchProcess.id(number), ENTRY_BYTES);
     }
 
-    private void publishAlone() {
+    private void publishUnpacked() {
         try (BucketTier tier = BucketTier.open(config())) {
             for (int i = 0; i < IDS; i++) {
                 assertInstanceOf(StoreResult.Stored.class, tier.store(entry(i)));
@@ -77,23 +77,23 @@ class BulkFetchTest {
 
     private Map<String, String> fetch(S3ClientLibrary client, int connections, Duration request, Duration deadline) throws Exception {
         server.resetRequests();
-        Map<String, String> said = SmallProcess.run(HEAP_MEBIBYTES, BulkFetchProcess.class, List.of(), List.of(client.name(),
+        Map<String, String> output = SmallProcess.run(HEAP_MEBIBYTES, BulkFetchProcess.class, List.of(), List.of(client.name(),
                 server.endpoint().toString(), server.accessKey(), server.secretKey(), "s3://bulk", Integer.toString(LOADS), Integer.toString(IDS),
                 Integer.toString(connections), Long.toString(request.toMillis()), Long.toString(deadline.toMillis())));
         assertTrue(server.maxConcurrentRequests() <= connections, () -> server.maxConcurrentRequests() + " requests at once");
-        return said;
+        return output;
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("R17 10,000 concurrent lookups over 50 connections, in a heap of 192 MiB: all hit, one request each, at most 50 at the server")
-    void alone(S3ClientLibrary client) throws Exception {
-        publishAlone();
-        Map<String, String> said = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
-        assertEquals(Integer.toString(LOADS), said.get("hit"), said::toString);
+    void unpacked(S3ClientLibrary client) throws Exception {
+        publishUnpacked();
+        Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
+        assertEquals(Integer.toString(LOADS), output.get("hit"), output::toString);
         // and one for the hint to a manifest
-        assertTrue(Integer.parseInt(said.get("gets")) <= LOADS + 1, said::toString);
-        assertEquals("0", said.get("heads"));
+        assertTrue(Integer.parseInt(output.get("gets")) <= LOADS + 1, output::toString);
+        assertEquals("0", output.get("heads"));
     }
 
     @ParameterizedTest
@@ -101,23 +101,23 @@ class BulkFetchTest {
     @DisplayName("R17 R12 the same with packed entries: the manifest and the index are read once")
     void packs(S3ClientLibrary client) throws Exception {
         publishInPacks();
-        Map<String, String> said = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
-        assertEquals(Integer.toString(LOADS), said.get("hit"), said::toString);
-        assertEquals(Integer.toString(LOADS + 3), said.get("gets"), said::toString); // hint, manifest, index
+        Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
+        assertEquals(Integer.toString(LOADS), output.get("hit"), output::toString);
+        assertEquals(Integer.toString(LOADS + 3), output.get("gets"), output::toString); // hint, manifest, index
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("R17 with a short deadline, lookups that cannot be served in time are misses, and none takes longer")
-    void impatient(S3ClientLibrary client) throws Exception {
+    void shortDeadline(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Duration deadline = Duration.ofSeconds(8);
-        Map<String, String> said = fetch(client, 1, Duration.ofSeconds(4), deadline);
-        assertTrue(said.containsKey("late"), said::toString);
+        Map<String, String> output = fetch(client, 1, Duration.ofSeconds(4), deadline);
+        assertTrue(output.containsKey("late"), output::toString);
         // absent: the manifest could not be read in time, and there is no unpacked entry
         long all = Stream.of("hit", "late", "absent")
-                .mapToLong(result -> Long.parseLong(said.getOrDefault(result, "0"))).sum();
-        assertEquals(LOADS, all, said::toString);
-        WireHistory.assertInTime(System.nanoTime() - Duration.ofMillis(Long.parseLong(said.get("longest"))).toNanos(), deadline);
+                .mapToLong(result -> Long.parseLong(output.getOrDefault(result, "0"))).sum();
+        assertEquals(LOADS, all, output::toString);
+        WireHistory.assertInTime(System.nanoTime() - Duration.ofMillis(Long.parseLong(output.get("longest"))).toNanos(), deadline);
     }
 }

@@ -50,7 +50,7 @@ final class Conformance {
     }
 
     private static void race(TestS3 server, int rounds) throws Exception {
-        System.out.println(rounds + " races of 32 at once for one key, of each kind:");
+        System.out.println(rounds + " races of 32 concurrent writers for one key, of each kind:");
         for (S3ClientLibrary client : S3ClientLibrary.values()) {
             S3Config config = server.config().client(client).build();
             try (ObjectStore store = ObjectStoreFactory.open(config)) {
@@ -72,7 +72,7 @@ final class Conformance {
         block("as an object store", List.of(AWS, MINIO));
         block("the server itself", List.of(SERVER));
         if (!results.deviations().isEmpty()) {
-            out.println("Known deviations, each held by a check:");
+            out.println("Known deviations, each confirmed by a check:");
             results.deviations().stream().map(Deviation::text).forEach(text -> out.println("  " + text));
         }
         List<String> failures = results.failures();
@@ -80,7 +80,7 @@ final class Conformance {
             out.println("Failures:");
             failures.forEach(failure -> out.println("  " + failure));
             if (server.deviations().isEmpty()) {
-                out.println("Where the server is one whose deviations are known, GRANARY_TEST_S3_SERVER says so: see docs/s3-servers.md");
+                out.println("If the deviations of the server are known, GRANARY_TEST_S3_SERVER names it: see docs/s3-servers.md");
             }
         }
         return failures.isEmpty();

@@ -27,15 +27,15 @@ final class HostileProcess {
         S3Config config = S3Config.builder("bucket").endpoint(URI.create(args[1])).client(S3ClientLibrary.valueOf(args[0])).credentials("key", "secret")
                 .requestTimeout(TIMEOUT).loadDeadline(TIMEOUT).build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
-            for (String what : List.of(args).subList(2, args.length)) {
-                String key = what.substring(what.indexOf(':') + 1);
-                say(what, () -> ask(store, what.substring(0, what.indexOf(':')), key));
+            for (String operation : List.of(args).subList(2, args.length)) {
+                String key = operation.substring(operation.indexOf(':') + 1);
+                print(operation, () -> send(store, operation.substring(0, operation.indexOf(':')), key));
             }
         }
         System.exit(0); // ends requests that a client library still has in progress
     }
 
-    private static Object ask(ObjectStore store, String how, String key) {
+    private static Object send(ObjectStore store, String how, String key) {
         return switch (how) {
             case "get" -> store.get(key, LIMIT);
             case "range" -> store.range(key, 0, LIMIT);
@@ -65,7 +65,7 @@ final class HostileProcess {
         }
     }
 
-    private static void say(String what, Supplier<Object> request) {
+    private static void print(String operation, Supplier<Object> request) {
         long start = System.nanoTime();
         String result;
         try {
@@ -74,6 +74,6 @@ final class HostileProcess {
         } catch (Throwable t) { // an exception that no caller may see
             result = "thrown " + t;
         }
-        System.out.println(what + "=" + Duration.ofNanos(System.nanoTime() - start).toMillis() + " " + result.replace('\n', ' '));
+        System.out.println(operation + "=" + Duration.ofNanos(System.nanoTime() - start).toMillis() + " " + result.replace('\n', ' '));
     }
 }

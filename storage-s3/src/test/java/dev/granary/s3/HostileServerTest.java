@@ -48,19 +48,19 @@ class HostileServerTest {
         answers.put("circle", ScriptedHttpServer.body(200, "application/xml",
                 LIST + OBJECT + "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>"));
         answers.put("empty", exchange -> ScriptedHttpServer.body(200, "application/xml",
-                LIST + "<NextContinuationToken>" + pages.incrementAndGet() + "</NextContinuationToken></ListBucketResult>").give(exchange));
+                LIST + "<NextContinuationToken>" + pages.incrementAndGet() + "</NextContinuationToken></ListBucketResult>").handle(exchange));
         answers.put("untold", ScriptedHttpServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
         answers.put("header", ScriptedHttpServer.longHeader(1 << 20));
         answers.put("many", ScriptedHttpServer.manyHeaders(400_000));
         server.answer(exchange -> {
-            String asked = exchange.getRequestURI().toString();
+            String requested = exchange.getRequestURI().toString();
             for (Map.Entry<String, ScriptedHttpServer.Answer> one : answers.entrySet()) {
-                if (asked.contains("told-" + one.getKey())) {
-                    one.getValue().give(exchange);
+                if (requested.contains("told-" + one.getKey())) {
+                    one.getValue().handle(exchange);
                     return;
                 }
             }
-            throw new IOException("Nothing is told of " + asked);
+            throw new IOException("No expectation for " + requested);
         });
     }
 
@@ -100,16 +100,16 @@ class HostileServerTest {
     void endless(S3ClientLibrary client) throws Exception {
         List<String> arguments = new ArrayList<>(List.of(client.name(), server.endpoint().toString()));
         arguments.addAll(expected().keySet());
-        Map<String, String> said = SmallProcess.run(HEAP_MEBIBYTES, HostileProcess.class, List.of(), arguments);
-        said.forEach((what, answer) -> System.out.println(client + " " + what + ": " + (answer.length() > 200 ? answer.substring(0, 200) : answer)));
+        Map<String, String> output = SmallProcess.run(HEAP_MEBIBYTES, HostileProcess.class, List.of(), arguments);
+        output.forEach((what, answer) -> System.out.println(client + " " + what + ": " + (answer.length() > 200 ? answer.substring(0, 200) : answer)));
         expected().forEach((what, beginning) -> {
-            String answer = said.getOrDefault(what, "0 thrown nothing");
+            String answer = output.getOrDefault(what, "0 thrown nothing");
             String result = answer.substring(answer.indexOf(' ') + 1);
             assertTrue(result.startsWith(beginning) && !result.startsWith("thrown"), what + ": " + answer);
             Duration limit = HostileProcess.TIMEOUT.plus(SLACK);
             assertTrue(Duration.ofMillis(Long.parseLong(answer.substring(0, answer.indexOf(' ')))).compareTo(limit) < 0, what + ": " + answer);
         });
-        assertTrue(said.getOrDefault("list:told-circle", "").contains("continuation token"), said::toString);
+        assertTrue(output.getOrDefault("list:told-circle", "").contains("continuation token"), output::toString);
         assertEquals(100, pages.get());
     }
 }

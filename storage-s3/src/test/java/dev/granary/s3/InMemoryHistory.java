@@ -122,7 +122,7 @@ final class InMemoryHistory {
         LoadResult before = there(id);
         LoadResult result = machine.tier.load(id);
         if (!(result instanceof LoadResult.Absent && remembersAbsence)) {
-            new ResultOracle(before, there(id), wasLiedTo, isDisturbed).judge(result);
+            new ResultOracle(before, there(id), wasLiedTo, isDisturbed).verify(result);
         }
         if (result instanceof LoadResult.Damaged && before instanceof LoadResult.Damaged) {
             machine.knownDamage.add(id);
@@ -131,13 +131,13 @@ final class InMemoryHistory {
     }
 
     private StoreResult store(Machine machine, int number) {
-        Entry mine = machine.entries.get(number);
+        Entry own = machine.entries.get(number);
         boolean isDisturbed = store.underWay() > 0;
-        LoadResult before = there(mine.id());
-        StoreResult result = machine.tier.store(mine);
-        new ResultOracle(before, there(mine.id()), wasLiedTo, isDisturbed).judge(result, mine, machine.knownDamage.contains(mine.id()));
+        LoadResult before = there(own.id());
+        StoreResult result = machine.tier.store(own);
+        new ResultOracle(before, there(own.id()), wasLiedTo, isDisturbed).verify(result, own, machine.knownDamage.contains(own.id()));
         if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
-            machine.knownDamage.remove(mine.id());
+            machine.knownDamage.remove(own.id());
         }
         return result;
     }

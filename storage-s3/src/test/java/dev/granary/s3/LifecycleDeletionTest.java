@@ -81,7 +81,7 @@ class LifecycleDeletionTest {
             store.plan(FaultPlan.SOUND);
             timing.pass(LONGER_THAN_ANY_MEMORY);
             store.pass(LONGER_THAN_ANY_MEMORY);
-            makeWhole();
+            restore();
             tiers.forEach(BucketTier::close);
             packed.close();
         }
@@ -89,7 +89,7 @@ class LifecycleDeletionTest {
         private void step() {
             BucketTier tier = tiers.get(random.nextInt(tiers.size()));
             switch (random.nextInt(10)) {
-                case 0, 1, 2, 3 -> look(tier, entries.get(random.nextInt(entries.size())));
+                case 0, 1, 2, 3 -> lookup(tier, entries.get(random.nextInt(entries.size())));
                 case 4, 5 -> assertNotRefused(tier.store(entries.get(random.nextInt(entries.size()))));
                 case 6 -> publishPack();
                 case 7 -> compact();
@@ -101,7 +101,7 @@ class LifecycleDeletionTest {
             }
         }
 
-        private boolean look(BucketTier tier, Entry entry) {
+        private boolean lookup(BucketTier tier, Entry entry) {
             return switch (tier.load(entry.id())) {
                 case LoadResult.Hit hit -> {
                     PersistentCacheContract.assertHit(entry, hit);
@@ -137,17 +137,17 @@ class LifecycleDeletionTest {
          * Compiles and publishes missing entries again; then every machine that refreshes finds
          * them.
          */
-        private void makeWhole() {
+        private void restore() {
             for (Entry entry : entries) {
                 BucketTier machine = tier();
-                if (!look(machine, entry)) {
+                if (!lookup(machine, entry)) {
                     StoreResult result = machine.store(entry);
                     assertTrue(result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate, result::toString);
                 }
                 machine.close();
             }
             BucketTier fresh = tier();
-            entries.forEach(entry -> assertTrue(look(fresh, entry), () -> entry.id() + " is missing for good"));
+            entries.forEach(entry -> assertTrue(lookup(fresh, entry), () -> entry.id() + " is still missing"));
             fresh.close();
         }
     }

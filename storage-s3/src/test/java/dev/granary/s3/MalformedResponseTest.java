@@ -74,7 +74,7 @@ class MalformedResponseTest {
                 Map.entry(ScriptedHttpServer.error(503, "SlowDown"), WriteResult.Unknown.class),
                 Map.entry(ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"), WriteResult.Unknown.class),
                 Map.entry(ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"), WriteResult.NotAllowed.class),
-                Map.entry(ScriptedHttpServer.hangUp(), WriteResult.Unknown.class));
+                Map.entry(ScriptedHttpServer.disconnect(), WriteResult.Unknown.class));
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, meaning) -> {
                 server.answer(answer);
@@ -102,8 +102,8 @@ class MalformedResponseTest {
                 Map.entry(ScriptedHttpServer.error(500, "InternalError"), Kind.SERVER),
                 Map.entry(ScriptedHttpServer.error(503, "SlowDown"), Kind.THROTTLED),
                 Map.entry(ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"), Kind.SERVER),
-                Map.entry(ScriptedHttpServer.half(entries.bytes(1000)), Kind.BROKEN),
-                Map.entry(ScriptedHttpServer.hangUp(), Kind.BROKEN));
+                Map.entry(ScriptedHttpServer.truncated(entries.bytes(1000)), Kind.BROKEN),
+                Map.entry(ScriptedHttpServer.disconnect(), Kind.BROKEN));
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, kind) -> {
                 server.answer(answer);
@@ -150,7 +150,7 @@ class MalformedResponseTest {
         try (ObjectStore store = transport(client)) {
             for (ScriptedHttpServer.Answer answer : List.of(ScriptedHttpServer.error(500, "InternalError"), ScriptedHttpServer.error(503, "SlowDown"), ScriptedHttpServer.slowDown(),
                     ScriptedHttpServer.body(503, "text/html", "<html>Busy</html>"), ScriptedHttpServer.error(408, "RequestTimeout"),
-                    ScriptedHttpServer.error(400, "RequestTimeout"), ScriptedHttpServer.error(429, "TooManyRequests"), ScriptedHttpServer.hangUp())) {
+                    ScriptedHttpServer.error(400, "RequestTimeout"), ScriptedHttpServer.error(429, "TooManyRequests"), ScriptedHttpServer.disconnect())) {
                 server.answer(answer);
                 assertEachIsOneRequest(store, server::requests);
             }
@@ -184,9 +184,9 @@ class MalformedResponseTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("T5 a declared length of gigabytes allocates no memory")
-    void boast(S3ClientLibrary client) {
+    void hugeDeclaredLength(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
-            server.answer(ScriptedHttpServer.boast(1L << 40));
+            server.answer(ScriptedHttpServer.hugeDeclaredLength(1L << 40));
             assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1L << 50));
         }
     }

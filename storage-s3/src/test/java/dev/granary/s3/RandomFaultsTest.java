@@ -67,22 +67,22 @@ class RandomFaultsTest {
     void rounds() throws Exception {
         long start = System.nanoTime();
         SplittableRandom random = TestSeed.random("rounds");
-        try (WireHistory trial = new WireHistory(); ExecutorService threads = Executors.newFixedThreadPool(4)) {
-            List<Machine> machines = List.of(new Machine(trial, S3ClientLibrary.AWS, true), new Machine(trial, S3ClientLibrary.MINIO, true),
-                    new Machine(trial, S3ClientLibrary.AWS, false), new Machine(trial, S3ClientLibrary.MINIO, false));
+        try (WireHistory history = new WireHistory(); ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            List<Machine> machines = List.of(new Machine(history, S3ClientLibrary.AWS, true), new Machine(history, S3ClientLibrary.MINIO, true),
+                    new Machine(history, S3ClientLibrary.AWS, false), new Machine(history, S3ClientLibrary.MINIO, false));
             Entry other = new TestEntries("other").entry(100);
-            trial.place(other, false, random);
+            history.place(other, false, random);
             // each client exists, and the body of another key is known
             machines.forEach(machine -> machine.awaitHit(other.id()));
             for (int round = 0; round < ROUNDS; round++) {
                 boolean isHonest = random.nextBoolean();
                 List<Fault> faults = TestS3.server().faults().stream().filter(fault -> !isHonest || !fault.isFalse()).toList();
-                new Round("round " + round, trial, isHonest).run(machines, threads,
+                new Round("round " + round, history, isHonest).run(machines, threads,
                         FaultPlan.drawn(random.split(), random.nextDouble(0.02, 0.4), faults));
             }
-            trial.compareRequests(machines.stream().map(machine -> machine.tier).toList());
+            history.compareRequests(machines.stream().map(machine -> machine.tier).toList());
             machines.forEach(machine -> machine.tier.close());
-            System.out.println("granary.faults: " + ROUNDS + " rounds on the wire, " + trial.faulty.requests() + " requests, in "
+            System.out.println("granary.faults: " + ROUNDS + " rounds on the wire, " + history.faulty.requests() + " requests, in "
                     + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + TestSeed.VALUE);
         }
     }
@@ -92,8 +92,8 @@ class RandomFaultsTest {
         private final BucketTier tier;
         private final boolean isWriter;
 
-        Machine(WireHistory trial, S3ClientLibrary client, boolean isWriter) {
-            this.tier = BucketTier.open(trial.config(client, REQUEST, DEADLINE).absentMemory(Duration.ZERO).build());
+        Machine(WireHistory history, S3ClientLibrary client, boolean isWriter) {
+            this.tier = BucketTier.open(history.config(client, REQUEST, DEADLINE).absentMemory(Duration.ZERO).build());
             this.isWriter = isWriter;
         }
 
@@ -137,15 +137,15 @@ class RandomFaultsTest {
     /** Some new ids, which all machines use concurrently. */
     private static final class Round {
         private final String name;
-        private final WireHistory trial;
+        private final WireHistory history;
         private final boolean isHonest;
         private final TestEntries entries;
         private final Entry[][] mine = new Entry[4][3];
         private final Set<List<Sha256>> seen = ConcurrentHashMap.newKeySet(); // id, content
 
-        Round(String name, WireHistory trial, boolean isHonest) {
+        Round(String name, WireHistory history, boolean isHonest) {
             this.name = name;
-            this.trial = trial;
+            this.history = history;
             this.isHonest = isHonest;
             this.entries = new TestEntries(name);
         }
@@ -157,7 +157,7 @@ class RandomFaultsTest {
                     mine[machine][id] = entries.entry(mine[0][id].id(), 300 + machine);
                 }
             }
-            trial.faulty.plan(plan);
+            history.faulty.plan(plan);
             List<Future<?>> all = new ArrayList<>();
             for (int m = 0; m < machines.size(); m++) {
                 int number = m;
@@ -167,8 +167,8 @@ class RandomFaultsTest {
             for (Future<?> one : all) {
                 one.get();
             }
-            trial.faulty.plan(FaultPlan.SOUND);
-            assertTrue(trial.faulty.awaitIdle(Duration.ofMinutes(5)));
+            history.faulty.plan(FaultPlan.SOUND);
+            assertTrue(history.faulty.awaitIdle(Duration.ofMinutes(5)));
             for (int id = 0; id < mine[0].length; id++) {
                 heal(machines, id);
             }
@@ -195,17 +195,17 @@ class RandomFaultsTest {
                     machines.get(m).awaitStored(mine[m][id]);
                 }
             }
-            Entry there = PersistentCacheContract.hit(trial.there(thisId));
+            Entry there = PersistentCacheContract.hit(history.readSound(thisId));
             assertTrue(there.contentHash().equals(mine[0][id].contentHash()) || there.contentHash().equals(mine[1][id].contentHash()), name);
             for (Machine machine : machines) {
                 assertEquals(there.contentHash(), machine.awaitHit(thisId).contentHash(), name);
             }
-            assertEquals(1, trial.objects(thisId), name);
+            assertEquals(1, history.objects(thisId), name);
             for (List<Sha256> one : seen) {
                 if (one.get(0).equals(thisId.hash())) {
                     assertTrue(isHonest ? one.get(1).equals(there.contentHash())
                             : one.get(1).equals(mine[0][id].contentHash()) || one.get(1).equals(mine[1][id].contentHash()),
-                            () -> name + ": somebody saw another entry than the first, which stays");
+                            () -> name + ": an entry other than the first, which stays, was read");
                 }
             }
         }

@@ -42,8 +42,8 @@ final class RawHttpServer implements AutoCloseable {
     }
 
     /** One connection, as the response to a request sees it. */
-    interface Lie {
-        void tell(OutputStream out) throws IOException, InterruptedException;
+    interface Reply {
+        void reply(OutputStream out) throws IOException, InterruptedException;
     }
 
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
@@ -51,7 +51,7 @@ final class RawHttpServer implements AutoCloseable {
     private final AtomicInteger requests = new AtomicInteger();
     private final CountDownLatch closing = new CountDownLatch(1);
     private final ServerSocket server = new ServerSocket(0, 500, InetAddress.getLoopbackAddress());
-    private volatile Function<Request, Lie> lies = _ -> silence();
+    private volatile Function<Request, Reply> replies = _ -> silence();
     private volatile boolean isReading = true;
 
     RawHttpServer() throws IOException {
@@ -72,32 +72,32 @@ final class RawHttpServer implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + server.getLocalPort());
     }
 
-    /** Returns the number of requests since the last {@link #tellEach}. */
+    /** Returns the number of requests since the last {@link #replyToEach}. */
     int requests() {
         return requests.get();
     }
 
-    void tell(Lie lie) {
-        tellEach(_ -> lie);
+    void reply(Reply reply) {
+        replyToEach(_ -> reply);
     }
 
-    void tellEach(Function<Request, Lie> next) {
-        lies = next;
+    void replyToEach(Function<Request, Reply> next) {
+        replies = next;
         requests.set(0);
     }
 
     /** Stops reading the bodies of requests. */
-    void leaveBodies() {
+    void ignoreBodies() {
         isReading = false;
     }
 
     /** Sends nothing until the server closes. */
-    Lie silence() {
+    Reply silence() {
         return _ -> closing.await();
     }
 
     /** Sends {@code text}, then nothing until the server closes. */
-    Lie thenSilence(String text) {
+    Reply thenSilence(String text) {
         return out -> {
             out.write(text.getBytes(ISO_8859_1));
             out.flush();
@@ -106,7 +106,7 @@ final class RawHttpServer implements AutoCloseable {
     }
 
     /** Sends {@code head} at once, then one byte each {@code millis} milliseconds. */
-    Lie dripping(String head, long millis) {
+    Reply dripping(String head, long millis) {
         return out -> {
             out.write(head.getBytes(ISO_8859_1));
             do {
@@ -120,7 +120,7 @@ final class RawHttpServer implements AutoCloseable {
      * Sends a complete response, the last on its connection; {@code headers} end with a line break
      * each.
      */
-    static Lie answer(String status, String headers, String body) {
+    static Reply response(String status, String headers, String body) {
         return out -> {
             byte[] bytes = body.getBytes(UTF_8);
             out.write(("HTTP/1.1 " + status + "\r\n" + headers + "Connection: close\r\nContent-Length: " + bytes.length + "\r\n\r\n").getBytes(ISO_8859_1));
@@ -130,7 +130,7 @@ final class RawHttpServer implements AutoCloseable {
     }
 
     /** Declares {@code length} bytes and sends zeros until the client disconnects. */
-    static Lie flood(long length) {
+    static Reply flood(long length) {
         return out -> {
             out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + length + "\r\n\r\n").getBytes(ISO_8859_1));
             byte[] zeros = new byte[64 << 10];
@@ -156,7 +156,7 @@ final class RawHttpServer implements AutoCloseable {
                 }
                 in.skipNBytes(length(head));
                 Request request = new Request(head.substring(0, head.indexOf("\r\n")));
-                lies.apply(request).tell(out);
+                replies.apply(request).reply(out);
             }
         } catch (IOException e) {
             // the client disconnected first, or the server closes

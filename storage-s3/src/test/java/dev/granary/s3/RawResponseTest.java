@@ -72,7 +72,7 @@ class RawResponseTest {
     void dates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             for (String date : WRONG_DATES) {
-                server.tellEach(request -> RawHttpServer.answer("200 OK", "ETag: \"e\"\r\n" + date, request.method().equals("HEAD") ? "" : "12345"));
+                server.replyToEach(request -> RawHttpServer.response("200 OK", "ETag: \"e\"\r\n" + date, request.method().equals("HEAD") ? "" : "12345"));
                 GetResult.Found found = assertInstanceOf(GetResult.Found.class, store.get("key", 10), date);
                 assertArrayEquals("12345".getBytes(UTF_8), found.bytes().toArray(ValueLayout.JAVA_BYTE));
                 assertEquals(ServerTimestamps.NONE, found.dates(), date);
@@ -87,10 +87,10 @@ class RawResponseTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("S9 headers that a client library reads and Granary does not cause no failure; without an ETag a read is found and a write unknown")
     void headers(S3ClientLibrary client) {
-        String wild = String.join("\r\n", "x-amz-missing-meta: many", "x-amz-mp-parts-count: -", "x-amz-object-lock-retain-until-date: never",
+        String malformed = String.join("\r\n", "x-amz-missing-meta: many", "x-amz-mp-parts-count: -", "x-amz-object-lock-retain-until-date: never",
                 "x-amz-tagging-count: x", "x-amz-delete-marker: perhaps", "Expires: 0", "x-amz-object-lock-mode: ?", "x-amz-version-id: ", "");
         try (ObjectStore store = transport(client)) {
-            server.tellEach(request -> RawHttpServer.answer("200 OK", wild, request.method().equals("HEAD") ? "" : "12345"));
+            server.replyToEach(request -> RawHttpServer.response("200 OK", malformed, request.method().equals("HEAD") ? "" : "12345"));
             assertEquals("", assertInstanceOf(GetResult.Found.class, store.get("key", 10)).etag());
             assertEquals("", assertInstanceOf(HeadResult.Found.class, store.head("key")).etag());
             StoreFailure failure = assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[3], ObjectMarks.NONE)).failure();
@@ -105,13 +105,13 @@ class RawResponseTest {
         String more = "<Size>3</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>";
         String all = LIST + object("p/one", more) + object("x", more) + object("P/one", more)
                 + object("other/p/one", more) + object("p/two", more) + "</ListBucketResult>";
-        server.tell(RawHttpServer.answer("200 OK", XML, all));
+        server.reply(RawHttpServer.response("200 OK", XML, all));
         try (ObjectStore store = transport(client)) {
             List<String> keys = new ArrayList<>();
             assertEquals(new ListResult.Complete(2), store.list("p/", object -> keys.add(object.key())));
             assertEquals(List.of("p/one", "p/two"), keys);
             for (String keyless : List.of("<Contents><Size>1</Size></Contents>", "<Contents>" + more + "</Contents>", object("", more))) {
-                server.tell(RawHttpServer.answer("200 OK", XML, LIST + keyless + "</ListBucketResult>"));
+                server.reply(RawHttpServer.response("200 OK", XML, LIST + keyless + "</ListBucketResult>"));
                 assertNothing(store.list("p/", object -> keys.add(object.key())), keyless);
                 assertNothing(store.list("p", object -> keys.add(object.key())), keyless);
             }
@@ -120,10 +120,10 @@ class RawResponseTest {
     }
 
     /** A client may skip what it cannot parse, or fail the whole page. */
-    private static void assertNothing(ListResult result, String told) {
+    private static void assertNothing(ListResult result, String reported) {
         switch (result) {
-            case ListResult.Complete complete -> assertEquals(0, complete.objects(), told);
-            case ListResult.Unavailable lost -> assertEquals(StoreFailure.Kind.BROKEN, lost.failure().kind(), told);
+            case ListResult.Complete complete -> assertEquals(0, complete.objects(), reported);
+            case ListResult.Unavailable lost -> assertEquals(StoreFailure.Kind.BROKEN, lost.failure().kind(), reported);
         }
     }
 
@@ -133,17 +133,17 @@ class RawResponseTest {
     void listedDates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             for (String date : List.of("+292278995-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "yesterday", "", "2026-01-01T00:00:00.000Z")) {
-                server.tell(RawHttpServer.answer("200 OK", XML,
+                server.reply(RawHttpServer.response("200 OK", XML,
                         LIST + object("key", "<Size>1</Size><ETag>\"e\"</ETag><LastModified>" + date + "</LastModified>") + "</ListBucketResult>"));
                 ListResult result = store.list("", object -> assertTrue(object.lastModifiedMillis() >= 0));
                 if (result instanceof ListResult.Unavailable lost) {
                     assertFalse(lost.failure().message().contains("Exception:"), lost::toString);
                 }
             }
-            server.tell(RawHttpServer.answer("200 OK", XML,
+            server.reply(RawHttpServer.response("200 OK", XML,
                     LIST + object("key", "<Size>-16</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>") + "</ListBucketResult>"));
             assertEquals(new ListResult.Complete(1), store.list("", object -> assertEquals(0, object.bytes())));
-            server.tell(RawHttpServer.answer("200 OK", XML, LIST + object("key", "<Size>99999999999999999999</Size>") + "</ListBucketResult>"));
+            server.reply(RawHttpServer.response("200 OK", XML, LIST + object("key", "<Size>99999999999999999999</Size>") + "</ListBucketResult>"));
             assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}));
         }
     }
@@ -152,7 +152,7 @@ class RawResponseTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("S2 5 GiB are declared and streamed: reported as too large, without reading them")
     void huge(S3ClientLibrary client) {
-        server.tell(RawHttpServer.flood(5368709120L));
+        server.reply(RawHttpServer.flood(5368709120L));
         try (ObjectStore store = transport(client)) {
             assertInstanceOf(GetResult.TooLarge.class, store.get("key", EntryFormat.MAX_BYTES));
             assertInstanceOf(GetResult.TooLarge.class, store.range("key", 0, 1 << 10));
@@ -164,7 +164,7 @@ class RawResponseTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("S10 a redirect to a page is one request for a lookup, and its status is reported")
     void redirect(S3ClientLibrary client) {
-        server.tell(RawHttpServer.answer("302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
+        server.reply(RawHttpServer.response("302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
         S3Config config = config(client).build().forPacks();
         try (ResilientObjectStore store = new ResilientObjectStore(() -> ObjectStoreFactory.open(config), config, Ticker.SYSTEM, new RequestCounters())) {
             StoreFailure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure();
@@ -194,10 +194,10 @@ class RawResponseTest {
     void echo(S3ClientLibrary client) {
         String error = "<Error><Code>AccessDenied</Code><Message>you sent " + SECRET + " and IQoJb3JpZ2luX2VjEXaMPLeTokEn1234567890abcdEF==</Message></Error>";
         try (ObjectStore store = transport(client)) {
-            for (RawHttpServer.Lie lie : List.of(RawHttpServer.answer("403 Forbidden", XML, error), RawHttpServer.answer("500 No", XML, error),
-                    RawHttpServer.answer("200 OK", "Content-Type: text/html\r\n", error), RawHttpServer.answer("403 " + SECRET, "", error),
-                    RawHttpServer.answer("403 Forbidden", XML, "<Error><Code>" + SECRET + "</Code><Message>" + "m".repeat(100_000) + "</Message></Error>"))) {
-                server.tell(lie);
+            for (RawHttpServer.Reply scripted : List.of(RawHttpServer.response("403 Forbidden", XML, error), RawHttpServer.response("500 No", XML, error),
+                    RawHttpServer.response("200 OK", "Content-Type: text/html\r\n", error), RawHttpServer.response("403 " + SECRET, "", error),
+                    RawHttpServer.response("403 Forbidden", XML, "<Error><Code>" + SECRET + "</Code><Message>" + "m".repeat(100_000) + "</Message></Error>"))) {
+                server.reply(scripted);
                 for (Object result : List.of(store.get("key", 10), store.head("key"), store.putIfAbsent("key", new byte[1], ObjectMarks.NONE), store.delete("key"),
                         store.list("", _ -> {}))) {
                     String text = result.toString();

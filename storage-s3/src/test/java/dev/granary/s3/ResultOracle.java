@@ -26,15 +26,15 @@ record ResultOracle(LoadResult before, LoadResult after, boolean wasLiedTo, bool
     /**
      * Checks a lookup: it returns only bytes of an entry that existed, and absent only if none did.
      */
-    void judge(LoadResult result) {
+    void verify(LoadResult result) {
         boolean isTrue = switch (result) {
-            case LoadResult.Hit(Entry entry) -> isThere(before, entry) || isThere(after, entry);
+            case LoadResult.Hit(Entry entry) -> isPresent(before, entry) || isPresent(after, entry);
             case LoadResult.Absent _ -> before instanceof LoadResult.Absent || after instanceof LoadResult.Absent;
             case LoadResult.Damaged _ -> before instanceof LoadResult.Damaged || wasLiedTo;
             case LoadResult.Unavailable _ -> true;
         };
         assertTrue(isTrue, () -> result + " is not true: " + this);
-        assertTrue(wasDisturbed || isSame(before, after), () -> "a look-up changed what is there: " + this);
+        assertTrue(wasDisturbed || isSame(before, after), () -> "a lookup changed the content: " + this);
     }
 
     /**
@@ -43,19 +43,19 @@ record ResultOracle(LoadResult before, LoadResult after, boolean wasLiedTo, bool
      * @param isDamageKnown whether the tier has read the damage; otherwise it may trust the
      *     metadata of the object
      */
-    void judge(StoreResult result, Entry mine, boolean isDamageKnown) {
+    void verify(StoreResult result, Entry own, boolean isDamageKnown) {
         boolean isUnseenDamage = !isDamageKnown && after instanceof LoadResult.Damaged;
         boolean isTrue = switch (result) {
-            case StoreResult.Stored _ -> isThere(after, mine);
-            case StoreResult.Duplicate _ -> isThere(after, mine) || isUnseenDamage;
-            case StoreResult.Divergent _ -> (after instanceof LoadResult.Hit && !isThere(after, mine))
+            case StoreResult.Stored _ -> isPresent(after, own);
+            case StoreResult.Duplicate _ -> isPresent(after, own) || isUnseenDamage;
+            case StoreResult.Divergent _ -> (after instanceof LoadResult.Hit && !isPresent(after, own))
                     // left to newer versions
                     || (after instanceof LoadResult.Damaged damaged && damaged.damage() == DamageKind.TOO_NEW);
             case StoreResult.Refused _, StoreResult.Failed _ -> isSame(before, after) || wasLiedTo || wasDisturbed;
             case StoreResult.Unknown _ -> true;
         };
         assertTrue(isTrue, () -> result + " is not true: " + this);
-        assertTrue(isSame(before, after) || isThere(after, mine) || wasDisturbed, () -> "neither what was there nor mine: " + this);
+        assertTrue(isSame(before, after) || isPresent(after, own) || wasDisturbed, () -> "neither the previous content nor ours: " + this);
         if (before instanceof LoadResult.Hit) {
             assertTrue(isSame(before, after) || wasLiedTo, () -> "the first did not stay: " + this);
         }
@@ -70,21 +70,21 @@ record ResultOracle(LoadResult before, LoadResult after, boolean wasLiedTo, bool
         return index < VERSION_OFFSET ? index : index + VERSION_BYTES;
     }
 
-    private static boolean isThere(LoadResult there, Entry entry) {
+    private static boolean isPresent(LoadResult there, Entry entry) {
         return there instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
                 && hit.entry().id().equals(entry.id());
     }
 
     private static boolean isSame(LoadResult one, LoadResult other) {
-        return one instanceof LoadResult.Hit hit ? isThere(other, hit.entry()) : one.getClass() == other.getClass();
+        return one instanceof LoadResult.Hit hit ? isPresent(other, hit.entry()) : one.getClass() == other.getClass();
     }
 
     @Override
     public String toString() {
-        return "before " + told(before) + ", after " + told(after) + (wasLiedTo ? ", lied to" : "") + (wasDisturbed ? ", disturbed" : "");
+        return "before " + reported(before) + ", after " + reported(after) + (wasLiedTo ? ", lied to" : "") + (wasDisturbed ? ", disturbed" : "");
     }
 
-    private static String told(LoadResult there) {
+    private static String reported(LoadResult there) {
         return Optional.of(there).filter(LoadResult.Hit.class::isInstance).map(LoadResult.Hit.class::cast)
                 .map(hit -> "entry with " + hit.entry().contentHash().hex().substring(0, 8)).orElse(there.toString());
     }

@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class ScriptedHttpServer implements AutoCloseable {
     /** Handling of a request. */
     public interface Answer {
-        void give(HttpExchange exchange) throws IOException;
+        void handle(HttpExchange exchange) throws IOException;
     }
 
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
@@ -34,7 +34,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         server.createContext("/", exchange -> {
             requests.incrementAndGet();
             exchange.getRequestBody().readAllBytes();
-            answer.give(exchange);
+            answer.handle(exchange);
             exchange.close();
         });
         server.start();
@@ -65,7 +65,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
     }
 
     /** Closes the connection without a response. */
-    public static Answer hangUp() {
+    public static Answer disconnect() {
         return HttpExchange::close;
     }
 
@@ -79,7 +79,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
     static Answer slowDown() {
         return exchange -> {
             exchange.getResponseHeaders().set("Retry-After", "0");
-            error(503, "SlowDown").give(exchange);
+            error(503, "SlowDown").handle(exchange);
         };
     }
 
@@ -114,15 +114,15 @@ public final class ScriptedHttpServer implements AutoCloseable {
     public static Answer readsAndWrites(Answer read, Answer write) {
         return exchange -> {
             if (exchange.getRequestMethod().equals("GET")) {
-                read.give(exchange);
+                read.handle(exchange);
             } else {
-                write.give(exchange);
+                write.handle(exchange);
             }
         };
     }
 
     /** Declares the length of the body, sends half of it, and disconnects. */
-    static Answer half(byte[] bytes) {
+    static Answer truncated(byte[] bytes) {
         return exchange -> {
             exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
             exchange.sendResponseHeaders(200, bytes.length);
@@ -133,9 +133,9 @@ public final class ScriptedHttpServer implements AutoCloseable {
     }
 
     /** Declares a huge body and sends a few bytes of it. */
-    static Answer boast(long promised) {
+    static Answer hugeDeclaredLength(long declared) {
         return exchange -> {
-            exchange.sendResponseHeaders(200, promised);
+            exchange.sendResponseHeaders(200, declared);
             exchange.getResponseBody().write(1);
             exchange.getResponseBody().flush();
         };
@@ -145,11 +145,11 @@ public final class ScriptedHttpServer implements AutoCloseable {
      * Repeats {@code part} after {@code beginning} until the client disconnects; chunked, or with
      * the declared length if that is above zero.
      */
-    static Answer endless(int status, long promised, String beginning, String part) {
+    static Answer endless(int status, long declared, String beginning, String part) {
         return exchange -> {
             exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
             exchange.getResponseHeaders().set("Content-Type", "application/xml");
-            exchange.sendResponseHeaders(status, promised);
+            exchange.sendResponseHeaders(status, declared);
             OutputStream out = exchange.getResponseBody();
             out.write(beginning.getBytes(UTF_8));
             byte[] more = part.repeat(1 + (64 << 10) / part.length()).getBytes(UTF_8);
@@ -160,9 +160,9 @@ public final class ScriptedHttpServer implements AutoCloseable {
     }
 
     /** Sends one byte every {@code millis} milliseconds. */
-    Answer dripping(long promised, long millis) {
+    Answer dripping(long declared, long millis) {
         return exchange -> {
-            exchange.sendResponseHeaders(200, promised);
+            exchange.sendResponseHeaders(200, declared);
             try {
                 do {
                     exchange.getResponseBody().write(0);

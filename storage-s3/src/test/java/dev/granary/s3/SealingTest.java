@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 class SealingTest {
     private final TestEntries entries = new TestEntries("SealingTest");
     private final Entry packed = entries.entry(100);
-    private final Entry alone = entries.entry(200);
+    private final Entry unpacked = entries.entry(200);
     private PackFixture packs = new PackFixture("SealingTest");
     private boolean isBusy;
 
@@ -40,7 +40,7 @@ class SealingTest {
         return new BucketTier(S3Config.builder("bucket").build(), this::store, new TestTiming(), TestSeed.random("SealingTest"));
     }
 
-    private void publishAlone(Entry entry) {
+    private void publishUnpacked(Entry entry) {
         try (BucketTier publisher = tier()) {
             assertInstanceOf(StoreResult.Stored.class, publisher.store(entry));
         }
@@ -78,7 +78,7 @@ class SealingTest {
      * Publishes before the request of that number; returns the number of requests of the
      * compaction.
      */
-    private int sealed(int publishedAt, boolean isFirst) {
+    private int compactAndPublish(int publishedAt, boolean isFirst) {
         packs = new PackFixture("SealingTest " + publishedAt);
         if (!isFirst) {
             packs.publish(packed);
@@ -87,16 +87,16 @@ class SealingTest {
         beforeEach(() -> {
             int now = requests[0]++;
             if (now == publishedAt) {
-                publishAlone(alone);
+                publishUnpacked(unpacked);
             } else if (now > publishedAt) {
-                assertFound(alone);
+                assertFound(unpacked);
             }
         });
         PackCompactor.Result result = packs.compactAndSeal();
         store().beforeEach(() -> {});
         assertInstanceOf(PackCompactor.Result.Done.class, result, result::toString);
         if (requests[0] > publishedAt) {
-            assertFound(alone);
+            assertFound(unpacked);
         } else {
             assertEquals(PackManifest.Loose.NONE, packs.newest().loose());
         }
@@ -107,10 +107,10 @@ class SealingTest {
     @DisplayName("B8 an entry published unpacked before any request of a sealing compaction is found from then on, at each later request")
     void publishedMeanwhile() {
         for (boolean isFirst : List.of(true, false)) {
-            int requests = sealed(Integer.MAX_VALUE, isFirst);
+            int requests = compactAndPublish(Integer.MAX_VALUE, isFirst);
             assertTrue(requests > 15, () -> requests + " requests");
             for (int at = 0; at < requests; at++) {
-                sealed(at, isFirst);
+                compactAndPublish(at, isFirst);
             }
         }
     }
@@ -122,15 +122,15 @@ class SealingTest {
         int[] manifests = {0};
         beforeEach(() -> {
             if (store().notes().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
-                publishAlone(alone);
+                publishUnpacked(unpacked);
                 packs.intendToSeal();
             } else if (manifests[0] >= 2) {
-                assertFound(alone);
+                assertFound(unpacked);
             }
         });
         assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).loose());
         assertTrue(manifests[0] >= 2);
-        assertFound(alone);
+        assertFound(unpacked);
     }
 
     @Test
@@ -138,9 +138,9 @@ class SealingTest {
     void diedAfterItsPut() {
         packs.publish(packed);
         packs.intendToSeal();
-        packs.placeAlone(alone);
+        packs.placeAlone(unpacked);
         try (BucketTier publisher = tier()) {
-            assertEquals(Optional.of(StoreResult.DUPLICATE), publisher.duplicates().find(alone));
+            assertEquals(Optional.of(StoreResult.DUPLICATE), publisher.duplicates().find(unpacked));
         }
         assertEquals(PackManifest.Loose.ALLOWED, packs.newest().loose());
     }
@@ -150,10 +150,10 @@ class SealingTest {
     void intentLeftBehind() {
         packs.publish(packed);
         packs.intendToSeal();
-        packs.placeAlone(alone);
-        assertFound(alone);
+        packs.placeAlone(unpacked);
+        assertFound(unpacked);
         assertEquals(PackManifest.Loose.NONE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).loose());
-        assertFound(alone);
+        assertFound(unpacked);
         assertFound(packed);
     }
 
@@ -174,10 +174,10 @@ class SealingTest {
     void damagedUnsealing() {
         packs.publish(packed);
         packs.compactAndSeal();
-        publishAlone(alone);
+        publishUnpacked(unpacked);
         String key = store().keys().stream().filter(name -> name.contains("/m/0")).max(String::compareTo).orElseThrow();
         store().place(key, Arrays.copyOf(store().body(key), 30), store().marks(key));
-        assertFound(alone);
+        assertFound(unpacked);
     }
 
     @Test
@@ -186,9 +186,9 @@ class SealingTest {
         packs.publish(packed);
         packs.compactAndSeal();
         store().remove(store().keys().stream().filter(name -> name.endsWith("newest")).findFirst().orElseThrow());
-        publishAlone(alone);
+        publishUnpacked(unpacked);
         packs.publishAgain(entries.entry(50));
-        assertFound(alone);
+        assertFound(unpacked);
         assertFound(packed);
     }
 }

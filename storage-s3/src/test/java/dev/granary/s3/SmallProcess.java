@@ -24,13 +24,13 @@ final class SmallProcess {
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
         command.addAll(arguments);
         Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-        Map<String, String> said = new LinkedHashMap<>();
+        Map<String, String> output = new LinkedHashMap<>();
         String text = new String(process.getInputStream().readAllBytes(), UTF_8);
         text.lines().filter(line -> line.contains("=")).forEach(line ->
-                said.put(line.substring(0, line.indexOf('=')), line.substring(line.indexOf('=') + 1)));
+                output.put(line.substring(0, line.indexOf('=')), line.substring(line.indexOf('=') + 1)));
         if (process.waitFor() != 0) {
             throw new AssertionError(main.getSimpleName() + " ended with " + process.exitValue() + ":\n" + text);
         }
-        return said;
+        return output;
     }
 }

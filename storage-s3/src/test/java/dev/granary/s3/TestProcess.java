@@ -36,25 +36,25 @@ public final class TestProcess implements AutoCloseable {
      * @param random the source of names; shared by several threads when a node is warmed
      * @param behind the executor of background tasks
      */
-    public record Surroundings(LongSupplier nanos, LongSupplier wallMillis, Consumer<Duration> pause, RandomGenerator random, Executor behind) {}
+    public record Environment(LongSupplier nanos, LongSupplier wallMillis, Consumer<Duration> pause, RandomGenerator random, Executor behind) {}
 
     /** Starts a process whose requests all go to {@code store}. */
-    public TestProcess(S3Config config, ObjectStore store, Surroundings surroundings) {
+    public TestProcess(S3Config config, ObjectStore store, Environment environment) {
         Ticker timing = new Ticker() {
             @Override
             public long nanos() {
-                return surroundings.nanos().getAsLong();
+                return environment.nanos().getAsLong();
             }
 
             @Override
             public void pause(Duration duration) {
-                surroundings.pause().accept(duration);
+                environment.pause().accept(duration);
             }
         };
-        this.tier = new BucketTier(config, () -> store, timing, surroundings.random());
-        this.packed = new BulkBucket(config, () -> store, timing, surroundings.random());
+        this.tier = new BucketTier(config, () -> store, timing, environment.random());
+        this.packed = new BulkBucket(config, () -> store, timing, environment.random());
         this.layout = new BucketLayout(config.location());
-        PackInspector.control(packs(tier), surroundings.wallMillis(), surroundings.behind());
+        PackInspector.control(packs(tier), environment.wallMillis(), environment.behind());
     }
 
     private static PackReader packs(BucketTier tier) {
@@ -78,7 +78,7 @@ public final class TestProcess implements AutoCloseable {
     }
 
     /** Returns the key of an unpacked entry. */
-    public String keyAlone(Id id) {
+    public String unpackedKey(Id id) {
         return layout.entry(id);
     }
 

@@ -34,7 +34,7 @@ import java.util.SplittableRandom;
 final class WireHistory implements AutoCloseable {
     private static final Duration HANG = Duration.ofSeconds(10);
     // ends with the process
-    private static final ObjectStore SOUND_WAY = ObjectStoreFactory.open(TestS3.server().config().build());
+    private static final ObjectStore SOUND_PATH = ObjectStoreFactory.open(TestS3.server().config().build());
 
     final FaultyS3 faulty = TestS3.server().faulty();
     private final S3Location place = TestS3.server().config().build().location();
@@ -43,7 +43,7 @@ final class WireHistory implements AutoCloseable {
     WireHistory() throws IOException {
         // probed before, by another process
         byte[] marker = new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json();
-        assertInstanceOf(WriteResult.Done.class, SOUND_WAY.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE));
+        assertInstanceOf(WriteResult.Done.class, SOUND_PATH.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE));
     }
 
     /**
@@ -69,23 +69,23 @@ final class WireHistory implements AutoCloseable {
             body[ResultOracle.damagedByte(random, body.length)] ^= 1;
         }
         assertInstanceOf(WriteResult.Done.class,
-                SOUND_WAY.putIfAbsent(layout.entry(entry.id()), body, new ObjectMarks(putId.hex(), entry.contentHash().hex())));
+                SOUND_PATH.putIfAbsent(layout.entry(entry.id()), body, new ObjectMarks(putId.hex(), entry.contentHash().hex())));
     }
 
     /** Returns the result of a sound reader, once no request is in progress. */
-    LoadResult there(Id id) throws InterruptedException {
-        assertTrue(faulty.awaitIdle(HANG), "a request is still on its way");
-        return switch (SOUND_WAY.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
+    LoadResult readSound(Id id) throws InterruptedException {
+        assertTrue(faulty.awaitIdle(HANG), "a request is still in progress");
+        return switch (SOUND_PATH.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _ -> LoadResult.ABSENT;
-            case GetResult.TooLarge _, GetResult.Unavailable _ -> throw new AssertionError("The sound way is not");
+            case GetResult.TooLarge _, GetResult.Unavailable _ -> throw new AssertionError("The sound path is not");
         };
     }
 
     /** Returns the number of objects for that id below this prefix. */
     long objects(Id id) {
         List<String> keys = new ArrayList<>();
-        assertInstanceOf(ListResult.Complete.class, SOUND_WAY.list(prefix(), object -> keys.add(object.key())));
+        assertInstanceOf(ListResult.Complete.class, SOUND_PATH.list(prefix(), object -> keys.add(object.key())));
         return keys.stream().filter(key -> key.contains(id.hash().hex())).count();
     }
 
@@ -94,8 +94,8 @@ final class WireHistory implements AutoCloseable {
      * not of speed.
      */
     static void assertInTime(long startNanos, Duration limit) {
-        Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
-        assertTrue(took.compareTo(limit.plus(HANG)) < 0, () -> "took " + took + ", and may take " + limit);
+        Duration elapsed = Duration.ofNanos(System.nanoTime() - startNanos);
+        assertTrue(elapsed.compareTo(limit.plus(HANG)) < 0, () -> "took " + elapsed + ", and may take " + limit);
     }
 
     /**
@@ -103,14 +103,14 @@ final class WireHistory implements AutoCloseable {
      * connections end.
      */
     void compareRequests(List<BucketTier> tiers) throws InterruptedException {
-        assertTrue(faulty.awaitIdle(HANG), "a request is still on its way");
-        List<String> came = faulty.exchanges().stream().map(exchange -> exchange.request().operation()).toList();
+        assertTrue(faulty.awaitIdle(HANG), "a request is still in progress");
+        List<String> received = faulty.exchanges().stream().map(exchange -> exchange.request().operation()).toList();
         if (faulty.exchanges().stream().noneMatch(exchange -> exchange.fault().mayHideRequests())) {
-            RequestAccounting.compareRequests(tiers, came);
+            RequestAccounting.compareRequests(tiers, received);
         } else {
             long sent = tiers.stream().map(tier -> tier.statistics().requests())
                     .mapToLong(all -> all.get() + all.head() + all.put() + all.delete() + all.list()).sum();
-            assertTrue(came.size() <= sent, "a request that nobody counted");
+            assertTrue(received.size() <= sent, "an uncounted request");
         }
     }
 

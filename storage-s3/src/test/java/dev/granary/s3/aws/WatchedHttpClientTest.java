@@ -81,7 +81,7 @@ class WatchedHttpClientTest {
 
     @Test
     @DisplayName("S5 A9 closing a body reads a short rest, to reuse the connection, and aborts a long one")
-    void rest() throws IOException {
+    void shortAndLongRest() throws IOException {
         for (int shortRest : new int[] {0, 1, MAX_REST - 1}) {
             Wire reused = closedEarly(READ + shortRest);
             assertTrue(reused.isClosed && !reused.isAborted, "a rest of " + shortRest);

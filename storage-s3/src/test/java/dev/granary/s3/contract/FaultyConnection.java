@@ -27,7 +27,7 @@ final class FaultyConnection {
     private final OutputStream out;
     private @Nullable Socket server;
     private long serverUsedAt;
-    private boolean isOver;
+    private boolean isClosed;
 
     FaultyConnection(FaultyS3 proxy, Socket client) throws IOException {
         this.proxy = proxy;
@@ -39,7 +39,7 @@ final class FaultyConnection {
     /** Serves until the client or a fault closes the connection. */
     void serve() throws IOException {
         try {
-            while (!isOver) {
+            while (!isClosed) {
                 HttpMessage head = HttpMessage.readHead(in);
                 if (head.header("Expect").isPresent()) {
                     out.write("HTTP/1.1 100 Continue\r\n\r\n".getBytes(UTF_8));
@@ -78,14 +78,14 @@ final class FaultyConnection {
                 fail(lost.failure(), request);
             }
             case Fault.Late _ -> {
-                awaitHangUp();
+                awaitDisconnect();
                 forward(request, exchange);
             }
             case Fault.Delayed delayed -> delay(delayed, request, exchange);
-            case Fault.Conflicting told -> sendInstead(told.moment(), error(409, "ConditionalRequestConflict", request), request, exchange);
-            case Fault.PreconditionFailed told -> sendInstead(told.moment(), error(412, "PreconditionFailed", request), request, exchange);
-            case Fault.Blank told -> sendInstead(told.moment(), HttpMessage.answer(200, new byte[0]), request, exchange);
-            case Fault.Page told -> sendInstead(told.moment(), page(request), request, exchange);
+            case Fault.Conflicting told -> sendReplacement(told.moment(), error(409, "ConditionalRequestConflict", request), request, exchange);
+            case Fault.PreconditionFailed told -> sendReplacement(told.moment(), error(412, "PreconditionFailed", request), request, exchange);
+            case Fault.Blank told -> sendReplacement(told.moment(), HttpMessage.answer(200, new byte[0]), request, exchange);
+            case Fault.Page told -> sendReplacement(told.moment(), page(request), request, exchange);
             case Fault.Changed changed -> sendChanged(changed.change(), request, exchange);
             case Fault.Conditioned how -> {
                 if (exchange.request().operation().startsWith("PUT")) {
@@ -107,7 +107,7 @@ final class FaultyConnection {
         send(answer);
     }
 
-    private void sendInstead(Moment moment, HttpMessage answer, HttpMessage request, FaultyS3.Exchange exchange) throws IOException {
+    private void sendReplacement(Moment moment, HttpMessage answer, HttpMessage request, FaultyS3.Exchange exchange) throws IOException {
         if (moment == Moment.AFTER) {
             forward(request, exchange);
         }
@@ -121,7 +121,7 @@ final class FaultyConnection {
                 byte[] whole = answer.bytes();
                 int kept = answer.body().length == 0 ? whole.length / 2 : whole.length - answer.body().length / 2 - 1;
                 out.write(whole, 0, kept);
-                isOver = true;
+                isClosed = true;
             }
             case SURPLUS -> {
                 int length = answer.body().length;
@@ -142,18 +142,18 @@ final class FaultyConnection {
         if (failure.status() != 0) {
             send(error(failure.status(), failure.code(), request));
         } else if (failure.kind() == StoreFailure.Kind.TIMEOUT) {
-            awaitHangUp();
+            awaitDisconnect();
         } else if (failure.kind() == StoreFailure.Kind.BROKEN) {
-            isOver = true;
+            isClosed = true;
             client.setSoLinger(true, 0); // a reset, not an end of stream
         } else {
-            throw new IllegalArgumentException("No server and no network tells a client " + failure);
+            throw new IllegalArgumentException("Neither a server nor a network reports to a client " + failure);
         }
     }
 
     /** Sends nothing until the client's deadline ends the connection. */
-    private void awaitHangUp() {
-        isOver = true;
+    private void awaitDisconnect() {
+        isClosed = true;
         try {
             while (in.read() >= 0) {
                 // a client that sends more still waits for its response
@@ -173,7 +173,7 @@ final class FaultyConnection {
         }
         HttpMessage answer = isHead(request) || head.status() == 204 || head.status() == 304 ? head : head.withBody(answers);
         serverUsedAt = System.nanoTime();
-        proxy.answered(exchange, answer);
+        proxy.responded(exchange, answer);
         return answer;
     }
 
@@ -193,7 +193,7 @@ final class FaultyConnection {
 
     private void send(HttpMessage answer) throws IOException {
         out.write(answer.bytes());
-        isOver |= answer.header("Connection").filter("close"::equalsIgnoreCase).isPresent();
+        isClosed |= answer.header("Connection").filter("close"::equalsIgnoreCase).isPresent();
     }
 
     private static HttpMessage error(int status, String code, HttpMessage request) {

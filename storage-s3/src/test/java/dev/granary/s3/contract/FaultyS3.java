@@ -68,7 +68,7 @@ public final class FaultyS3 implements AutoCloseable {
     /** Starts a proxy for any plain-HTTP server. */
     public static FaultyS3 inFrontOf(URI server) throws IOException {
         return new FaultyS3(server, (_, how) -> {
-            throw new IllegalArgumentException("Only the embedded server can be told that conditions are " + how);
+            throw new IllegalArgumentException("Only the embedded server supports conditions that are " + how);
         });
     }
 
@@ -144,7 +144,7 @@ public final class FaultyS3 implements AutoCloseable {
     }
 
     /** Records the response of the server. */
-    void answered(Exchange exchange, HttpMessage answer) {
+    void responded(Exchange exchange, HttpMessage answer) {
         S3Request request = exchange.request();
         if (request.operation().equals("GET") && answer.status() == 200) {
             reads.put(request.key(), answer);

@@ -49,6 +49,6 @@ public enum KnownServer {
                 return server;
             }
         }
-        throw new IllegalArgumentException("GRANARY_TEST_S3_SERVER is \"" + id + "\": write one of " + Set.of(values()) + " in small letters");
+        throw new IllegalArgumentException("GRANARY_TEST_S3_SERVER is \"" + id + "\": write one of " + Set.of(values()) + " in lower case");
     }
 }

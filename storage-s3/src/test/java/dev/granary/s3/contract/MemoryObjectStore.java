@@ -255,29 +255,29 @@ public class MemoryObjectStore implements ObjectStore {
             case Fault.Lost lost -> WriteResult.failed(lost.failure());
             case Fault.AnswerLost lost -> instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
             case Fault.AnswerLostThen lost -> {
-                WriteResult told = instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
+                WriteResult falsified = instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
                 lost.event().run();
-                yield told;
+                yield falsified;
             }
             case Fault.Late _ -> {
                 late.add(() -> instead(Moment.AFTER, sound, WriteResult.CONFLICT));
                 lateFrom = requests.size() + 2;
                 yield WriteResult.failed(Fault.TIMEOUT);
             }
-            case Fault.Conflicting told -> instead(told.moment(), sound, WriteResult.CONFLICT);
-            case Fault.PreconditionFailed told -> instead(told.moment(), sound, WriteResult.PRECONDITION_FAILED);
-            case Fault.Blank told -> instead(told.moment(), sound, FaultyResponses.bareWrite(isDeletion));
-            case Fault.Page told -> instead(told.moment(), sound, FaultyResponses.bareWrite(isDeletion));
+            case Fault.Conflicting falsified -> instead(falsified.moment(), sound, WriteResult.CONFLICT);
+            case Fault.PreconditionFailed falsified -> instead(falsified.moment(), sound, WriteResult.PRECONDITION_FAILED);
+            case Fault.Blank falsified -> instead(falsified.moment(), sound, FaultyResponses.bareWrite(isDeletion));
+            case Fault.Page falsified -> instead(falsified.moment(), sound, FaultyResponses.bareWrite(isDeletion));
             case Fault.Changed changed -> FaultyResponses.write(sound.get(), changed.change());
             case Fault.Conditioned how -> change.apply(how.conditions());
         };
     }
 
-    private static WriteResult instead(Moment moment, Supplier<WriteResult> sound, WriteResult told) {
+    private static WriteResult instead(Moment moment, Supplier<WriteResult> sound, WriteResult falsified) {
         if (moment == Moment.AFTER) {
-            WriteResult unheard = sound.get();
+            WriteResult lostFailure = sound.get();
         }
-        return told;
+        return falsified;
     }
 
     private Fault next(String operation, String key) {

@@ -127,7 +127,7 @@ final class Machine {
     }
 
     private TestProcess start() {
-        return new TestProcess(config, wire, new TestProcess.Surroundings(() -> bucket.nowMillis() * 1_000_000, () -> bucket.nowMillis() + skewMillis,
+        return new TestProcess(config, wire, new TestProcess.Environment(() -> bucket.nowMillis() * 1_000_000, () -> bucket.nowMillis() + skewMillis,
                 (Duration _) -> bucket.pass(ONE_PAUSE_MILLIS), random, behind::add));
     }
 

@@ -101,7 +101,7 @@ class BucketDiagnosticsTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("O9 responses of a server to a wrong configuration: cause and cure")
-    void answers(S3ClientLibrary client) throws Exception {
+    void responses(S3ClientLibrary client) throws Exception {
         Map<ScriptedHttpServer.Answer, List<String>> expected = Map.ofEntries(
                 Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), List.of("there is no bucket bucket at http://", "create it")),
                 Map.entry(ScriptedHttpServer.error(403, "InvalidAccessKeyId"), List.of("does not accept the access key", "AWS_ACCESS_KEY_ID")),
@@ -113,7 +113,7 @@ class BucketDiagnosticsTest {
                 Map.entry(ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"), List.of("another region", "AWS_REGION")),
                 Map.entry(ScriptedHttpServer.error(403, "SecondLevelDomainForbidden"), List.of("requires the bucket in the host name", "path-style")),
                 Map.entry(ScriptedHttpServer.error(503, "SlowDown"), List.of("fails (503 SlowDown", "log")),
-                Map.entry(ScriptedHttpServer.hangUp(), List.of("does not respond correctly", "https://")),
+                Map.entry(ScriptedHttpServer.disconnect(), List.of("does not respond correctly", "https://")),
                 Map.entry(ScriptedHttpServer.page(), List.of("there is no S3 server: it returns an object", "web page")),
                 Map.entry(ScriptedHttpServer.body(404, "text/html", "<html>Not found</html>"), List.of("there is no S3 server", "web page")),
                 Map.entry(ScriptedHttpServer.body(405, "text/html", "<html>Not allowed</html>"), List.of("there is no S3 server", "web page")),
@@ -133,12 +133,12 @@ class BucketDiagnosticsTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("O9 R3 read-only credentials are sufficient for a reader, and reported so")
-    void onlyReads(S3ClientLibrary client) throws Exception {
+    void readOnly(S3ClientLibrary client) throws Exception {
         try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             server.answer(exchange -> {
                 boolean isList = String.valueOf(exchange.getRequestURI().getQuery()).contains("list-type");
                 (isList || !exchange.getRequestMethod().equals("GET") ? ScriptedHttpServer.error(403, "AccessDenied") : ScriptedHttpServer.error(404, "NoSuchKey"))
-                        .give(exchange);
+                        .handle(exchange);
             });
             List<BucketFinding> findings = check(client, server.endpoint());
             assertNotice(findings, "writing is not allowed", "expected on a machine that only reads");
@@ -150,7 +150,7 @@ class BucketDiagnosticsTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("O9 no server at the port, no such host")
-    void nobody(S3ClientLibrary client) throws Exception {
+    void unreachable(S3ClientLibrary client) throws Exception {
         int port;
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
@@ -165,8 +165,8 @@ class BucketDiagnosticsTest {
     void schemes(S3ClientLibrary client) throws Exception {
         byte[] plain = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(UTF_8);
         byte[] alert = {0x15, 3, 1, 0, 2, 2, 70};
-        assertProblem(checkAnsweredBy(plain, client, "https"), "does not support https", "http://");
-        assertProblem(checkAnsweredBy(alert, client, "http"), "does not respond correctly", "https://");
+        assertProblem(checkResponse(plain, client, "https"), "does not support https", "http://");
+        assertProblem(checkResponse(alert, client, "http"), "does not respond correctly", "https://");
         HttpsServer tls = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         tls.setHttpsConfigurator(new HttpsConfigurator(selfSigned()));
         tls.start();
@@ -179,14 +179,14 @@ class BucketDiagnosticsTest {
     }
 
     /** Checks a server that sends these bytes to any request, and disconnects. */
-    private static List<BucketFinding> checkAnsweredBy(byte[] answer, S3ClientLibrary client, String scheme) throws Exception {
-        Thread answering;
+    private static List<BucketFinding> checkResponse(byte[] answer, S3ClientLibrary client, String scheme) throws Exception {
+        Thread responding;
         List<BucketFinding> findings;
         try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-            answering = Thread.ofVirtual().start(() -> answer(server, answer));
+            responding = Thread.ofVirtual().start(() -> answer(server, answer));
             findings = check(client, URI.create(scheme + "://127.0.0.1:" + server.getLocalPort()));
         }
-        answering.join();
+        responding.join();
         return findings;
     }
 
@@ -256,9 +256,9 @@ class BucketDiagnosticsTest {
 
     @Test
     @DisplayName("O9 R15 a server with fewer capabilities: notices that name the disabled features, no problem")
-    void less() {
+    void fewerCapabilities() {
         assertNotice(check(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS)), "conditional writes: NONE", "entries are shared");
-        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)), "a second create of one object succeeded", "after a look");
+        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)), "a second create of one object succeeded", "after a HEAD");
         assertNotice(check(new DeviatingObjectStore(Deviation.RACY_REPLACE)), "conditional writes: CREATE_ONLY", "If-Match");
         assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE)), "conditional deletion", "clean-up");
         assertNotice(check(new DeviatingObjectStore(Deviation.FORBIDS_DELETIONS)), "deleting is not allowed", "publishes without");
@@ -279,10 +279,10 @@ class BucketDiagnosticsTest {
     @Test
     @DisplayName("O9 every failure has a cause and a cure, one line each")
     void everyFailure() {
-        FailureAdvice diagnosis = new FailureAdvice(S3Config.parse("s3://bucket"));
+        FailureAdvice failureAdvice = new FailureAdvice(S3Config.parse("s3://bucket"));
         Stream.of(StoreFailure.Kind.values()).flatMap(kind -> Stream.of(StoreFailure.of(kind, "said so"), new StoreFailure(kind, 418, "Teapot", "said so")))
                 .forEach(failure -> {
-                    BucketFinding.Problem problem = diagnosis.of(failure);
+                    BucketFinding.Problem problem = failureAdvice.of(failure);
                     assertTrue(!problem.cause().isBlank() && !problem.cure().isBlank() && !problem.toString().contains("\n"), problem::toString);
                 });
     }

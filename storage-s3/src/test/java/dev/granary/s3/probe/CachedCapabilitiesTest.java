@@ -95,7 +95,7 @@ class CachedCapabilitiesTest {
 
     @Test
     @DisplayName("R12 R15 the first publication of the first process probes and writes a marker; one GET for the next process, nothing after it")
-    void life() {
+    void lifecycle() {
         MemoryObjectStore store = new MemoryObjectStore();
         BucketTier first = process(store);
         assertEquals(Optional.empty(), first.statistics().conditionalWrites());
@@ -114,7 +114,7 @@ class CachedCapabilitiesTest {
 
     @Test
     @DisplayName("R12 R16 a process that only looks up, lists or opens never requests the marker")
-    void onlyLooksUp() throws Exception {
+    void onlyReads() throws Exception {
         MemoryObjectStore store = new MemoryObjectStore();
         BucketTier tier = process(store);
         tier.load(entries.id());
@@ -136,7 +136,7 @@ class CachedCapabilitiesTest {
         assertEquals(3, requests(store));
         store.pass(Duration.ofSeconds(1));
         publish(process(store));
-        assertEquals("PUT match", store.requests().get(store.requests().size() - 3), "the marker, before the entry and the question for packs");
+        assertEquals("PUT match", store.requests().get(store.requests().size() - 3), "the marker, before the entry and the request for packs");
         assertTrue(requests(store) > 70);
         publish(process(store));
         assertEquals(3, requests(store));
@@ -197,7 +197,7 @@ class CachedCapabilitiesTest {
             tier.load(entries.id());
         }
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
-        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)), "a guess that is wrong costs a pause, no more");
+        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)), "a wrong assumption costs only a pause");
         timing.pass(Duration.ofMinutes(5));
         publish(tier);
         assertEquals(Optional.of(ConditionalWriteSupport.NONE), tier.statistics().conditionalWrites());

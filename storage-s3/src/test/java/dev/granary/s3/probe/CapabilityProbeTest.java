@@ -90,7 +90,7 @@ class CapabilityProbeTest {
         "IGNORES_CONDITIONS, NONE, a second create of one object succeeded",
         "REFUSES_CONDITIONS, NONE, 501 NotImplemented",
         "RACY_CREATE, NONE, 2 of 32 won",
-        "REMEMBERS_DELETED, NONE, deleted is not created again",
+        "REMEMBERS_DELETED, NONE, a deleted object is not created again",
         "IGNORES_IF_MATCH, CREATE_ONLY, a stale version was replaced",
         "REFUSES_IF_MATCH, CREATE_ONLY, 501 NotImplemented",
         "RACY_REPLACE, CREATE_ONLY, 2 of 32 won",
@@ -98,10 +98,10 @@ class CapabilityProbeTest {
         "LOSES_METADATA, FULL, metadata is lost",
         "FORBIDS_DELETIONS, FULL, deleting is not allowed"})
     @DisplayName("R15 a server that ignores, refuses or races: lower capabilities, and the step that showed it is reported")
-    void deviations(Deviation deviation, ConditionalWriteSupport verdict, String told) {
+    void deviations(Deviation deviation, ConditionalWriteSupport expected, String message) {
         ProbeResult.Probed result = probed(new DeviatingObjectStore(deviation));
-        assertEquals(verdict, result.writes(), result::toString);
-        assertTrue(result.findings().stream().anyMatch(finding -> finding instanceof BucketFinding.Notice notice && notice.what().contains(told)),
+        assertEquals(expected, result.writes(), result::toString);
+        assertTrue(result.findings().stream().anyMatch(finding -> finding instanceof BucketFinding.Notice notice && notice.what().contains(message)),
                 result::toString);
     }
 
@@ -151,7 +151,7 @@ class CapabilityProbeTest {
 
     @Test
     @DisplayName("R15 a lost response is inconclusive: the step is repeated")
-    void lostAnswers() {
+    void lostResponses() {
         for (int step = 0; step < 6; step++) {
             for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500),
                     new Fault.Conflicting(Fault.Moment.BEFORE))) {
@@ -167,7 +167,7 @@ class CapabilityProbeTest {
 
     @Test
     @DisplayName("a missing permission to write is inconclusive, as are silence and a refused upload")
-    void noVerdict() {
+    void inconclusive() {
         assertEquals(StoreFailure.Kind.DENIED, assertInstanceOf(ProbeResult.NotAllowed.class,
                 probe(new DeviatingObjectStore(Deviation.FORBIDS_WRITES))).failure().kind());
         assertEquals(400, assertInstanceOf(ProbeResult.NotAllowed.class,
@@ -189,14 +189,14 @@ class CapabilityProbeTest {
 
     /** Processes no request from a given one on. */
     private static final class SilentFrom extends MemoryObjectStore {
-        private final AtomicInteger left;
+        private final AtomicInteger remaining;
 
         SilentFrom(int requests) {
-            left = new AtomicInteger(requests);
+            remaining = new AtomicInteger(requests);
         }
 
         private boolean isSilent() {
-            return left.getAndDecrement() <= 0;
+            return remaining.getAndDecrement() <= 0;
         }
 
         @Override

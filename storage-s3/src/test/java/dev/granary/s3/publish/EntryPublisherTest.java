@@ -69,7 +69,7 @@ class EntryPublisherTest {
     /** Capabilities set by the test. */
     private static final class FakeCapabilities implements Capabilities {
         private ConditionalWriteSupport known = ConditionalWriteSupport.FULL;
-        private ConditionalWriteSupport afterTrial = ConditionalWriteSupport.FULL;
+        private ConditionalWriteSupport afterProbe = ConditionalWriteSupport.FULL;
 
         @Override
         public ConditionalWriteSupport conditionalWrites() {
@@ -78,7 +78,7 @@ class EntryPublisherTest {
 
         @Override
         public ConditionalWriteSupport conditionalWritesRefused() {
-            return afterTrial;
+            return afterProbe;
         }
     }
 
@@ -107,7 +107,7 @@ class EntryPublisherTest {
 
     @Test
     @DisplayName("R12 the usual case is one PUT, and its length is reported")
-    void good() {
+    void usualCase() {
         StoreResult.Stored stored = assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(store.body(KEY).length, stored.bytes());
         assertEquals(List.of("PUT none-match"), store.requests());
@@ -153,7 +153,7 @@ class EntryPublisherTest {
 
     @Test
     @DisplayName("no response to any attempt, and no object: unknown, never absent, and a later publication is safe")
-    void neverAnswered() {
+    void neverAcknowledged() {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
         assertInstanceOf(StoreResult.Unknown.class, publish());
         assertEquals(List.of("PUT none-match", "PUT none-match", "PUT none-match", "HEAD"), store.requests());
@@ -163,7 +163,7 @@ class EntryPublisherTest {
 
     @Test
     @DisplayName("no response to any attempt, but the last one took effect: stored")
-    void lastLanded() {
+    void lastTookEffect() {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT));
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertStored(entry);
@@ -261,8 +261,8 @@ class EntryPublisherTest {
                 damaged[at] ^= (byte) (1 << bit);
                 store.place(KEY, damaged, ObjectMarks.NONE);
                 assertInstanceOf(StoreResult.Stored.class, publish(), "byte " + at);
-                LoadResult there = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), entry.id(), VerificationLevel.CONTENT_HASH);
-                assertInstanceOf(LoadResult.Hit.class, there, "byte " + at);
+                LoadResult existingEntry = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), entry.id(), VerificationLevel.CONTENT_HASH);
+                assertInstanceOf(LoadResult.Hit.class, existingEntry, "byte " + at);
             }
         }
     }
@@ -301,7 +301,7 @@ class EntryPublisherTest {
 
     @Test
     @DisplayName("R18 the existing object is deleted meanwhile: created after all")
-    void vanished() {
+    void deletedMeanwhile() {
         place(entry);
         store.script(new Fault.None(), new Fault.Meanwhile(() -> store.remove(KEY)));
         assertInstanceOf(StoreResult.Stored.class, publish());
@@ -362,14 +362,14 @@ class EntryPublisherTest {
             for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500))) {
                 store.remove(KEY);
                 prepare(before);
-                List<Object> there = snapshot();
+                List<Object> existingEntry = snapshot();
                 store.script(Collections.nCopies(step, new Fault.None()).toArray(Fault[]::new));
                 store.script(fault);
                 StoreResult result = publisher.publish(entry, KEY, Existing.SUSPECT);
                 store.forgetScript();
                 switch (result) {
                     case StoreResult.Stored _, StoreResult.Duplicate _ -> assertStored(entry);
-                    case StoreResult.Divergent _, StoreResult.Failed _ -> assertEquals(there, snapshot(), result::toString);
+                    case StoreResult.Divergent _, StoreResult.Failed _ -> assertEquals(existingEntry, snapshot(), result::toString);
                     case StoreResult.Unknown _ -> { } // inconclusive
                     case StoreResult.Refused refused -> throw new AssertionError("Nobody refused: " + refused);
                 }
@@ -443,14 +443,14 @@ class EntryPublisherTest {
     @DisplayName("R2 an unsupported conditional write: plain writes from then on if a probe says so, else read-only")
     void conditionRefused() {
         store.script(new Fault.Lost(NOT_SUPPORTED));
-        capabilities.afterTrial = ConditionalWriteSupport.NONE;
+        capabilities.afterProbe = ConditionalWriteSupport.NONE;
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(List.of("PUT none-match", "HEAD", "PUT"), store.requests());
         assertTrue(pause.reason().isEmpty());
         assertStored(entry);
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.forgetRequests();
-        capabilities.afterTrial = ConditionalWriteSupport.FULL;
+        capabilities.afterProbe = ConditionalWriteSupport.FULL;
         store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(NOT_SUPPORTED));
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match", "PUT"), store.requests());

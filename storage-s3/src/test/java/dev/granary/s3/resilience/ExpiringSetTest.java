@@ -43,7 +43,7 @@ class ExpiringSetTest {
 
     @Test
     @DisplayName("with a lifetime of zero the set stays empty")
-    void off() {
+    void zeroLifetime() {
         ExpiringSet<String> none = new ExpiringSet<>(3, Duration.ZERO, timing);
         none.add("a", none.mark());
         assertFalse(none.contains("a"));

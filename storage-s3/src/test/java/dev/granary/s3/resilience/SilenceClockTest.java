@@ -23,7 +23,7 @@ class SilenceClockTest {
     private final SilenceClock silence = new SilenceClock(LIMIT, traffic);
 
     /** A request that is not the last of its kind. */
-    private boolean isOverAfter(StoreFailure failure, long start, long now) {
+    private boolean exceedsLimitAfter(StoreFailure failure, long start, long now) {
         return silence.recordEnd(Optional.of(failure), start, now, false);
     }
 
@@ -35,22 +35,22 @@ class SilenceClockTest {
     @DisplayName("S5 A9 silence begins when the first request without a response was sent, and exceeds the limit after that time")
     void lasts() {
         answer();
-        assertFalse(isOverAfter(Fault.TIMEOUT, 100, 110));
-        assertFalse(isOverAfter(UNREACHABLE, 111, 119));
-        assertTrue(isOverAfter(Fault.TIMEOUT, 112, 100 + LIMIT));
-        assertTrue(isOverAfter(UNREACHABLE, 200, 201), "still the same silence");
+        assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 100, 110));
+        assertFalse(exceedsLimitAfter(UNREACHABLE, 111, 119));
+        assertTrue(exceedsLimitAfter(Fault.TIMEOUT, 112, 100 + LIMIT));
+        assertTrue(exceedsLimitAfter(UNREACHABLE, 200, 201), "still the same silence");
     }
 
     @Test
     @DisplayName("S5 A9 a response ends the silence, as does a failure reported by the server; another one begins at its own first request")
-    void answers() {
+    void responses() {
         for (Optional<StoreFailure> answer : List.of(Optional.<StoreFailure>empty(), Optional.of(Fault.ERROR_500), Optional.of(Fault.RESET),
                 Optional.of(new StoreFailure(StoreFailure.Kind.TIMEOUT, 504, "", "a proxy waited too long")))) {
             answer();
-            assertFalse(isOverAfter(Fault.TIMEOUT, 100, 119));
+            assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 100, 119));
             assertFalse(silence.recordEnd(answer, 101, 300, true), answer::toString);
-            assertFalse(isOverAfter(Fault.TIMEOUT, 310, 329), answer::toString);
-            assertTrue(isOverAfter(Fault.TIMEOUT, 311, 330), answer::toString);
+            assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 310, 329), answer::toString);
+            assertTrue(exceedsLimitAfter(Fault.TIMEOUT, 311, 330), answer::toString);
         }
     }
 
@@ -58,26 +58,26 @@ class SilenceClockTest {
     @DisplayName("S5 progress of another request ends the silence: it restarts with the next request that failed")
     void progress() {
         answer();
-        assertFalse(isOverAfter(Fault.TIMEOUT, 100, 119));
+        assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 100, 119));
         traffic.progressed();
-        assertFalse(isOverAfter(Fault.TIMEOUT, 105, 124));
-        assertTrue(isOverAfter(Fault.TIMEOUT, 106, 125));
+        assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 105, 124));
+        assertTrue(exceedsLimitAfter(Fault.TIMEOUT, 106, 125));
     }
 
     @Test
     @DisplayName("S5 A9 for a bucket that never responded, one request without a response is enough, unless it is retried or did not connect")
-    void neverHeard() {
-        assertFalse(isOverAfter(Fault.TIMEOUT, 100, 101), "sent again");
+    void neverResponded() {
+        assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 100, 101), "sent again");
         assertFalse(silence.recordEnd(Optional.of(UNREACHABLE), 100, 101, true), "the breaker counts these");
         assertFalse(silence.recordEnd(Optional.of(StoreFailure.of(StoreFailure.Kind.CONFIGURATION, "no client")), 100, 101, true));
         assertTrue(silence.recordEnd(Optional.of(Fault.TIMEOUT), 100, 101, true));
         answer();
-        assertFalse(silence.recordEnd(Optional.of(Fault.TIMEOUT), 200, 201, true), "it was heard since");
+        assertFalse(silence.recordEnd(Optional.of(Fault.TIMEOUT), 200, 201, true), "it has responded since");
     }
 
     @Test
     @DisplayName("S5 progress of a request without a response shows that the bucket is reachable")
-    void heardByProgress() {
+    void respondedByProgress() {
         traffic.progressed();
         assertFalse(silence.recordEnd(Optional.of(Fault.TIMEOUT), 100, 101, true));
     }

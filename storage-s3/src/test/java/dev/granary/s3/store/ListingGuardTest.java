@@ -51,7 +51,7 @@ class ListingGuardTest {
 
     @Test
     @DisplayName("T5 an error may have 256 KiB and a listing page 2 MiB, and not a byte more")
-    void answers() throws IOException {
+    void responses() throws IOException {
         for (int status : new int[] {200, 206, 300, 404, 500}) {
             ResponseSizeLimit limit = ResponseSizeLimit.ofStatus(status);
             limit.add(status < 300 ? ResponseSizeLimit.PAGE_BYTES : ResponseSizeLimit.ERROR_BYTES);

@@ -74,16 +74,16 @@ class ResponseClassifierTest {
         String token = "FwoGZXIvYXdzEBYaDNotARealSessionToken0123456789+/=";
         String chosen = "correct horse"; // no pattern shows that it is a secret
         SecretRedactor.register(chosen);
-        for (String said : List.of("The token " + token + " is bad", "bad:" + chosen + ";", "see http://user:hush@host/x?X-Amz-Security-Token=hush&b=hush")) {
-            for (StoreFailure failure : List.of(ResponseClassifier.failure(403, "AccessDenied", said), ResponseClassifier.failure(new IOException(said)),
-                    ResponseClassifier.failure(403, said.replaceAll("[^A-Za-z0-9]", ""), "x"))) {
+        for (String message : List.of("The token " + token + " is bad", "bad:" + chosen + ";", "see http://user:hush@host/x?X-Amz-Security-Token=hush&b=hush")) {
+            for (StoreFailure failure : List.of(ResponseClassifier.failure(403, "AccessDenied", message), ResponseClassifier.failure(new IOException(message)),
+                    ResponseClassifier.failure(403, message.replaceAll("[^A-Za-z0-9]", ""), "x"))) {
                 for (String secret : List.of(token, token.replaceAll("[^A-Za-z0-9]", ""), chosen, "hush@", "=hush", "user:")) {
                     assertFalse(failure.toString().contains(secret), failure::toString);
                 }
             }
         }
-        StoreFailure wild = ResponseClassifier.failure(403, "A".repeat(100_000), "a\u001b[2Jb\u0000c\u202ed" + "\u0007");
-        assertEquals("403 a [2Jb c d", wild.toString());
+        StoreFailure anyCase = ResponseClassifier.failure(403, "A".repeat(100_000), "a\u001b[2Jb\u0000c\u202ed" + "\u0007");
+        assertEquals("403 a [2Jb c d", anyCase.toString());
         String split = "x".repeat(190) + chosen;
         assertFalse(ResponseClassifier.failure(403, "", split).message().contains("correct"), "a secret is not cut in two by the limit of a message");
     }
@@ -91,9 +91,9 @@ class ResponseClassifierTest {
     @Test
     @DisplayName("S11 text without secrets stays: hashes, host names, targets, regions, and the usual messages")
     void noSecrets() {
-        for (String said : List.of("Connect to http://minio.internal.example.com:9000 failed", "v1/opencl/nvidia-a100-sxm4-80gb-1234567890ab/e/ab/" + "ab".repeat(32),
+        for (String message : List.of("Connect to http://minio.internal.example.com:9000 failed", "v1/opencl/nvidia-a100-sxm4-80gb-1234567890ab/e/ab/" + "ab".repeat(32),
                 "The Access Key Id you provided does not exist in our records.", "no such region: eu-central-1")) {
-            assertEquals(said, ResponseClassifier.failure(403, "", said).message());
+            assertEquals(message, ResponseClassifier.failure(403, "", message).message());
         }
     }
 

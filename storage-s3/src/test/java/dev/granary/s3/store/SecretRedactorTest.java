@@ -27,13 +27,13 @@ class SecretRedactorTest {
     void linear() {
         Counted text = new Counted("a".repeat(4096));
         assertEquals(text.text, SecretRedactor.withoutTokens(text));
-        assertTrue(text.looks < 3 * 4096, () -> text.looks + " characters were looked at");
+        assertTrue(text.accesses < 3 * 4096, () -> text.accesses + " characters were examined");
     }
 
     /** A text that counts accesses to its characters. */
     private static final class Counted implements CharSequence {
         private final String text;
-        private long looks;
+        private long accesses;
 
         Counted(String text) {
             this.text = text;
@@ -46,7 +46,7 @@ class SecretRedactorTest {
 
         @Override
         public char charAt(int index) {
-            looks++;
+            accesses++;
             return text.charAt(index);
         }
 

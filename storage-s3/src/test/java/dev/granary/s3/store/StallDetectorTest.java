@@ -67,7 +67,7 @@ class StallDetectorTest {
     }
 
     /** Progress of a request within the limit. */
-    enum Sign {
+    enum Progress {
         /** The response begins. */
         HEAD,
         /** The required number of bytes moves. */
@@ -75,9 +75,9 @@ class StallDetectorTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Sign.class)
+    @EnumSource(Progress.class)
     @DisplayName("S5 the limit restarts with the head of a response, and with each 1,024 bytes")
-    void anew(Sign sign) {
+    void restarts(Progress event) {
         long limit = Duration.ofMillis(20).toNanos();
         AtomicBoolean isAborted = new AtomicBoolean();
         long longest = 0; // between two events of progress, as achieved by this thread
@@ -87,7 +87,7 @@ class StallDetectorTest {
                 StallDetector.Watch watch = detector.watch(() -> isAborted.set(true))) {
             while (System.nanoTime() - start < 5 * limit && !isAborted.get()) {
                 long before = System.nanoTime();
-                switch (sign) {
+                switch (event) {
                     case HEAD -> watch.responseStarted();
                     case BYTES -> watch.moved(ENOUGH);
                 }
@@ -95,12 +95,12 @@ class StallDetectorTest {
                 last = before;
             }
         }
-        assertTrue(!isAborted.get() || longest >= limit, "aborted, though there was a sign each " + longest + " ns");
+        assertTrue(!isAborted.get() || longest >= limit, "aborted, although there was progress each " + longest + " ns");
     }
 
     @Test
     @DisplayName("S5 an exception of a request that was not aborted by the detector is unchanged")
-    void told() {
+    void unchangedException() {
         try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic); StallDetector.Watch watch = detector.watch(() -> {})) {
             IOException reset = new IOException("reset");
             assertEquals(reset, watch.translate(reset));
