@@ -223,7 +223,7 @@ class BreakerTest {
             assertInstanceOf(WriteResult.PreconditionFailed.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
         }
         for (StoreFailure.Kind kind : StoreFailure.Kind.values()) {
-            StoreFailure failure = new StoreFailure(kind, 400, "", "as told");
+            StoreFailure failure = new StoreFailure(kind, 400, "", "scripted");
             if (failure.isTransient() || failure.isUnsent()) {
                 continue;
             }

@@ -49,13 +49,13 @@ class HostileServerTest {
                 LIST + OBJECT + "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>"));
         answers.put("empty", exchange -> ScriptedHttpServer.body(200, "application/xml",
                 LIST + "<NextContinuationToken>" + pages.incrementAndGet() + "</NextContinuationToken></ListBucketResult>").handle(exchange));
-        answers.put("untold", ScriptedHttpServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
+        answers.put("tokenless", ScriptedHttpServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
         answers.put("header", ScriptedHttpServer.longHeader(1 << 20));
         answers.put("many", ScriptedHttpServer.manyHeaders(400_000));
         server.answer(exchange -> {
             String requested = exchange.getRequestURI().toString();
             for (Map.Entry<String, ScriptedHttpServer.Answer> one : answers.entrySet()) {
-                if (requested.contains("told-" + one.getKey())) {
+                if (requested.contains("case-" + one.getKey())) {
                     one.getValue().handle(exchange);
                     return;
                 }
@@ -72,25 +72,25 @@ class HostileServerTest {
     /** Returns the expected prefix of the result of each request. */
     private static Map<String, String> expected() {
         Map<String, String> expected = new LinkedHashMap<>();
-        expected.put("get:told-promised", "TooLarge");
-        expected.put("get:told-chunked", "TooLarge");
-        expected.put("get:told-dripping", "Unavailable");
-        expected.put("range:told-part", "TooLarge");
-        expected.put("ranges:told-silent", "Unavailable");
-        expected.put("get:told-error", "Unavailable");
-        expected.put("get:told-page", ""); // absent by its status, or unavailable by its length
-        expected.put("put:told-error", "Unknown");
-        expected.put("put:told-thanks", "Done");
-        expected.put("delete:told-error", "Unknown");
-        expected.put("list:told-error", "Unavailable");
-        expected.put("list:told-key", "Unavailable");
-        expected.put("list:told-objects", "Unavailable");
-        expected.put("list:told-circle", "Unavailable");
-        expected.put("list:told-empty", "Unavailable");
-        expected.put("list:told-untold", "Unavailable");
-        expected.put("head:told-header", "Unavailable");
-        expected.put("get:told-header", "Unavailable");
-        expected.put("get:told-many", "Unavailable");
+        expected.put("get:case-promised", "TooLarge");
+        expected.put("get:case-chunked", "TooLarge");
+        expected.put("get:case-dripping", "Unavailable");
+        expected.put("range:case-part", "TooLarge");
+        expected.put("ranges:case-silent", "Unavailable");
+        expected.put("get:case-error", "Unavailable");
+        expected.put("get:case-page", ""); // absent by its status, or unavailable by its length
+        expected.put("put:case-error", "Unknown");
+        expected.put("put:case-thanks", "Done");
+        expected.put("delete:case-error", "Unknown");
+        expected.put("list:case-error", "Unavailable");
+        expected.put("list:case-key", "Unavailable");
+        expected.put("list:case-objects", "Unavailable");
+        expected.put("list:case-circle", "Unavailable");
+        expected.put("list:case-empty", "Unavailable");
+        expected.put("list:case-tokenless", "Unavailable");
+        expected.put("head:case-header", "Unavailable");
+        expected.put("get:case-header", "Unavailable");
+        expected.put("get:case-many", "Unavailable");
         return expected;
     }
 
@@ -109,7 +109,7 @@ class HostileServerTest {
             Duration limit = HostileProcess.TIMEOUT.plus(SLACK);
             assertTrue(Duration.ofMillis(Long.parseLong(answer.substring(0, answer.indexOf(' ')))).compareTo(limit) < 0, what + ": " + answer);
         });
-        assertTrue(output.getOrDefault("list:told-circle", "").contains("continuation token"), output::toString);
+        assertTrue(output.getOrDefault("list:case-circle", "").contains("continuation token"), output::toString);
         assertEquals(100, pages.get());
     }
 }

@@ -217,9 +217,9 @@ class MalformedResponseTest {
                 LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
                 assertTrue(lost.cause().length() > 10, lost::cause);
             }
-            long asked = tier.statistics().requests().get();
+            long before = tier.statistics().requests().get();
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
-            assertEquals(asked, tier.statistics().requests().get());
+            assertEquals(before, tier.statistics().requests().get());
             assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(1)));
         }
         try (BucketTier fresh = BucketTier.open(config(client, server.endpoint()).build())) {

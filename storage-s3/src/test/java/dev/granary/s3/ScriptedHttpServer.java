@@ -72,7 +72,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
     /** Sends an error in the S3 format. */
     public static Answer error(int status, String code) {
         return body(status, "application/xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
-                + "</Code><Message>as told</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
+                + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
     }
 
     /** Requests a lower rate, and an immediate retry. */

@@ -59,20 +59,20 @@ final class AwsStore implements ObjectStore {
     @Override
     public GetResult get(String key, long limit) {
         return read(GetObjectRequest.builder().bucket(bucket).key(key).build(), limit,
-                (body, hint) -> BoundedBodyReader.read(body, hint, limit));
+                (body, declared) -> BoundedBodyReader.read(body, declared, limit));
     }
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
-        return read(part(key, offset, length), length, (body, _) -> BoundedBodyReader.readInto(body, into, length));
+        return read(rangeRequest(key, offset, length), length, (body, _) -> BoundedBodyReader.readInto(body, into, length));
     }
 
     @Override
     public GetResult range(String key, long offset, int length) {
-        return read(part(key, offset, length), length, (body, _) -> BoundedBodyReader.read(body, length, length));
+        return read(rangeRequest(key, offset, length), length, (body, _) -> BoundedBodyReader.read(body, length, length));
     }
 
-    private GetObjectRequest part(String key, long offset, int length) {
+    private GetObjectRequest rangeRequest(String key, long offset, int length) {
         return GetObjectRequest.builder().bucket(bucket).key(key).range("bytes=" + offset + "-" + (offset + length - 1)).build();
     }
 
@@ -80,7 +80,7 @@ final class AwsStore implements ObjectStore {
      * Reads a body of the length that the server declares; returns null if it exceeds the limit.
      */
     private interface Reader {
-        @Nullable MemorySegment read(InputStream body, long hint) throws IOException;
+        @Nullable MemorySegment read(InputStream body, long declared) throws IOException;
     }
 
     private GetResult read(GetObjectRequest request, long limit, Reader reader) {

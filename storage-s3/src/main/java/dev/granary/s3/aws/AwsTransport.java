@@ -51,12 +51,12 @@ public final class AwsTransport {
     }
 
     /**
-     * As {@link #open(ConnectionSettings, TrafficCounter)}, over an HTTP client that {@code wire}
-     * creates and the store closes.
+     * As {@link #open(ConnectionSettings, TrafficCounter)}, over an HTTP client that
+     * {@code httpClient} creates and the store closes.
      */
-    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, Supplier<SdkHttpClient> wire) {
+    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, Supplier<SdkHttpClient> httpClient) {
         Region region = AwsEnvironment.region(connection);
-        SdkHttpClient http = new WatchedHttpClient(wire.get(), new StallDetector(connection.stallTimeout(), traffic));
+        SdkHttpClient http = new WatchedHttpClient(httpClient.get(), new StallDetector(connection.stallTimeout(), traffic));
         var builder = S3Client.builder()
                 .region(region)
                 .credentialsProvider(AwsEnvironment.credentials(connection))

@@ -56,7 +56,7 @@ public final class S3Config {
         this.access = builder.access;
         this.connection = new ConnectionSettings(location.bucket(), builder.endpoint, builder.region, builder.credentials,
                 builder.maxConnections, builder.connectTimeout, builder.requestTimeout,
-                shorter(builder.stallTimeout, builder.requestTimeout));
+                min(builder.stallTimeout, builder.requestTimeout));
         this.stallTimeout = builder.stallTimeout;
         this.silence = builder.silence;
         this.loadDeadline = builder.loadDeadline;
@@ -98,8 +98,8 @@ public final class S3Config {
         settings.retention = retention;
         settings.producer = producer;
         settings.requestTimeout = PACK_REQUEST;
-        settings.stallTimeout = shorter(PACK_STALL, stallTimeout.multipliedBy(2));
-        settings.silence = shorter(PACK_SILENCE, stallTimeout.multipliedBy(4));
+        settings.stallTimeout = min(PACK_STALL, stallTimeout.multipliedBy(2));
+        settings.silence = min(PACK_SILENCE, stallTimeout.multipliedBy(4));
         settings.loadDeadline = PACK_REQUEST.multipliedBy(2);
         settings.slowCall = PACK_SLOW;
         settings.breakerPause = breakerPause;
@@ -221,8 +221,8 @@ public final class S3Config {
                 + " through " + client.name().toLowerCase(Locale.ROOT);
     }
 
-    private static Duration shorter(Duration one, Duration other) {
-        return one.compareTo(other) < 0 ? one : other;
+    private static Duration min(Duration first, Duration second) {
+        return first.compareTo(second) < 0 ? first : second;
     }
 
     /** Builder of settings. Not thread-safe. */

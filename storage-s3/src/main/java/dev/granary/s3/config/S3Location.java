@@ -22,11 +22,11 @@ public record S3Location(String bucket, String prefix) {
      */
     public S3Location {
         if (!BUCKET.matcher(bucket).matches()) {
-            throw new IllegalArgumentException("Not a bucket name: \"" + shown(bucket)
+            throw new IllegalArgumentException("Not a bucket name: \"" + redacted(bucket)
                     + "\". A bucket has 3 to 63 lower-case letters, digits, dots and dashes, such as s3://kernels or s3://kernels/team-a");
         }
         if (!PREFIX.matcher(prefix).matches() || prefix.contains("..")) {
-            throw new IllegalArgumentException("Not a prefix: \"" + shown(prefix)
+            throw new IllegalArgumentException("Not a prefix: \"" + redacted(prefix)
                     + "\". A prefix has letters, digits, dots, dashes and underscores, with single slashes between, such as team-a/kernels");
         }
     }
@@ -39,7 +39,7 @@ public record S3Location(String bucket, String prefix) {
      */
     public static S3Location parse(String text) {
         if (!text.startsWith(SCHEME)) {
-            throw new IllegalArgumentException("Not a bucket: \"" + shown(text) + "\". Write s3://bucket or s3://bucket/prefix");
+            throw new IllegalArgumentException("Not a bucket: \"" + redacted(text) + "\". Write s3://bucket or s3://bucket/prefix");
         }
         String rest = text.substring(SCHEME.length());
         int slash = rest.indexOf('/');
@@ -51,7 +51,7 @@ public record S3Location(String bucket, String prefix) {
     }
 
     /** Returns the text without user information and query values: secrets get there by mistake. */
-    private static String shown(String wrong) {
+    private static String redacted(String wrong) {
         int at = wrong.lastIndexOf('@');
         return SecretRedactor.redact(at < 0 ? wrong : "..." + wrong.substring(at));
     }

@@ -51,8 +51,8 @@ final class AtomicBlobStore extends ForwardingBlobStore {
     private final Map<String, ConditionMode> nextConditions = new ConcurrentHashMap<>();
     private volatile ConditionMode conditions = ConditionMode.KEPT;
 
-    AtomicBlobStore(BlobStore behind) {
-        super(behind);
+    AtomicBlobStore(BlobStore delegate) {
+        super(delegate);
         for (int i = 0; i < GROUPS; i++) {
             locks[i] = new ReentrantReadWriteLock();
         }

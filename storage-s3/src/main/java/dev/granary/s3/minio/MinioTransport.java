@@ -103,12 +103,12 @@ public final class MinioTransport {
      * Credentials of the AWS SDK in the MinIO client's form; the SDK's chain caches and renews
      * them.
      */
-    private record SdkProvider(AwsCredentialsProvider found) implements Provider {
+    private record SdkProvider(AwsCredentialsProvider provider) implements Provider {
         @Override
         public Credentials fetch() {
-            AwsCredentials now = found.resolveCredentials();
-            String token = now instanceof AwsSessionCredentials session ? session.sessionToken() : null;
-            return new Credentials(now.accessKeyId(), now.secretAccessKey(), token, null);
+            AwsCredentials credentials = provider.resolveCredentials();
+            String token = credentials instanceof AwsSessionCredentials session ? session.sessionToken() : null;
+            return new Credentials(credentials.accessKeyId(), credentials.secretAccessKey(), token, null);
         }
     }
 }

@@ -14,30 +14,30 @@ import javax.net.SocketFactory;
 final class NoDelaySocketFactory extends SocketFactory {
     @Override
     public Socket createSocket() throws IOException {
-        return prompt(new Socket());
+        return noDelay(new Socket());
     }
 
     @Override
     public Socket createSocket(String host, int port) throws IOException {
-        return prompt(new Socket(host, port));
+        return noDelay(new Socket(host, port));
     }
 
     @Override
     public Socket createSocket(String host, int port, InetAddress localHost, int localPort) throws IOException {
-        return prompt(new Socket(host, port, localHost, localPort));
+        return noDelay(new Socket(host, port, localHost, localPort));
     }
 
     @Override
     public Socket createSocket(InetAddress host, int port) throws IOException {
-        return prompt(new Socket(host, port));
+        return noDelay(new Socket(host, port));
     }
 
     @Override
     public Socket createSocket(InetAddress host, int port, InetAddress localHost, int localPort) throws IOException {
-        return prompt(new Socket(host, port, localHost, localPort));
+        return noDelay(new Socket(host, port, localHost, localPort));
     }
 
-    private static Socket prompt(Socket socket) throws IOException {
+    private static Socket noDelay(Socket socket) throws IOException {
         socket.setTcpNoDelay(true);
         return socket;
     }

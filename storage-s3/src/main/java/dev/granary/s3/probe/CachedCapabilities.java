@@ -128,7 +128,7 @@ public final class CachedCapabilities implements Capabilities {
                     new MarkerState.Stale(found.etag());
                 case CapabilityMarker.Parsed.Known sound -> new MarkerState.Fresh(sound.marker(), found.etag());
                 case CapabilityMarker.Parsed.Newer _ -> new MarkerState.Newer();
-                case CapabilityMarker.Parsed.Broken _ -> new MarkerState.Stale(found.etag());
+                case CapabilityMarker.Parsed.Malformed _ -> new MarkerState.Stale(found.etag());
             };
             case GetResult.TooLarge _ -> new MarkerState.Stale("");
             case GetResult.Absent _ -> new MarkerState.None();

@@ -44,7 +44,7 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
         record Newer() implements Parsed {}
 
         /** Not a marker. */
-        record Broken() implements Parsed {}
+        record Malformed() implements Parsed {}
     }
 
     /** Returns the content of the object. */
@@ -64,17 +64,17 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
         try {
             JsonNode node = JSON.readTree(bytes);
             if (node == null || !node.path(FORMAT_NAME).canConvertToInt()) {
-                return new Parsed.Broken();
+                return new Parsed.Malformed();
             }
             int format = node.path(FORMAT_NAME).intValue();
             if (format != FORMAT) {
-                return format > FORMAT ? new Parsed.Newer() : new Parsed.Broken();
+                return format > FORMAT ? new Parsed.Newer() : new Parsed.Malformed();
             }
             ConditionalWriteSupport writes = constant(ConditionalWriteSupport.values(), node.path(WRITES_NAME));
             ConditionalDeleteSupport deletion = constant(ConditionalDeleteSupport.values(), node.path(DELETION_NAME));
             return new Parsed.Known(new CapabilityMarker(writes, deletion, millis(node.path("probed").asText()), node.path("producer").asText()));
         } catch (IOException | RuntimeException e) { // arbitrary content: no marker may stop a publication
-            return new Parsed.Broken();
+            return new Parsed.Malformed();
         }
     }
 

@@ -55,7 +55,7 @@ public final class CapabilityProbe {
     private ProbeResult probe() throws InterruptedException {
         String key = objects.key();
         return switch (creations(key)) {
-            case ProbeStep.Aborted cut -> stopped(cut.failure());
+            case ProbeStep.Aborted aborted -> stopped(aborted.failure());
             case ProbeStep.Broken broken -> withoutConditions(key, broken);
             case ProbeStep.Kept _ -> {
                 sound("exactly one of " + ConditionalWriteRace.RACERS + " concurrent creates wins");
@@ -76,7 +76,7 @@ public final class CapabilityProbe {
 
     private ProbeResult withCreation(String key) throws InterruptedException {
         return switch (replacements()) {
-            case ProbeStep.Aborted cut -> stopped(cut.failure());
+            case ProbeStep.Aborted aborted -> stopped(aborted.failure());
             case ProbeStep.Broken broken -> {
                 notice("replacing a version is not honoured: " + broken.how(),
                         "damaged entries are overwritten instead; no claims or leases in this bucket");
@@ -130,8 +130,8 @@ public final class CapabilityProbe {
         return ProbeStep.KEPT;
     }
 
-    private ConditionalWriteRace.Course createRace() {
-        return new ConditionalWriteRace.Course() {
+    private ConditionalWriteRace.Setup createRace() {
+        return new ConditionalWriteRace.Setup() {
             @Override
             public Optional<String> key() {
                 return Optional.of(objects.key());
@@ -160,16 +160,16 @@ public final class CapabilityProbe {
         }
         sound("a stale version is not replaced");
         String absent = objects.key();
-        WriteResult ofAbsent = objects.write(() -> store.replaceIfMatch(absent, created.etag(), BODY, objects.marks()));
-        if (!(ofAbsent instanceof WriteResult.PreconditionFailed)) {
-            return refused(ofAbsent, "an absent object was replaced");
+        WriteResult replacedAbsent = objects.write(() -> store.replaceIfMatch(absent, created.etag(), BODY, objects.marks()));
+        if (!(replacedAbsent instanceof WriteResult.PreconditionFailed)) {
+            return refused(replacedAbsent, "an absent object was replaced");
         }
         sound("an absent object is not replaced");
         return new ConditionalWriteRace(store).run(replaceRace());
     }
 
-    private ConditionalWriteRace.Course replaceRace() {
-        return new ConditionalWriteRace.Course() {
+    private ConditionalWriteRace.Setup replaceRace() {
+        return new ConditionalWriteRace.Setup() {
             private String etag = "";
 
             @Override

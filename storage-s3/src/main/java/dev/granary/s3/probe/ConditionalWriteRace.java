@@ -37,7 +37,7 @@ final class ConditionalWriteRace {
     }
 
     /** Setup of a fresh object for a round. */
-    interface Course {
+    interface Setup {
         /** Returns the key that all write to; empty if the setup failed. */
         Optional<String> key() throws InterruptedException;
 
@@ -63,15 +63,15 @@ final class ConditionalWriteRace {
         this.store = store;
     }
 
-    ProbeStep run(Course course) throws InterruptedException {
-        boolean everWon = false;
+    ProbeStep run(Setup setup) throws InterruptedException {
+        boolean hasWinner = false;
         StoreFailure last = StoreFailure.of(StoreFailure.Kind.SERVER, "every response was a conflict");
         for (int i = 0; i < ROUNDS; i++) {
-            Optional<String> key = course.key();
+            Optional<String> key = setup.key();
             if (key.isEmpty()) {
                 continue;
             }
-            switch (round(key.get(), course.racer(key.get()))) {
+            switch (round(key.get(), setup.racer(key.get()))) {
                 case Round.Clear _ -> {
                     return ProbeStep.KEPT;
                 }
@@ -79,12 +79,12 @@ final class ConditionalWriteRace {
                     return new ProbeStep.Broken(broken.how());
                 }
                 case Round.Unclear unclear -> {
-                    everWon |= unclear.oneWon();
+                    hasWinner |= unclear.oneWon();
                     last = unclear.failure().orElse(last);
                 }
             }
         }
-        return everWon ? ProbeStep.KEPT : new ProbeStep.Aborted(last);
+        return hasWinner ? ProbeStep.KEPT : new ProbeStep.Aborted(last);
     }
 
     private Round round(String key, Racer racer) throws InterruptedException {

@@ -35,17 +35,25 @@ import java.util.random.RandomGenerator;
  * <caption>The steps</caption>
  * <tr><th>step</th><th>response</th><th>next</th></tr>
  * <tr><td>create</td><td>done</td><td>stored</td></tr>
- * <tr><td></td><td>exists</td><td>inspect: another writer's, or ours whose response was lost</td></tr>
+ * <tr><td></td><td>exists</td>
+ *     <td>inspect: another writer's, or ours whose response was lost</td></tr>
  * <tr><td></td><td>conflict</td><td>create again after a pause, at most 3 times</td></tr>
- * <tr><td></td><td>unknown</td><td>create again after a pause with the same put id, at most twice; then inspect</td></tr>
- * <tr><td></td><td>not supported</td><td>inspect if a probe finds that plain writes work; else as not allowed</td></tr>
- * <tr><td></td><td>not allowed</td><td>refused, or unknown if an earlier attempt may have succeeded; writes are suspended</td></tr>
+ * <tr><td></td><td>unknown</td>
+ *     <td>create again after a pause with the same put id, at most twice; then inspect</td></tr>
+ * <tr><td></td><td>not supported</td>
+ *     <td>inspect if a probe finds that plain writes work; else as not allowed</td></tr>
+ * <tr><td></td><td>not allowed</td>
+ *     <td>refused, or unknown after an ambiguous attempt; writes are suspended</td></tr>
  * <tr><td>inspect (HEAD)</td><td>our put id</td><td>stored</td></tr>
- * <tr><td></td><td>same content hash and length, trusted</td><td>duplicate; refresh if it is old</td></tr>
+ * <tr><td></td><td>same content hash and length, trusted</td>
+ *     <td>duplicate; refresh if it is old</td></tr>
  * <tr><td></td><td>else</td><td>examine</td></tr>
- * <tr><td></td><td>absent</td><td>create again if no earlier attempt is pending; else unknown</td></tr>
- * <tr><td>examine (GET)</td><td>sound</td><td>duplicate (refresh if it is old) or divergent; the first stays</td></tr>
- * <tr><td></td><td>of a newer format</td><td>divergent: a newer Granary reads it, and would replace ours in turn</td></tr>
+ * <tr><td></td><td>absent</td>
+ *     <td>create again if no earlier attempt is pending; else unknown</td></tr>
+ * <tr><td>examine (GET)</td><td>sound</td>
+ *     <td>duplicate (refresh if it is old) or divergent; the first stays</td></tr>
+ * <tr><td></td><td>of a newer format</td>
+ *     <td>divergent: a newer Granary reads it, and would replace ours in turn</td></tr>
  * <tr><td></td><td>damaged, too large</td><td>replace that version</td></tr>
  * <tr><td>replace (If-Match)</td><td>done</td><td>stored</td></tr>
  * <tr><td></td><td>precondition failed, unknown</td><td>inspect</td></tr>

@@ -59,7 +59,7 @@ public final class BoundedBodyReader {
                 }
                 return null;
             }
-            buffer = larger(buffer, grown(buffer.length, declared, max));
+            buffer = enlarge(buffer, newLength(buffer.length, declared, max));
             buffer[length++] = (byte) next;
         }
     }
@@ -76,7 +76,7 @@ public final class BoundedBodyReader {
         return read == length && body.read() >= 0 ? null : MemorySegment.ofArray(into).asSlice(0, read);
     }
 
-    private static byte[] larger(byte[] buffer, int length) throws IOException {
+    private static byte[] enlarge(byte[] buffer, int length) throws IOException {
         try {
             return Arrays.copyOf(buffer, length);
         } catch (OutOfMemoryError e) { // of one large array, not of the process: the smaller buffer is still intact
@@ -85,7 +85,7 @@ public final class BoundedBodyReader {
     }
 
     /** Returns twice the length, or the declared length if that is less. */
-    private static int grown(int length, long declared, int max) {
+    private static int newLength(int length, long declared, int max) {
         long doubled = Math.max(2L * length, MIN_BYTES);
         long wanted = declared > length ? Math.min(declared, doubled) : doubled;
         return (int) Math.min(wanted, max);

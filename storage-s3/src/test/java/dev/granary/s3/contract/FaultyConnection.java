@@ -82,10 +82,10 @@ final class FaultyConnection {
                 forward(request, exchange);
             }
             case Fault.Delayed delayed -> delay(delayed, request, exchange);
-            case Fault.Conflicting told -> sendReplacement(told.moment(), error(409, "ConditionalRequestConflict", request), request, exchange);
-            case Fault.PreconditionFailed told -> sendReplacement(told.moment(), error(412, "PreconditionFailed", request), request, exchange);
-            case Fault.Blank told -> sendReplacement(told.moment(), HttpMessage.answer(200, new byte[0]), request, exchange);
-            case Fault.Page told -> sendReplacement(told.moment(), page(request), request, exchange);
+            case Fault.Conflicting injected -> sendReplacement(injected.moment(), error(409, "ConditionalRequestConflict", request), request, exchange);
+            case Fault.PreconditionFailed injected -> sendReplacement(injected.moment(), error(412, "PreconditionFailed", request), request, exchange);
+            case Fault.Blank injected -> sendReplacement(injected.moment(), HttpMessage.answer(200, new byte[0]), request, exchange);
+            case Fault.Page injected -> sendReplacement(injected.moment(), page(request), request, exchange);
             case Fault.Changed changed -> sendChanged(changed.change(), request, exchange);
             case Fault.Conditioned how -> {
                 if (exchange.request().operation().startsWith("PUT")) {
@@ -198,7 +198,7 @@ final class FaultyConnection {
 
     private static HttpMessage error(int status, String code, HttpMessage request) {
         byte[] text = ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
-                + "</Code><Message>as told</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>").getBytes(UTF_8);
+                + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>").getBytes(UTF_8);
         HttpMessage answer = HttpMessage.answer(status, isHead(request) ? Arrays.copyOf(text, 0) : text, "Content-Type: application/xml");
         return status == 503 ? answer.with("Retry-After", "0") : answer; // some clients obey it by default
     }

@@ -82,10 +82,10 @@ final class FaultyResponses {
     }
 
     static StoreFailure conflict() {
-        return ResponseClassifier.failure(409, "ConditionalRequestConflict", "as told");
+        return ResponseClassifier.failure(409, "ConditionalRequestConflict", "scripted");
     }
 
     static StoreFailure preconditionFailed() {
-        return ResponseClassifier.failure(412, "PreconditionFailed", "as told");
+        return ResponseClassifier.failure(412, "PreconditionFailed", "scripted");
     }
 }

@@ -216,7 +216,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a server without conditions gets entries by plain writes; the marker tells the next process")
+    @DisplayName("R15 a server without conditions gets entries by plain writes; the next process reads it from the marker")
     void withoutConditions() {
         for (Deviation deviation : List.of(Deviation.REFUSES_CONDITIONS, Deviation.IGNORES_CONDITIONS)) {
             DeviatingObjectStore store = new DeviatingObjectStore(deviation);

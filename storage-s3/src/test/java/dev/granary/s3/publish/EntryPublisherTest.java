@@ -337,7 +337,7 @@ class EntryPublisherTest {
     @Test
     @DisplayName("nothing was sent: failed, not unknown")
     void unsent() {
-        store.script(new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "left alone")));
+        store.script(new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "suspended")));
         assertInstanceOf(StoreResult.Failed.class, publish());
         assertEquals(List.of("PUT none-match"), store.requests());
     }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** Tests of the silence of a bucket, with given times. */
 class SilenceClockTest {
     private static final long LIMIT = 20;
-    private static final StoreFailure UNREACHABLE = StoreFailure.of(StoreFailure.Kind.UNREACHABLE, "nobody there");
+    private static final StoreFailure UNREACHABLE = StoreFailure.of(StoreFailure.Kind.UNREACHABLE, "connection refused");
 
     private final TrafficCounter traffic = new TrafficCounter();
     private final SilenceClock silence = new SilenceClock(LIMIT, traffic);
