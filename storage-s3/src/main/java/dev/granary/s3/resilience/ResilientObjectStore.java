@@ -33,7 +33,7 @@ import java.util.function.Supplier;
  */
 public final class ResilientObjectStore extends RequestPipelineStore {
     /**
-     * A lookup of several requests may exceed its deadline by this fraction of it, if one request
+     * A lookup of several requests may exceed its deadline by 1/20 of it, if one request
      * alone may take all of it.
      */
     private static final int TOLERANCE_DIVISOR = 20;
