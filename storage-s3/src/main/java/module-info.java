@@ -1,12 +1,12 @@
 /**
- * The bucket tier: entries in an S3-compatible bucket that a fleet shares.
+ * The bucket tier: entries in an S3 bucket that a fleet shares.
  *
- * <p>{@code dev.granary.s3.embedded} needs S3Proxy, which cannot be a module: on a module path it takes
- * {@code --add-reads dev.granary.s3=ALL-UNNAMED} and S3Proxy on the class path. The rest does without.
+ * <p>Only {@code dev.granary.s3.embedded} needs S3Proxy, which cannot be a module. On a module path
+ * it needs S3Proxy on the class path and {@code --add-reads dev.granary.s3=ALL-UNNAMED}.
  */
 module dev.granary.s3 {
     requires transitive dev.granary.cache;
-    requires com.fasterxml.jackson.databind; // minio needs it, too, which is no module and names nothing that it needs
+    requires com.fasterxml.jackson.databind; // also for minio, which is not a module and declares no dependencies
     requires com.google.common; // for minio
     requires io.github.resilience4j.circuitbreaker;
     requires io.github.resilience4j.core;

@@ -121,7 +121,7 @@ public final class Main {
                 err.println("granary: this should not have happened; please report it:");
                 StringWriter trace = new StringWriter();
                 failure.printStackTrace(new PrintWriter(trace, true));
-                err.print(SecretRedactor.hide(trace.toString()));
+                err.print(SecretRedactor.redact(trace.toString()));
                 err.flush();
                 yield FAILED;
             }

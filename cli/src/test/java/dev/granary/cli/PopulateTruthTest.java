@@ -70,7 +70,7 @@ class PopulateTruthTest {
             Cli missing = at("populate", "ci", "s3://no-such-bucket/ci", fleet.endpoint()).exits(1)
                     .complains("s3://no-such-bucket/ci at " + fleet.endpoint() + " cannot be used, nothing was compiled: there is no bucket no-such-bucket", "create it");
             assertEquals(1, missing.err().lines().count(), missing.err());
-            at("populate", "ci", "s3://kernels/ci", "http://127.0.0.1:1").exits(1).complains("nobody answers at http://127.0.0.1:1");
+            at("populate", "ci", "s3://kernels/ci", "http://127.0.0.1:1").exits(1).complains("cannot connect to http://127.0.0.1:1");
         }
         String secret = System.getProperty("aws.secretAccessKey");
         try {
@@ -189,7 +189,7 @@ class PopulateTruthTest {
                 "granary: s3://kernels/ci at http://127.0.0.1:1: ", "1 look-up failed", "granary doctor");
         assertEquals(1, dead.err().lines().count(), dead.err());
         at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).says("1 from disk");
-        at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1", "--require-bucket").exits(1).says("1 from disk").complains("nobody answers");
+        at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1", "--require-bucket").exits(1).says("1 from disk").complains("cannot connect to");
         at("run", "other", "s3://no-such-bucket/ci", fleet.endpoint(), "--require-bucket").exits(1).says("1 compiled").complains("NoSuchBucket");
         Cli sound = run("run", "third", "--require-bucket").exits(0).says("1 compiled");
         assertEquals("", sound.err());

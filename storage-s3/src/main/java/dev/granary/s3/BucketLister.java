@@ -17,10 +17,11 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * Lists what a bucket has: entries that lie alone, and those in packs. For tools; for one use.
+ * Lists the entries of a bucket, unpacked and packed, for tools. For one use.
  *
- * <p>Entries are handed on page by page. In memory are some 32 bytes for each entry, and the keys of at most {@value #MAX_PACKS} packs and
- * {@value #MAX_NAMESPACES} targets; the time of further packs is not told.
+ * <p>Entries are passed on page by page. Memory: about 32 bytes for each entry, and the keys of at
+ * most {@value #MAX_PACKS} packs and {@value #MAX_NAMESPACES} targets. The write time of further
+ * packs is not reported.
  */
 final class BucketLister {
     private static final int MAX_PACKS = 100_000;
@@ -29,31 +30,31 @@ final class BucketLister {
     private final S3Location location;
     private final BucketLayout layout;
     private final ObjectStore store;
-    private final PackReader.Settings packs;
-    private final ListedEntrySet told = new ListedEntrySet();
+    private final PackReader.Settings packSettings;
+    private final ListedEntrySet listed = new ListedEntrySet();
     private final Map<String, Long> packWrittenMillis = new HashMap<>();
     private final Set<String> withManifest = new HashSet<>();
 
-    BucketLister(S3Location location, BucketLayout layout, ObjectStore store, PackReader.Settings packs) {
+    BucketLister(S3Location location, BucketLayout layout, ObjectStore store, PackReader.Settings packSettings) {
         this.location = location;
         this.layout = layout;
         this.store = store;
-        this.packs = packs;
+        this.packSettings = packSettings;
     }
 
     void list(Consumer<EntryCatalog.Listed> visitor) throws IOException {
-        if (store.list(layout.root(), object -> sort(object, visitor)) instanceof ListResult.Unavailable lost) {
-            throw new IOException(location + " could not be listed: " + lost.failure());
+        if (store.list(layout.root(), object -> classify(object, visitor)) instanceof ListResult.Unavailable unavailable) {
+            throw new IOException(location + " could not be listed: " + unavailable.failure());
         }
         for (String namespace : withManifest) {
-            new PackListing(store, packs.keys(namespace), packs.indexCache(namespace), packs.manifests(store, namespace)).list(told, packWrittenMillis, visitor);
+            new PackListing(store, packSettings.keys(namespace), packSettings.indexCache(namespace), packSettings.manifests(store, namespace)).list(listed, packWrittenMillis, visitor);
         }
     }
 
-    private void sort(ObjectStore.Listed object, Consumer<EntryCatalog.Listed> visitor) {
+    private void classify(ObjectStore.Listed object, Consumer<EntryCatalog.Listed> visitor) {
         Optional<EntryCatalog.Listed> entry = layout.listed(object);
         if (entry.isPresent()) {
-            if (told.add(entry.get().namespace(), entry.get().hash())) {
+            if (listed.add(entry.get().namespace(), entry.get().hash())) {
                 visitor.accept(entry.get());
             }
         } else if (layout.isPack(object.key())) {

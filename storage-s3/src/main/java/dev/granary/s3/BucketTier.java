@@ -44,19 +44,23 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
- * The bucket tier: entries in a bucket that a fleet shares. Thread-safe.
+ * The bucket tier: entries in an S3 bucket that a fleet shares. Thread-safe.
  *
- * <p>Entries lie in {@linkplain dev.granary.s3.pack packs} or alone. A hit is exactly one GET, a publication in the good case exactly one PUT
- * ({@link EntryPublisher} has the protocol); before its first publication a process asks what the server can do ({@link CachedCapabilities}). The
- * first entry of an id stays; only one that is damaged is replaced. What comes from the bucket is verified in full, the SHA-256 of the content
- * included. That an id is absent is remembered for some seconds, within which another machine's entry is not seen.
+ * <p>Entries are stored in {@linkplain dev.granary.s3.pack packs} or unpacked. A hit takes exactly
+ * one GET. A successful publication usually takes exactly one PUT ({@link EntryPublisher} has the
+ * protocol). Before its first publication, a process determines the capabilities of the server
+ * ({@link CachedCapabilities}). The first entry of an id stays; only a damaged one is replaced.
+ * Entries from the bucket are fully verified, including the SHA-256 of the content. The absence of
+ * an id is cached for some seconds; in that time another machine's entry is not seen.
  *
- * <p>{@link #load} ends within the load deadline of the configuration. {@link #store} ends after a bounded number of requests, each within
- * its deadline, and is meant for a thread that nobody waits for.
+ * <p>{@link #load} ends within the configured load deadline. {@link #store} sends a bounded number
+ * of requests, each with its own deadline, and is meant for background threads.
  *
- * <p>Memory: a look-up takes none for an entry before it has a connection, and then at most 2.5 times the entry's stored length, which is at most
- * {@link EntryFormat#MAX_BYTES}, and in a pack at most 32 MiB; with the binaries unpacked, at most as much again, outside of the heap. No more look-ups
- * than the configuration has connections read at once. The manifest of a target has at most 16 MiB, the indexes of its packs 56 bytes for each entry.
+ * <p>Memory: a lookup allocates nothing for an entry before it has a connection. It then takes at
+ * most 2.5 times the stored length of the entry, which is at most {@link EntryFormat#MAX_BYTES}, in
+ * a pack at most 32 MiB. Decompressed binaries take at most as much again, off the heap. The
+ * configured number of connections limits concurrent lookups. The manifest of a target has at most
+ * 16 MiB, the indexes of its packs 56 bytes for each entry.
  */
 public final class BucketTier implements PersistentCache, EntryCatalog {
     private static final int ABSENT_CAPACITY = 100_000;
@@ -69,7 +73,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final ResilientObjectStore store;
     private final CachedCapabilities capabilities;
     private final EntryPublisher publisher;
-    private final WriteSuspension writePause;
+    private final WriteSuspension writeSuspension;
     private final PackReader.Settings packSettings;
     private final Lazy<PackReader> packs;
     private final ExpiringSet<Sha256> absent;
@@ -78,28 +82,28 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final RandomGenerator random;
     private final TrafficCounter traffic;
 
-    public BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random) {
-        this(config, transport, timing, random, new TrafficCounter());
+    public BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random) {
+        this(config, transport, ticker, random, new TrafficCounter());
     }
 
-    private BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random, TrafficCounter traffic) {
+    private BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random, TrafficCounter traffic) {
         this.config = config;
         this.traffic = traffic;
         this.random = random;
         this.layout = new BucketLayout(config.location());
-        this.store = new ResilientObjectStore(transport, config, timing, counters, traffic);
-        this.writePause = new WriteSuspension(config.location(), config.readOnlyPause(), timing);
+        this.store = new ResilientObjectStore(transport, config, ticker, counters, traffic);
+        this.writeSuspension = new WriteSuspension(config.location(), config.readOnlyPause(), ticker);
         this.capabilities = new CachedCapabilities(config, layout, store,
-                () -> new CapabilityProbe(store.forTrials(), layout, timing, random), timing);
-        this.publisher = new EntryPublisher(store, capabilities, writePause, config.retention(), counters, timing, random);
-        this.packSettings = new PackReader.Settings(layout.root(), config.shelves(), random, timing::pauseQuietly);
+                () -> new CapabilityProbe(store.forProbe(), layout, ticker, random), ticker);
+        this.publisher = new EntryPublisher(store, capabilities, writeSuspension, config.retention(), counters, ticker, random);
+        this.packSettings = new PackReader.Settings(layout.root(), config.packIndexCache(), random, ticker::pauseQuietly);
         this.packs = new Lazy<>(() -> new PackReader(store, packSettings, config.manifestInterval(),
-                config.loadDeadline().minus(config.connection().requestTimeout()), timing::nanos));
-        this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);
-        this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, timing);
+                config.loadDeadline().minus(config.connection().requestTimeout()), ticker::nanos));
+        this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
+        this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, ticker);
     }
 
-    /** Opens the tier, without a request and without loading a client library: that is left to the first use. */
+    /** Opens the tier. Sends no request and loads no client library before the first use. */
     public static BucketTier open(S3Config config) {
         Lazy<SecureRandom> random = new Lazy<>(SecureRandom::new);
         TrafficCounter traffic = new TrafficCounter();
@@ -115,12 +119,12 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         }
         long mark = absent.mark();
         ObjectStore withinDeadline = store.withinDeadline();
-        LoadResult result = switch (inPacks(id, withinDeadline)) {
+        LoadResult result = switch (loadPacked(id, withinDeadline)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.NotPacked _ -> findLoose(id, withinDeadline);
-            case PackAnswer.Unconfirmed(String cause) -> unlessAbsent(findLoose(id, withinDeadline), cause);
+            case PackAnswer.NotPacked _ -> loadUnpacked(id, withinDeadline);
+            case PackAnswer.Unconfirmed(String cause) -> unavailableIfAbsent(loadUnpacked(id, withinDeadline), cause);
             case PackAnswer.Absent _ -> LoadResult.ABSENT;
-            case PackAnswer.Damaged bad -> findLoose(id, withinDeadline) instanceof LoadResult.Hit hit
+            case PackAnswer.Damaged bad -> loadUnpacked(id, withinDeadline) instanceof LoadResult.Hit hit
                     ? hit
                     : new LoadResult.Damaged(bad.damage(), bad.detail());
             case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
@@ -133,16 +137,19 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return result;
     }
 
-    /** Where nobody can say what packs there are, an entry that does not lie alone may be in one. */
-    private static LoadResult unlessAbsent(LoadResult alone, String cause) {
-        return alone instanceof LoadResult.Absent ? new LoadResult.Unavailable(cause) : alone;
+    /**
+     * Returns unavailable instead of absent while the packs are unknown: one of them may hold the
+     * entry.
+     */
+    private static LoadResult unavailableIfAbsent(LoadResult unpacked, String cause) {
+        return unpacked instanceof LoadResult.Absent ? new LoadResult.Unavailable(cause) : unpacked;
     }
 
-    private PackAnswer inPacks(Id id, ObjectStore withinDeadline) {
+    private PackAnswer loadPacked(Id id, ObjectStore withinDeadline) {
         return config.manifestInterval().isZero() ? PackAnswer.NOT_PACKED : packs.get().load(id, withinDeadline);
     }
 
-    private LoadResult findLoose(Id id, ObjectStore withinDeadline) {
+    private LoadResult loadUnpacked(Id id, ObjectStore withinDeadline) {
         return switch (withinDeadline.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _ -> LoadResult.ABSENT;
@@ -155,16 +162,16 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     public StoreResult store(Entry entry) {
         requireOpen();
         if (config.access() == S3Access.READ) {
-            return new StoreResult.Refused(config.location() + " is only read, as configured");
+            return new StoreResult.Refused(config.location() + " is configured as read-only");
         }
-        Optional<StoreFailure> refusal = writePause.reason();
+        Optional<StoreFailure> refusal = writeSuspension.reason();
         if (refusal.isPresent()) {
-            return new StoreResult.Refused("only read for a while, since the bucket refused a write: " + refusal.get());
+            return new StoreResult.Refused("read-only for a while, since the bucket refused a write: " + refusal.get());
         }
         Sha256 hash = entry.id().hash();
-        PackReader used = packs.peek();
-        if (used != null && !suspects.contains(hash) && used.isKnown(entry.id())
-                && used.confirm(entry.id(), used.mark(entry.id()), store.withinDeadline()) && used.holds(entry.id(), store)) {
+        PackReader reader = packs.peek();
+        if (reader != null && !suspects.contains(hash) && reader.isKnown(entry.id())
+                && reader.confirm(entry.id(), reader.mark(entry.id()), store.withinDeadline()) && reader.holds(entry.id(), store)) {
             return StoreResult.DUPLICATE;
         }
         EntryPublisher.Existing existing = suspects.contains(hash) ? EntryPublisher.Existing.SUSPECT : EntryPublisher.Existing.TRUSTED;
@@ -172,74 +179,98 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         absent.remove(hash);
         if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
             suspects.remove(hash);
-            return madeVisible(entry.id(), result);
+            return makeVisible(entry.id(), result);
         }
         return result;
     }
 
-    /** Look-ups ask for no entry that lies alone in a target of which the manifest says that nothing does: then the manifest is changed. */
-    private StoreResult madeVisible(Id id, StoreResult result) {
+    /**
+     * Changes the manifest if it states that its target has no unpacked entries, since lookups rely
+     * on it.
+     */
+    private StoreResult makeVisible(Id id, StoreResult result) {
         return config.manifestInterval().isZero() ? result : packs.get().unseal(id).orElse(result);
     }
 
-    /** Finds out which entries the bucket has already, for one run of publications. */
+    /** Returns a finder of entries that the bucket already has, for one run of publications. */
     public DuplicateFinder duplicates() {
         requireOpen();
         return new DuplicateFinder(this);
     }
 
-    /** A mark for {@link #isConfirmed} from which on what packs there are is asked anew. */
+    /**
+     * Returns a mark for {@link #isConfirmed}: manifests read before it do not count as confirmed.
+     */
     public long markPacks(Id id) {
         return config.manifestInterval().isZero() ? 0 : packs.get().mark(id);
     }
 
-    /** True if what is known of packs is what a process with an empty directory has come to know since the mark; asks the bucket where needed. */
+    /**
+     * Returns true if the known packs are those that a process with an empty directory has seen
+     * since {@code mark}. Sends requests if needed.
+     */
     public boolean isConfirmed(Id id, long mark) {
         return config.manifestInterval().isZero() || packs.get().confirm(id, mark, store.withinDeadline());
     }
 
-    /** True if a look-up met a named pack of the target of that id that the bucket does not have. Sends nothing. */
+    /**
+     * Returns true if a lookup met a pack of the id's target that the manifest names and the bucket
+     * lacks. Sends nothing.
+     */
     public boolean hasLostPacks(Id id) {
-        PackReader used = packs.peek();
-        return used != null && used.hasLostPack(id);
+        PackReader reader = packs.peek();
+        return reader != null && reader.hasLostPack(id);
     }
 
     /**
-     * The entry of an id that every process finds, if the manifest is {@linkplain #isConfirmed confirmed}. A pack from which it comes is asked for: an index
-     * that this machine has kept may be of one that is cut, and of use to nobody else. One that lies alone may be younger than the manifest: its publisher
-     * sees to it that look-ups ask for it, and may not have come to that.
+     * Returns the entry of an id that every process finds, if the manifest is
+     * {@linkplain #isConfirmed confirmed}.
+     *
+     * <p>The pack that holds the entry is requested from the bucket: an index cached on this
+     * machine may belong to a truncated pack. An unpacked entry may be newer than the manifest, and
+     * its publisher may not have made it visible to lookups yet.
      */
-    public Optional<Entry> findSurely(Id id) {
+    public Optional<Entry> findVisibleToAll(Id id) {
         boolean hasManifests = !config.manifestInterval().isZero();
-        boolean isHeld = hasManifests && packs.get().holds(id, store.withinDeadline());
-        if (!(load(id) instanceof LoadResult.Hit(Entry there))) {
+        boolean isPacked = hasManifests && packs.get().holds(id, store.withinDeadline());
+        if (!(load(id) instanceof LoadResult.Hit(Entry entry))) {
             return Optional.empty();
         }
-        boolean isSure = isHeld || !hasManifests || (!packs.get().isKnown(id) && packs.get().unseal(id).isEmpty());
-        return isSure ? Optional.of(there) : Optional.empty();
+        boolean isVisible = isPacked || !hasManifests || (!packs.get().isKnown(id) && packs.get().unseal(id).isEmpty());
+        return isVisible ? Optional.of(entry) : Optional.empty();
     }
 
-    /** Which conditions on writes the server keeps. The first question of a process sends requests; not for look-ups. */
+    /**
+     * Returns the conditional writes that the server supports. The first call of a process sends
+     * requests; not for lookups.
+     */
     public ConditionalWriteSupport conditionalWrites() {
         requireOpen();
         return capabilities.conditionalWrites();
     }
 
-    /** The same bucket for what moves whole packs; to be closed by the caller. Sends nothing yet. */
+    /**
+     * Opens the same bucket for transfers of whole packs; the caller closes it. Sends nothing yet.
+     */
     public BulkBucket packed() {
         return BulkBucket.open(config);
     }
 
-    /** Declines: what one machine's driver refuses may serve all others, and one broken machine must not empty the bucket. */
+    /**
+     * Does nothing: an entry that one machine's driver rejects may serve all others, and one faulty
+     * machine must not empty the bucket.
+     */
     @Override
     public void discard(Entry entry) {
         requireOpen();
     }
 
     /**
-     * Hands every entry to {@code visitor} once, page by page as the server sends them. What {@code visitor} throws ends the listing and is passed on.
+     * Passes every entry to {@code visitor} once, page by page in the server's order. An exception
+     * of {@code visitor} ends the listing and propagates.
      *
-     * @throws IOException if the bucket cannot be listed, or the listing does not end: {@code docs/operations.md} has its bounds
+     * @throws IOException if the bucket cannot be listed or the listing exceeds its bounds, see
+     *     {@code docs/operations.md}
      */
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
@@ -252,14 +283,14 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         requireOpen();
         return switch (packs.get().load(listed.namespace(), listed.hash(), store)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged bad -> readLoose(listed) instanceof LoadResult.Hit hit ? hit : new LoadResult.Damaged(bad.damage(), bad.detail());
-            case PackAnswer.NotPacked _, PackAnswer.Absent _ -> readLoose(listed);
-            case PackAnswer.Unconfirmed(String cause) -> unlessAbsent(readLoose(listed), cause);
+            case PackAnswer.Damaged bad -> readUnpacked(listed) instanceof LoadResult.Hit hit ? hit : new LoadResult.Damaged(bad.damage(), bad.detail());
+            case PackAnswer.NotPacked _, PackAnswer.Absent _ -> readUnpacked(listed);
+            case PackAnswer.Unconfirmed(String cause) -> unavailableIfAbsent(readUnpacked(listed), cause);
             case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
         };
     }
 
-    private LoadResult readLoose(Listed listed) {
+    private LoadResult readUnpacked(Listed listed) {
         return switch (store.get(layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> new TargetLayout(layout.root(), listed.namespace())
                     .checkId(EntryFormat.decode(found.bytes(), VerificationLevel.CONTENT_HASH), listed.hash());
@@ -273,40 +304,42 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return new LoadResult.Damaged(DamageKind.TOO_LARGE, "more than " + large.limit() + " bytes");
     }
 
-    /** The bytes that move between this process and the bucket, for tools that show progress. */
+    /** Returns the counter of bytes between this process and the bucket, for progress displays. */
     public TrafficCounter traffic() {
         return traffic;
     }
 
-    /** What this tier has done so far, and how it is. Sends nothing. */
+    /** Returns the counters and the state of this tier. Sends nothing. */
     public BucketTierStatistics statistics() {
         return new BucketTierStatistics(counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
-                counters.refreshes(), capabilities.peek(), writePause.left());
+                counters.refreshes(), capabilities.peek(), writeSuspension.remaining());
     }
 
     /**
-     * Tries the bucket out with some 90 small requests: may it be reached, read and written, and which promises does the server keep? Leaves
-     * the answer to the latter in the store marker, and nothing else behind where deletion is allowed.
+     * Checks access to the bucket and the capabilities of the server with about 90 small requests.
+     * Writes the capabilities to the marker, and deletes all other objects if deletion is allowed.
      *
-     * @return what was found, in the order of the trials; a problem that makes further ones pointless ends them
+     * @return the findings in the order of the steps; a problem that makes further steps
+     *     pointless ends them
      */
     public List<BucketFinding> check() {
         requireOpen();
-        return new BucketDiagnostics(config, store.forTrials(), layout, capabilities, random).run();
+        return new BucketDiagnostics(config, store.forProbe(), layout, capabilities, random).run();
     }
 
     /**
-     * Asks the bucket for an object that is not there: one small request, repeated within the load deadline where its failure may pass. Needs server,
-     * credentials and bucket, and tells nothing of the right to write.
+     * Checks with one small read of an absent object that the bucket can be reached. Transient
+     * failures are retried within the load deadline. Covers server, credentials and bucket, but not
+     * the permission to write.
      *
-     * @return what is wrong; empty where the bucket can be used, as far as this request can tell
+     * @return the problem; empty if this request found none
      */
     public Optional<BucketFinding.Problem> reach() {
         requireOpen();
         return new BucketDiagnostics(config, store.withinDeadline(), layout, capabilities, random).reach();
     }
 
-    /** The settings. */
+    /** Returns the settings. */
     public S3Config config() {
         return config;
     }
@@ -314,9 +347,9 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            PackReader used = packs.peek();
-            if (used != null) {
-                used.close();
+            PackReader reader = packs.peek();
+            if (reader != null) {
+                reader.close();
             }
             store.close();
         }

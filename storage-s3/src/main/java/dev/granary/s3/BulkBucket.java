@@ -21,8 +21,8 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
- * A bucket for what moves whole packs: populate, warm, compact. It has its own connections, whose requests may take longer than those of a look-up.
- * Thread-safe.
+ * A bucket for transfers of whole packs: populate, warm, compact. It has its own connections, whose
+ * requests may take longer than those of a lookup. Thread-safe.
  */
 public final class BulkBucket implements AutoCloseable {
     private final S3Config config;
@@ -33,57 +33,57 @@ public final class BulkBucket implements AutoCloseable {
     private final RandomGenerator random;
     private final Consumer<Duration> pause;
 
-    BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random) {
-        this(config, transport, timing, random, new TrafficCounter());
+    BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random) {
+        this(config, transport, ticker, random, new TrafficCounter());
     }
 
-    private BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random, TrafficCounter traffic) {
+    private BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random, TrafficCounter traffic) {
         this.config = config.forPacks();
         this.traffic = traffic;
-        this.store = new ResilientObjectStore(transport, this.config, timing, counters, traffic);
+        this.store = new ResilientObjectStore(transport, this.config, ticker, counters, traffic);
         this.random = random;
-        this.pause = timing::pauseQuietly;
-        this.settings = new PackReader.Settings(new BucketLayout(config.location()).root(), this.config.shelves(), random, pause);
+        this.pause = ticker::pauseQuietly;
+        this.settings = new PackReader.Settings(new BucketLayout(config.location()).root(), this.config.packIndexCache(), random, pause);
     }
 
-    /** Opens the bucket, without a request and without loading a client library: that is left to the first use. */
+    /** Opens the bucket. Sends no request and loads no client library before the first use. */
     public static BulkBucket open(S3Config config) {
         TrafficCounter traffic = new TrafficCounter();
         return new BulkBucket(config, () -> ObjectStoreFactory.open(config.forPacks(), traffic), Ticker.SYSTEM, new SecureRandom(), traffic);
     }
 
-    /** The manifests of the target of that namespace. */
+    /** Returns the manifests of the target with this namespace. */
     public PackManifestLog manifests(String namespace) {
         return settings.manifests(store, namespace);
     }
 
-    /** What fills a node from the packs of the target of that namespace. */
-    public BulkEntryReader warming(String namespace) {
+    /** Returns a reader that fills a node from the packs of the target with this namespace. */
+    public BulkEntryReader bulkReader(String namespace) {
         return new BulkEntryReader(store, settings.keys(namespace), settings.indexCache(namespace));
     }
 
-    /** What publishes entries of the target of that namespace in packs. */
+    /** Returns a publisher of packs for the target with this namespace. */
     public PackPublisher publisher(String namespace) {
         return new PackPublisher(store, settings.keys(namespace), settings.indexCache(namespace), random, pause);
     }
 
-    /** What compacts the target of that namespace. */
-    public PackCompactor compaction(String namespace) {
+    /** Returns a compactor of the target with this namespace. */
+    public PackCompactor compactor(String namespace) {
         return new PackCompactor(store, settings.keys(namespace), settings.indexCache(namespace), manifests(namespace),
                 new PackWriter(store, random, pause), random);
     }
 
-    /** The bytes that move between this process and the bucket, for tools that show progress. */
+    /** Returns the counter of bytes between this process and the bucket, for progress displays. */
     public TrafficCounter traffic() {
         return traffic;
     }
 
-    /** How many requests were sent so far, by kind. */
+    /** Returns the number of requests sent so far, by kind. */
     public BucketTierStatistics.Requests requests() {
         return counters.requests();
     }
 
-    /** Frees connections. */
+    /** Closes the connections. */
     @Override
     public void close() {
         store.close();

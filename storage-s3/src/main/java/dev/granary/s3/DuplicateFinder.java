@@ -8,11 +8,14 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Finds out which entries a bucket has already, for one run of publications: what is found was found by reading it, under a manifest to which a process
- * with an empty directory has come since the run began. Thread-safe.
+ * Finder of entries that a bucket already has, for one run of publications. Thread-safe.
  *
- * <p>The manifest of each target is asked for once, with four requests, or with one where the target has no packs; each pack that has entries,
- * with one; and with two for each entry that lies alone, whether look-ups ask for it.
+ * <p>Entries count as found only if they were read under a manifest that a process with an empty
+ * directory has reached since the run began.
+ *
+ * <p>The manifest of a target takes four requests once, or one if the target has no packs. Each
+ * pack with entries takes one request, each unpacked entry two: one of them checks that lookups
+ * request it.
  */
 public final class DuplicateFinder {
     private final BucketTier bucket;
@@ -22,18 +25,24 @@ public final class DuplicateFinder {
         this.bucket = bucket;
     }
 
-    /** {@link StoreResult#DUPLICATE} or {@link StoreResult#DIVERGENT} if every process finds an entry of that id; empty if it must be published. */
+    /**
+     * Returns {@link StoreResult#DUPLICATE} or {@link StoreResult#DIVERGENT} if every process finds
+     * an entry of that id; empty if it must be published.
+     */
     public Optional<StoreResult> find(Entry entry) {
         long mark = marks.computeIfAbsent(entry.id().target().path(), _ -> bucket.markPacks(entry.id()));
         if (!bucket.isConfirmed(entry.id(), mark)) {
             return Optional.empty();
         }
-        return bucket.findSurely(entry.id())
+        return bucket.findVisibleToAll(entry.id())
                 .map(there -> there.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT);
     }
 
-    /** True if {@link #find} met a pack of the target of that id that the manifest names and the bucket does not have. Sends nothing. */
-    public boolean hasMetLostPack(Id id) {
+    /**
+     * Returns true if {@link #find} met a pack of the id's target that the manifest names and the
+     * bucket lacks. Sends nothing.
+     */
+    public boolean hasFoundMissingPack(Id id) {
         return bucket.hasLostPacks(id);
     }
 }

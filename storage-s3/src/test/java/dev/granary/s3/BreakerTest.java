@@ -25,7 +25,7 @@ import java.util.concurrent.Executors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The circuit breaker: what opens it, what does not, and how it closes. */
+/** Tests of opening and closing of the circuit breaker. */
 class BreakerTest {
     private static final Duration PAUSE = Duration.ofSeconds(30);
     private static final Duration AFTER_PAUSE = PAUSE.plusMillis(1);
@@ -59,7 +59,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 S5 a first listing without an answer opens it, as any first request does")
+    @DisplayName("R16 S5 a first listing without a response opens it, as any first request does")
     void silentListing() {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
         store.list("", _ -> {});
@@ -67,10 +67,10 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 S5 silence that a thread's own interrupt has caused says nothing of the bucket, for listings neither")
+    @DisplayName("R16 S5 silence caused by a thread's own interrupt does not count against the bucket, nor for listings")
     void ownInterrupt() {
         bucket.plan(FaultPlan.always(new Fault.AnswerLostThen(Fault.TIMEOUT, () -> {
-            timing.pass(Duration.ofHours(1)); // longer than any silence that is borne
+            timing.pass(Duration.ofHours(1)); // longer than any limit of silence
             Thread.currentThread().interrupt();
         })));
         store.get("key", 10);
@@ -82,8 +82,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 S5 half-open: one request without an answer, and it opens again; the two trials that are left are not made")
-    void silentStill() {
+    @DisplayName("R16 S5 half-open: one request without a response opens it again, and the other two test requests are not sent")
+    void silentAgain() {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
         store.get("key", 10);
         assertIs(BucketTierStatistics.Breaker.OPEN);
@@ -93,7 +93,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 five look-ups that fail open it, whatever they retried; then nothing is sent for the whole pause")
+    @DisplayName("R16 five failed lookups open it, whatever they retried; then nothing is sent for the whole pause")
     void opens() {
         bucket.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
         for (int i = 0; i < MINIMUM; i++) {
@@ -108,7 +108,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R6 one object that cannot be read, among the first five of a process, takes nothing from the others")
+    @DisplayName("R6 one unreadable object among the first five of a process does not affect the others")
     void oneObject() {
         bucket.plan(FaultPlan.when(request -> request.key().equals("bad"), new Fault.Lost(ERROR_500)));
         assertInstanceOf(GetResult.Unavailable.class, store.get("bad", 10));
@@ -119,8 +119,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 what a retry heals is no failure: a bucket of which every other answer is an error is used")
-    void healed() {
+    @DisplayName("R16 a failure that a retry heals does not count: a bucket with every other response an error is used")
+    void healedByRetry() {
         int[] count = {0};
         bucket.plan(_ -> count[0]++ % 2 == 0 ? new Fault.Lost(ERROR_500) : new Fault.None());
         for (int i = 0; i < 50; i++) {
@@ -130,8 +130,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: sick still, it opens again after three requests, for another pause, as often as it takes")
-    void sickStill() {
+    @DisplayName("R16 half-open: if still failing, it opens again after three requests, for another pause, as often as needed")
+    void failingAgain() {
         open();
         for (int round = 0; round < 5; round++) {
             timing.pass(AFTER_PAUSE);
@@ -145,7 +145,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: well again, it closes after three requests")
+    @DisplayName("R16 half-open: if recovered, it closes after three requests")
     void recovers() {
         open();
         bucket.plan(FaultPlan.SOUND);
@@ -157,8 +157,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: of a hundred threads at once three are let through, and the others are told at once")
-    void trials() throws Exception {
+    @DisplayName("R16 half-open: of 100 concurrent threads three are admitted, and the others are rejected at once")
+    void halfOpenRequests() throws Exception {
         CountDownLatch leave = new CountDownLatch(1);
         MemoryObjectStore slow = new MemoryObjectStore() {
             @Override
@@ -195,13 +195,13 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R23 answers slower than the limit open it, a little faster ones do not; time in the queue does not count")
+    @DisplayName("R23 responses slower than the limit open it, slightly faster ones do not; time in the queue does not count")
     void slow() {
-        for (Duration took : List.of(Duration.ofMillis(2999), Duration.ofMillis(3001))) {
+        for (Duration elapsed : List.of(Duration.ofMillis(2999), Duration.ofMillis(3001))) {
             MemoryObjectStore slow = new MemoryObjectStore() {
                 @Override
                 public GetResult get(String key, long limit) {
-                    timing.pass(took);
+                    timing.pass(elapsed);
                     return super.get(key, limit);
                 }
             };
@@ -209,13 +209,13 @@ class BreakerTest {
             for (int i = 0; i < 20; i++) {
                 over.get("key", 10);
             }
-            assertEquals(took.toMillis() > 3000 ? MINIMUM : 20, slow.requests().size());
+            assertEquals(elapsed.toMillis() > 3000 ? MINIMUM : 20, slow.requests().size());
         }
     }
 
     @Test
-    @DisplayName("R2 404, 409, 412, refusals, what is not supported and what is too large never open it")
-    void answers() {
+    @DisplayName("R2 404, 409, 412, refusals, unsupported and too large responses never open it")
+    void responses() {
         bucket.place("large", new byte[100], ObjectMarks.NONE);
         for (int i = 0; i < 50; i++) {
             assertInstanceOf(GetResult.Absent.class, store.get("absent", 10));
@@ -223,7 +223,7 @@ class BreakerTest {
             assertInstanceOf(WriteResult.PreconditionFailed.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
         }
         for (StoreFailure.Kind kind : StoreFailure.Kind.values()) {
-            StoreFailure failure = new StoreFailure(kind, 400, "", "as told");
+            StoreFailure failure = new StoreFailure(kind, 400, "", "scripted");
             if (failure.isTransient() || failure.isUnsent()) {
                 continue;
             }
@@ -241,14 +241,14 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 R17 those who queued while the bucket was well are not sent into its sickness")
+    @DisplayName("R16 R17 requests that queued before it opened are not sent after it has")
     void queued() throws Exception {
-        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch active = new CountDownLatch(1);
         CountDownLatch leave = new CountDownLatch(1);
         MemoryObjectStore sick = new MemoryObjectStore() {
             @Override
             public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-                inside.countDown();
+                active.countDown();
                 await(leave);
                 return super.put(key, body, marks);
             }
@@ -259,7 +259,7 @@ class BreakerTest {
         for (int i = 0; i < 50; i++) {
             threads.add(Thread.ofPlatform().start(() -> over.put("key", new byte[1], ObjectMarks.NONE)));
         }
-        inside.await();
+        active.await();
         while (threads.stream().filter(thread -> thread.getState() == Thread.State.TIMED_WAITING).count() < 49) {
             Thread.onSpinWait();
         }

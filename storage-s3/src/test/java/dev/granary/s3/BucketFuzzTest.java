@@ -18,9 +18,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a server says, mutated: the marker, and listings through both clients. */
+/** Fuzz tests of server responses: the marker, and listings through both clients. */
 class BucketFuzzTest {
-    /** Most of the time goes into the socket; {@code aws} and {@code minio} have tests without one. */
+    /**
+     * Most of the time is spent in sockets; {@code aws} and {@code minio} have tests without them.
+     */
     private static final long LISTINGS = Long.getLong("granary.fuzz.listings", 100);
 
     private static final List<String> DATES = List.of("+1000000000-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "+292278995-01-01T00:00:00Z", "", "2026-11-21T00:00:00.000Z");

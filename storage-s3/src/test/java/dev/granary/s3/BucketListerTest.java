@@ -22,7 +22,7 @@ import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What the bucket tells tools that it has: alone, in packs, of all targets, each once. */
+/** Tests of the listing of a bucket: unpacked and packed entries of all targets, each once. */
 class BucketListerTest {
     private static final Comparator<Sha256> BY_HEX = Comparator.comparing(Sha256::hex);
 
@@ -44,7 +44,7 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName("R11 what lies alone, in a pack, in two packs, or both ways is told once, with its length and the time of its object")
+    @DisplayName("R11 an entry that is unpacked, in a pack, in two packs, or both is listed once, with its length and the time of its object")
     void once() throws Exception {
         assertEquals(List.of(), list());
         tier.store(one);
@@ -57,7 +57,7 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName("S12 S1 no target has a name that leads elsewhere: keys with dots alone, or of others, are no entries")
+    @DisplayName("S12 S1 no target has a name outside of the layout: keys with only dots, and foreign keys, are no entries")
     void targets() throws Exception {
         String name = one.id().hash().hex();
         for (String target : List.of("opencl/..", "opencl/.", "opencl/.x", "../x", "opencl/a/b", "opencl/" + "x".repeat(300))) {
@@ -68,32 +68,32 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName("S6 what the visitor throws ends the listing, and is passed on")
-    void stopped() throws Exception {
+    @DisplayName("S6 an exception of the visitor ends the listing and propagates")
+    void throwingVisitor() throws Exception {
         tier.store(one);
         tier.store(two);
-        IllegalStateException enough = new IllegalStateException("enough");
+        IllegalStateException stop = new IllegalStateException("enough");
         List<EntryCatalog.Listed> seen = new ArrayList<>();
-        assertEquals(enough, assertThrows(IllegalStateException.class, () -> tier.list(entry -> {
+        assertEquals(stop, assertThrows(IllegalStateException.class, () -> tier.list(entry -> {
             seen.add(entry);
-            throw enough;
+            throw stop;
         })));
         assertEquals(1, seen.size());
         assertEquals(2, list().size());
     }
 
     @Test
-    @DisplayName("R18 a pack that is gone has nothing, and all others are told")
+    @DisplayName("R18 a missing pack has no entries, and all others are listed")
     void lostPack() throws Exception {
-        PackInfo gone = packs.publish(one, two);
+        PackInfo missing = packs.publish(one, two);
         packs.publish(three);
-        packs.remove(gone);
+        packs.remove(missing);
         assertEquals(hashes(three), list().stream().map(EntryCatalog.Listed::hash).toList());
     }
 
     @Test
-    @DisplayName("O9 a bucket that cannot be listed, and packs of which nobody can say what they have, are told in a sentence")
-    void unsaid() throws Exception {
+    @DisplayName("O9 a bucket that cannot be listed, and unreadable packs, are reported in one sentence")
+    void unreadable() throws Exception {
         packs.publish(one);
         packs.store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
         assertTrue(assertThrows(IOException.class, this::list).toString().contains("could not be listed: 403 AccessDenied"));
@@ -104,7 +104,7 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName("D6 with a damaged manifest the listing has what the last sound one before it names")
+    @DisplayName("D6 with a damaged manifest the listing has the entries of the last sound one before it")
     void damagedManifest() throws Exception {
         packs.publish(one);
         packs.publish(two);

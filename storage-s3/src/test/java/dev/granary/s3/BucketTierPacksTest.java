@@ -30,7 +30,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The bucket tier where entries lie in packs: what it asks the bucket for, and what is done about what a pack has lost. */
+/** Tests of the bucket tier with packs: its requests, and the repair of entries lost in packs. */
 class BucketTierPacksTest {
     private final PackFixture packs = new PackFixture("BucketTierPacksTest");
     private final RecordingObjectStore store = packs.store;
@@ -51,7 +51,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R12 a hit from a pack is one range; an id in no pack is asked for once, where entries may lie alone")
+    @DisplayName("R12 a hit from a pack is one range; an id in no pack takes one request if unpacked entries are possible")
     void requests() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, load(one.id()));
@@ -68,7 +68,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R18 an entry whose pack was removed is stored again, and not taken for a duplicate of what an index still tells")
+    @DisplayName("R18 an entry of a removed pack is stored again, and no duplicate because of a cached index")
     void removedPack() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, load(one.id()));
@@ -80,7 +80,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R12 where nothing lies outside of packs, 10,000 absent ids cost no request")
+    @DisplayName("R12 without unpacked entries, 10,000 absent ids take no request")
     void sealed() {
         packs.publish(one);
         packs.seal();
@@ -93,7 +93,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R12 what a pack has is not published again, and its manifest is confirmed")
+    @DisplayName("R12 an entry in a pack is not published again, and its manifest is confirmed")
     void duplicate() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, load(one.id()));
@@ -103,7 +103,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("D6 an entry damaged in a pack: damaged, published alone by the next store, hit from then on, by other processes, too")
+    @DisplayName("D6 an entry damaged in a pack: damaged, published unpacked by the next store, then a hit, also in other processes")
     void damaged() {
         PackInfo pack = packs.publish(one, two);
         packs.seal();
@@ -119,7 +119,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R18 a pack is gone: a miss, published alone by the next store, hit from then on, by other processes, too")
+    @DisplayName("R18 a missing pack: a miss, published unpacked by the next store, then a hit, also in other processes")
     void lostPack() {
         PackInfo pack = packs.publish(one, two);
         packs.seal();
@@ -132,7 +132,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R18 a pack was replaced behind the tier's back: hit")
+    @DisplayName("R18 a pack replaced by another process: hit")
     void replacedPack() {
         PackInfo pack = packs.publish(one, two);
         PersistentCacheContract.assertHit(two, load(two.id()));
@@ -143,7 +143,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R16 requests that each take long: a look-up of several ends within its deadline, whichever of them are slow")
+    @DisplayName("R16 with slow requests, a lookup of several ends within its deadline, whichever of them are slow")
     void deadline() {
         for (int millis = 100; millis <= 2000; millis += 100) {
             packs.publish(one);
@@ -152,15 +152,15 @@ class BucketTierPacksTest {
             store.beforeEach(() -> timing.pass(slow));
             long start = timing.nanos();
             LoadResult result = fresh.load(millis % 200 == 0 ? one.id() : entries.id());
-            long took = timing.nanos() - start;
-            assertTrue(took <= config.loadDeadline().toNanos(), () -> "requests of " + slow + " took " + Duration.ofNanos(took));
+            long elapsed = timing.nanos() - start;
+            assertTrue(elapsed <= config.loadDeadline().toNanos(), () -> "requests of " + slow + " took " + Duration.ofNanos(elapsed));
             assertTrue(result instanceof LoadResult.Hit || millis % 200 != 0 || millis >= 500, result::toString);
             store.beforeEach(() -> {});
         }
     }
 
     @Test
-    @DisplayName("R16 a bucket that says nothing: the first look-up of a process ends within its deadline, too")
+    @DisplayName("R16 with a silent bucket, the first lookup of a process ends within its deadline, too")
     void silence() {
         packs.publish(one);
         store.beforeEach(() -> {
@@ -170,13 +170,13 @@ class BucketTierPacksTest {
         for (int i = 0; i < 5; i++) {
             long start = timing.nanos();
             assertInstanceOf(LoadResult.Unavailable.class, tier().load(one.id()));
-            Duration took = Duration.ofNanos(timing.nanos() - start);
-            assertTrue(took.compareTo(config.loadDeadline()) <= 0, took::toString);
+            Duration elapsed = Duration.ofNanos(timing.nanos() - start);
+            assertTrue(elapsed.compareTo(config.loadDeadline()) <= 0, elapsed::toString);
         }
     }
 
     @Test
-    @DisplayName("an interval of zero: packs are not asked for at all")
+    @DisplayName("with an interval of zero, no packs are requested")
     void withoutPacks() {
         packs.publish(one);
         BucketTier without = new BucketTier(S3Config.builder("bucket").manifestInterval(Duration.ZERO).build(), () -> store, timing,
@@ -186,16 +186,16 @@ class BucketTierPacksTest {
         assertEquals(List.of("GET entry"), store.newRequests());
     }
 
-    private static boolean holds(BucketTier asked, Entry entry) {
-        return asked.duplicates().find(entry).isPresent();
+    private static boolean holds(BucketTier tier, Entry entry) {
+        return tier.duplicates().find(entry).isPresent();
     }
 
-    private void passAbsentMemory() {
+    private void expireAbsences() {
         timing.pass(Duration.ofSeconds(30));
     }
 
     @Test
-    @DisplayName("B8 an entry that is published alone into a sealed target is found by every machine that asks anew")
+    @DisplayName("B8 an entry published unpacked to a sealed target is found by every machine that refreshes its manifest")
     void publishedIntoSealed() {
         packs.publish(one);
         packs.seal();
@@ -208,14 +208,14 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 what lies alone in a sealed target, where nobody looks, is not there already; storing it again makes it found")
-    void aloneInSealed() {
+    @DisplayName("B8 an unpacked entry in a sealed target, invisible to lookups, is no duplicate; storing it again makes it visible")
+    void unpackedInSealed() {
         packs.publish(one);
         packs.seal();
         packs.placeUnpacked(two);
         BucketTier ci = tier();
         assertEquals(LoadResult.ABSENT, ci.load(two.id()));
-        passAbsentMemory();
+        expireAbsences();
         assertFalse(holds(ci, two));
         assertTrue(holds(ci, one));
         assertFalse(ci.store(two) instanceof StoreResult.Failed);
@@ -224,8 +224,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 the target is sealed after a machine has read its manifest: what the machine publishes then is found")
-    void sealedBehindItsBack() {
+    @DisplayName("B8 a target sealed after a machine has read its manifest: entries that the machine publishes then are found")
+    void sealedAfterReading() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal());
@@ -234,7 +234,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 an entry is published alone while a compaction is about to seal: found, and the compaction tells that it is not sealed")
+    @DisplayName("B8 an entry published unpacked during a sealing compaction: found, and the compaction reports that it did not seal")
     void sealedMeanwhile() {
         packs.publish(one);
         PackCompactor.Result result = packs.compactAndSeal(() -> packs.placeUnpacked(two));
@@ -246,7 +246,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 a target without packs is sealed by its first compaction: what is published alone then is found after the next comparison")
+    @DisplayName("B8 a target without packs is sealed by its first compaction: an entry published unpacked then is found after the next refresh")
     void firstSeal() {
         packs.placeUnpacked(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
@@ -258,7 +258,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 a sealed target whose manifest cannot be changed: no success is told, and a later try succeeds")
+    @DisplayName("B8 a sealed target whose manifest cannot be changed: no success is reported, and a later store succeeds")
     void cannotUnseal() {
         packs.publish(one);
         packs.seal();
@@ -273,8 +273,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 the bucket does not say whether the manifest is still the newest: unknown, and found after a later try")
-    void silentAfterStoring() {
+    @DisplayName("B8 the bucket does not confirm that the manifest is the newest: unknown, and found after a later store")
+    void unconfirmedAfterStoring() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         packs.compactAndSeal();
@@ -287,7 +287,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 a process that only publishes learns that the target is sealed, too")
+    @DisplayName("B8 a process that only publishes also detects that the target is sealed")
     void publishesOnly() {
         packs.publish(one);
         packs.seal();
@@ -296,7 +296,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 a process that has only read the hint of a target without packs, and a first compaction that seals: found at once")
+    @DisplayName("B8 a process that has read only the hint of a target without packs, and a first compaction that seals: found at once")
     void firstSealIsSeenAtOnce() {
         packs.placeUnpacked(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
@@ -306,7 +306,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 the hint cannot be read after an entry was stored alone: no success is told, and a later try succeeds")
+    @DisplayName("B8 the hint cannot be read after an entry was stored unpacked: no success is reported, and a later store succeeds")
     void hintRefusedAfterStoring() {
         packs.publish(one);
         packs.seal();
@@ -319,8 +319,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 an older manifest names a pack that is still there, the newest one another that is gone: not there already")
-    void olderManifestIsNotBelieved() {
+    @DisplayName("A3 an older manifest names an existing pack, the newest one a missing pack: no duplicate")
+    void olderManifestIsNotTrusted() {
         PackInfo old = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         PackInfo with = packs.replaceAndKeep(old, one);
@@ -331,7 +331,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 the tier's own shortcut does not believe an older manifest either: stored, although the pack that it knows is there")
+    @DisplayName("A3 the tier's own shortcut does not trust an older manifest either: stored, although the known pack exists")
     void shortcutConfirms() {
         PackInfo old = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
@@ -341,8 +341,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 the hint is gone, or the manifest is cut in the bucket: what a process knows from before is not there already")
-    void damagedManifestIsNotBelieved() {
+    @DisplayName("A3 the hint is missing, or the manifest in the bucket is truncated: earlier knowledge of a process makes no duplicate")
+    void damagedManifestIsNotTrusted() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         assertTrue(holds(tier, one));
@@ -354,8 +354,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 a pack is cut behind an entry, and this process has its index: the entry is read, and is not there already")
-    void cutPackWithKnownIndex() {
+    @DisplayName("A3 a pack is truncated after an entry, and this process has its index: the entry is read, but no duplicate")
+    void truncatedPackWithKnownIndex() {
         PackInfo pack = packs.publish(one, two);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         assertTrue(holds(tier, one));
@@ -366,8 +366,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 S3 an entry that lies alone and is cut is not there already")
-    void cutAlone() {
+    @DisplayName("A3 S3 a truncated unpacked entry is no duplicate")
+    void truncatedUnpacked() {
         packs.placeUnpacked(one);
         assertTrue(holds(tier(), one));
         store.keys().stream().filter(key -> key.contains("/e/")).forEach(key ->
@@ -376,8 +376,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 whether a pack is there nobody says: its entry is not there already, and is published alone")
-    void silentPack() {
+    @DisplayName("A3 the existence of a pack cannot be determined: its entry is no duplicate, and is published unpacked")
+    void unconfirmedPack() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()),
@@ -386,7 +386,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 an entry of another content under the same id is told as divergent, in a pack and alone")
+    @DisplayName("A3 an entry of other content under the same id is reported as divergent, packed and unpacked")
     void divergent() {
         Entry other = entries.entry(one.id(), 300);
         Entry another = entries.entry(two.id(), 300);
@@ -398,7 +398,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 one run asks for the manifest once, however many entries there are; the next run asks again")
+    @DisplayName("A3 one run requests the manifest once for any number of entries; the next run requests it again")
     void confirmedOnce() {
         packs.publish(one, two);
         BucketTier ci = tier();
@@ -412,8 +412,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 the hint names a manifest that is gone, and look-ups may not list: the shortcut says nothing, and nothing is there already")
-    void shortcutSeesWhatLookUpsSee() {
+    @DisplayName("A3 the hint names a missing manifest, and lookups may not list: the shortcut does not apply, and nothing is a duplicate")
+    void shortcutMatchesLookups() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         store.keys().stream().filter(key -> key.endsWith("newest")).forEach(key -> store.place(key, new byte[] {'9'}, store.marks(key)));
@@ -422,8 +422,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A5 no manifest was ever read: an id that does not lie alone is unavailable, and not absent")
-    void neverTold() {
+    @DisplayName("A5 no manifest was ever read: an id without an unpacked entry is unavailable, not absent")
+    void manifestNeverRead() {
         packs.publish(one);
         store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
         packs.placeUnpacked(two);
@@ -435,24 +435,24 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A1 D6 an entry was read as damaged in a pack that has its full length: published again, also after the manifest was read anew")
-    void suspectInAWholePack() {
+    @DisplayName("A1 D6 an entry read as damaged in a pack of full length: published again, also after the manifest was read again")
+    void suspectInSoundPack() {
         PackInfo pack = packs.publish(one, two);
         packs.damage(pack, one);
         assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
-        assertTrue(holds(tier, two)); // for which the manifest is read, and what proved wrong is forgotten
+        assertTrue(holds(tier, two)); // reads the manifest for it, and discards disproved knowledge
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         PersistentCacheContract.assertHit(one, tier().load(one.id()));
     }
 
     @Test
-    @DisplayName("A1 S3 an entry that lies alone has rotted under its metadata: replaced by who has read it, and there already for who stores it next")
-    void suspectAlone() {
+    @DisplayName("A1 S3 an unpacked entry damaged under intact metadata: replaced by a process that has read it, then a duplicate for the next")
+    void suspectUnpacked() {
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         String key = store.keys().stream().filter(name -> name.contains("/e/")).findFirst().orElseThrow();
-        byte[] rotten = store.body(key);
-        rotten[rotten.length - 1] ^= 1;
-        store.place(key, rotten, store.marks(key));
+        byte[] damagedBytes = store.body(key);
+        damagedBytes[damagedBytes.length - 1] ^= 1;
+        store.place(key, damagedBytes, store.marks(key));
         assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         PersistentCacheContract.assertHit(one, tier().load(one.id()));
@@ -462,7 +462,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 an entry of another content lies alone in a sealed target: told as divergent, and look-ups ask for it from then on")
+    @DisplayName("B8 an unpacked entry of other content in a sealed target: reported as divergent, and visible to lookups from then on")
     void divergentInSealed() {
         Entry first = entries.entry(two.id(), 300);
         packs.publish(one);
@@ -473,8 +473,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 nobody says whether a pack is there from which an entry was read: not there already")
-    void silentPackIsNotSure() {
+    @DisplayName("A3 the existence of the pack of a read entry cannot be determined: no duplicate")
+    void unconfirmedPackIsNoDuplicate() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()),
@@ -489,7 +489,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A5 D6 what a listing tells is read from a pack, else alone; it is absent only if the bucket says so")
+    @DisplayName("A5 D6 a listed entry is read from a pack, else unpacked; it is absent only if the bucket says so")
     void readListed() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, read(tier, one));
@@ -504,7 +504,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 one run asks for the manifest of each target, however often another one was read before")
+    @DisplayName("A3 one run requests the manifest of each target, however often another one was read before")
     void confirmedForEachTarget() {
         Entry other = entries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), 100);
         packs.publish(one);

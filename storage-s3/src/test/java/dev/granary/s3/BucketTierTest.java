@@ -38,7 +38,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The bucket tier over an object store that fails as it is told, with a clock that is turned by hand. */
+/**
+ * Tests of the bucket tier over an in-memory object store with scripted faults and a manual clock.
+ */
 class BucketTierTest {
     private static final String MARKER = "team/kernels/granary.json";
 
@@ -49,7 +51,7 @@ class BucketTierTest {
     private final BucketTier tier = new BucketTier(config, () -> store, timing, TestSeed.random("BucketTierTest"));
 
     @BeforeEach
-    void probedBefore() { // by another process: what the marker costs is LearnedCapabilitiesTest's
+    void probedBefore() { // by another process; CachedCapabilitiesTest covers the requests for the marker
         mark(store);
     }
 
@@ -67,7 +69,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R12 a hit is one GET, a publication one PUT, under the key of the layout; and one GET for the marker, once")
+    @DisplayName("R12 a hit is one GET, a publication one PUT under the key of the layout, and one GET for the marker, once")
     void requests() {
         Entry entry = entries.entry(1000);
         tier.store(entry);
@@ -83,8 +85,8 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R12 an absent id is asked for once in five seconds, and a store makes it known at once")
-    void absentIsRemembered() {
+    @DisplayName("R12 an absent id is requested once in 5 s, and a store makes it known at once")
+    void absenceIsCached() {
         Entry entry = entries.entry(10);
         for (int i = 0; i < 100; i++) {
             assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
@@ -98,7 +100,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("an answer \"absent\" that was under way while the entry was stored does not hide it afterwards")
+    @DisplayName("an absent response in flight while the entry is stored does not hide it afterwards")
     void absentRace() {
         Entry entry = entries.entry(10);
         BucketTier[] other = new BucketTier[1];
@@ -107,7 +109,7 @@ class BucketTierTest {
             public GetResult get(String key, long limit) {
                 GetResult result = super.get(key, limit);
                 if (result instanceof GetResult.Absent) {
-                    other[0].store(entry); // by another thread, while this answer is on its way
+                    other[0].store(entry); // by another thread, while this response is in flight
                 }
                 return result;
             }
@@ -119,7 +121,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("D6 any byte changed, any truncation, trailing bytes: damaged, healed by the next store")
+    @DisplayName("D6 any changed byte, any truncation, trailing bytes: damaged, healed by the next store")
     void corruptionMatrix() {
         Entry entry = entries.entry(40);
         tier.store(entry);
@@ -143,7 +145,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("an empty body, a page of HTML, another entry's bytes: damaged by reason, never a hit, never absent")
+    @DisplayName("an empty body, an HTML page, the bytes of another entry: damaged with its reason, never a hit, never absent")
     void foreignBodies() {
         Entry entry = entries.entry(100);
         Entry other = entries.entry(100);
@@ -157,7 +159,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R22 the first entry stays, and the difference is told")
+    @DisplayName("R22 the first entry stays, and the difference is reported")
     void divergent() {
         Entry first = entries.entry(100);
         tier.store(first);
@@ -166,8 +168,8 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R5 what is only read is never sent a write, neither by a store nor by a check")
-    void onlyRead() {
+    @DisplayName("R5 a read-only bucket never receives a write, neither from a store nor from a check")
+    void readOnlyConfiguration() {
         Entry known = entries.entry(10);
         tier.store(known);
         store.forgetRequests();
@@ -180,7 +182,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R3 a refused write makes the tier read-only for a while: hits go on, no request for writes, then it tries again")
+    @DisplayName("R3 a refused write makes the tier read-only for a while: hits continue, no write is sent, then writes resume")
     void readOnly() {
         Entry known = entries.entry(10);
         tier.store(known);
@@ -198,22 +200,23 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R16 a failing bucket is left alone, answers at once meanwhile, and is found well again after the pause")
+    @DisplayName("R16 a failing bucket receives no requests for a while, lookups fail at once, and it recovers after the pause")
     void breaker() {
         Entry entry = entries.entry(10);
         tier.store(entry);
         while (tier.statistics().breaker() == BucketTierStatistics.Breaker.CLOSED) {
-            store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT)); // what a retry heals is no failure
+            // a failure that a retry heals does not count
+            store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
             assertTrue(store.requests().size() < 100, "the breaker never opens");
             tier.load(entry.id());
         }
         store.forgetScript();
-        int asked = store.requests().size();
+        int requested = store.requests().size();
         for (int i = 0; i < 1000; i++) {
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
         }
         assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
-        assertEquals(asked, store.requests().size());
+        assertEquals(requested, store.requests().size());
         assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
         timing.pass(config.breakerPause().plusMillis(1));
         for (int i = 0; i < 5; i++) {
@@ -223,8 +226,8 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R2 absent, refused, present are answers: they never open the breaker")
-    void answersAreNoFailures() {
+    @DisplayName("R2 absent, refused and present are responses: they never open the breaker")
+    void responsesAreNoFailures() {
         Entry entry = entries.entry(10);
         for (int i = 0; i < 50; i++) {
             tier.load(entries.id());
@@ -236,7 +239,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R16 opening makes no request and no client; a client that cannot be set up is a miss")
+    @DisplayName("R16 opening sends no request and creates no client; a client that cannot be created is a miss")
     void opening() {
         assertEquals(List.of(), store.requests());
         BucketTier broken = new BucketTier(config, () -> {
@@ -249,7 +252,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("one server error is retried unseen; a listing names the entries and nothing else, each readable")
+    @DisplayName("one server error is retried transparently; a listing names the entries and nothing else, each readable")
     void catalog() throws Exception {
         List<Entry> all = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
@@ -269,12 +272,13 @@ class BucketTierTest {
             assertEquals(store.body(key(read.id())).length, one.bytes());
         }
         assertEquals(1, tier.statistics().retries());
-        store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(ERROR_500))); // a comparison of manifests may come first
+        // manifests may be compared first
+        store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(ERROR_500)));
         assertThrows(IOException.class, () -> tier.list(listed::add));
     }
 
     @Test
-    @DisplayName("an entry in the place of another is damaged, for a listing too")
+    @DisplayName("an entry under the key of another is damaged, also in a listing")
     void misplaced() throws Exception {
         Entry entry = entries.entry(10);
         tier.store(entry);
@@ -287,7 +291,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("a discard is declined: one machine's broken driver does not empty the fleet's bucket")
+    @DisplayName("a discard is ignored: one machine's faulty driver does not empty the fleet's bucket")
     void discard() {
         Entry entry = entries.entry(10);
         tier.store(entry);

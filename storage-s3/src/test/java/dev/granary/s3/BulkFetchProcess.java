@@ -16,18 +16,24 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Looks up a number of ids on a virtual thread each, all at once, and says what came of it. What is found is checked and let go. */
+/**
+ * Looks up many ids concurrently, each on a virtual thread, and prints the results. Entries are
+ * verified and dropped.
+ */
 final class BulkFetchProcess {
     private BulkFetchProcess() {}
 
-    /** The id of that number. */
-    private static final List<String> LATE = List.of("waiting", "took all the time", "takes too long", "left alone");
+    /** Parts of the causes of lookups that were too late. */
+    private static final List<String> LATE_CAUSES = List.of("waiting", "took all the time", "takes too long", "no requests are sent");
 
     static Id id(int number) {
         return TestEntries.id("bulk-" + number);
     }
 
-    /** Arguments: client, endpoint, access key, secret, place, look-ups, ids, connections, request timeout and load deadline in milliseconds. */
+    /**
+     * Arguments: client, endpoint, access key, secret, location, lookups, ids, connections, request
+     * timeout and load deadline in milliseconds.
+     */
     public static void main(String[] args) throws InterruptedException {
         int loads = Integer.parseInt(args[5]);
         int ids = Integer.parseInt(args[6]);
@@ -62,7 +68,7 @@ final class BulkFetchProcess {
                 case LoadResult.Hit hit -> hit.entry().id().equals(id) ? "hit" : "another's";
                 case LoadResult.Absent _ -> "absent";
                 case LoadResult.Damaged bad -> "damaged: " + bad;
-                case LoadResult.Unavailable lost -> LATE.stream().anyMatch(lost.cause()::contains) ? "late" : lost.cause();
+                case LoadResult.Unavailable lost -> LATE_CAUSES.stream().anyMatch(lost.cause()::contains) ? "late" : lost.cause();
             };
         } catch (RuntimeException | Error e) {
             return "thrown: " + e;

@@ -22,7 +22,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Thousands of look-ups at once over few connections, in a process with a small heap. */
+/**
+ * Tests of thousands of concurrent lookups over few connections, in a process with a small heap.
+ */
 class BulkFetchTest {
     private static final int LOADS = 10_000;
     private static final int IDS = 200;
@@ -52,7 +54,7 @@ class BulkFetchTest {
         return entries.entry(BulkFetchProcess.id(number), ENTRY_BYTES);
     }
 
-    private void publishAlone() {
+    private void publishUnpacked() {
         try (BucketTier tier = BucketTier.open(config())) {
             for (int i = 0; i < IDS; i++) {
                 assertInstanceOf(StoreResult.Stored.class, tier.store(entry(i)));
@@ -75,45 +77,47 @@ class BulkFetchTest {
 
     private Map<String, String> fetch(S3ClientLibrary client, int connections, Duration request, Duration deadline) throws Exception {
         server.resetRequests();
-        Map<String, String> said = SmallProcess.run(HEAP_MEBIBYTES, BulkFetchProcess.class, List.of(), List.of(client.name(),
+        Map<String, String> output = SmallProcess.run(HEAP_MEBIBYTES, BulkFetchProcess.class, List.of(), List.of(client.name(),
                 server.endpoint().toString(), server.accessKey(), server.secretKey(), "s3://bulk", Integer.toString(LOADS), Integer.toString(IDS),
                 Integer.toString(connections), Long.toString(request.toMillis()), Long.toString(deadline.toMillis())));
-        assertTrue(server.mostRequestsAtOnce() <= connections, () -> server.mostRequestsAtOnce() + " requests at once");
-        return said;
+        assertTrue(server.maxConcurrentRequests() <= connections, () -> server.maxConcurrentRequests() + " requests at once");
+        return output;
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 10,000 look-ups at once over 50 connections, in a heap of 192 MiB: all hit, one request each, never more than 50 at the server")
-    void alone(S3ClientLibrary client) throws Exception {
-        publishAlone();
-        Map<String, String> said = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
-        assertEquals(Integer.toString(LOADS), said.get("hit"), said::toString);
-        assertTrue(Integer.parseInt(said.get("gets")) <= LOADS + 1, said::toString); // and one for the hint to a manifest
-        assertEquals("0", said.get("heads"));
+    @DisplayName("R17 10,000 concurrent lookups over 50 connections, in a heap of 192 MiB: all hit, one request each, at most 50 at the server")
+    void unpacked(S3ClientLibrary client) throws Exception {
+        publishUnpacked();
+        Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
+        assertEquals(Integer.toString(LOADS), output.get("hit"), output::toString);
+        // and one for the hint to a manifest
+        assertTrue(Integer.parseInt(output.get("gets")) <= LOADS + 1, output::toString);
+        assertEquals("0", output.get("heads"));
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 R12 the same where the entries lie in packs: the manifest and the index are read once")
+    @DisplayName("R17 R12 the same with packed entries: the manifest and the index are read once")
     void packs(S3ClientLibrary client) throws Exception {
         publishInPacks();
-        Map<String, String> said = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
-        assertEquals(Integer.toString(LOADS), said.get("hit"), said::toString);
-        assertEquals(Integer.toString(LOADS + 3), said.get("gets"), said::toString); // hint, manifest, index
+        Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
+        assertEquals(Integer.toString(LOADS), output.get("hit"), output::toString);
+        assertEquals(Integer.toString(LOADS + 3), output.get("gets"), output::toString); // hint, manifest, index
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 with a short deadline, those that cannot be served in time are misses, and nobody waits longer")
-    void impatient(S3ClientLibrary client) throws Exception {
+    @DisplayName("R17 with a short deadline, lookups that cannot be served in time are misses, and none takes longer")
+    void shortDeadline(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Duration deadline = Duration.ofSeconds(8);
-        Map<String, String> said = fetch(client, 1, Duration.ofSeconds(4), deadline);
-        assertTrue(said.containsKey("late"), said::toString);
-        long all = Stream.of("hit", "late", "absent") // absent: nobody could read the manifest in time, and it does not lie alone
-                .mapToLong(result -> Long.parseLong(said.getOrDefault(result, "0"))).sum();
-        assertEquals(LOADS, all, said::toString);
-        WireHistory.assertInTime(System.nanoTime() - Duration.ofMillis(Long.parseLong(said.get("longest"))).toNanos(), deadline);
+        Map<String, String> output = fetch(client, 1, Duration.ofSeconds(4), deadline);
+        assertTrue(output.containsKey("late"), output::toString);
+        // absent: the manifest could not be read in time, and there is no unpacked entry
+        long all = Stream.of("hit", "late", "absent")
+                .mapToLong(result -> Long.parseLong(output.getOrDefault(result, "0"))).sum();
+        assertEquals(LOADS, all, output::toString);
+        WireHistory.assertInTime(System.nanoTime() - Duration.ofMillis(Long.parseLong(output.get("longest"))).toNanos(), deadline);
     }
 }

@@ -7,7 +7,9 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.KnownServer;
 import dev.granary.s3.contract.ScriptedServer;
 
-/** Ceph's object gateway, where its packages are installed, as a bucket tier through {@link S3ClientLibrary#AWS}. */
+/**
+ * The bucket tier over {@link S3ClientLibrary#AWS} on Ceph's object gateway; needs its packages.
+ */
 class CephAwsBucketTierTest extends PersistentCacheContract {
     private final S3Config config = ScriptedServer.of(KnownServer.CEPH).config().client(S3ClientLibrary.AWS).build();
 

@@ -4,7 +4,9 @@ import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.contract.KnownServer;
 import dev.granary.s3.contract.ScriptedServer;
 
-/** Ceph's object gateway, where its packages are installed, as an object store through {@link S3ClientLibrary#AWS}. */
+/**
+ * The object store over {@link S3ClientLibrary#AWS} on Ceph's object gateway; needs its packages.
+ */
 class CephAwsTransportTest extends TransportContract {
     CephAwsTransportTest() {
         super(ScriptedServer.of(KnownServer.CEPH), S3ClientLibrary.AWS);

@@ -13,14 +13,14 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * Holds the S3 server of the environment, as {@link TestS3} finds it, against the suite of object stores through both clients, and prints
- * what came of each check. The exit code is 0 only if nothing failed.
+ * Runs the object store suite against the S3 server of {@link TestS3} through both clients, and
+ * prints the result of each check. The exit code is 0 only if nothing failed.
  */
 final class Conformance {
     private static final String AWS = "aws";
     private static final String MINIO = "minio";
     private static final String SERVER = "server";
-    private static final int NAME_WIDTH = 58; // with two columns, 80 in all
+    private static final int NAME_WIDTH = 58; // two columns, 80 characters in total
 
     private final ConformanceResults results = new ConformanceResults();
     private final PrintStream out;
@@ -46,11 +46,11 @@ final class Conformance {
         conformance.run(AWS, AwsTransportTest.class);
         conformance.run(MINIO, MinioTransportTest.class);
         conformance.run(SERVER, ServerFactsTest.class);
-        System.exit(conformance.print(server) ? 0 : 1); // the embedded server's threads would stay
+        System.exit(conformance.print(server) ? 0 : 1); // the embedded server's threads would keep the process alive
     }
 
     private static void race(TestS3 server, int rounds) throws Exception {
-        System.out.println(rounds + " races of 32 at once for one key, of each kind:");
+        System.out.println(rounds + " races of 32 concurrent writers for one key, of each kind:");
         for (S3ClientLibrary client : S3ClientLibrary.values()) {
             S3Config config = server.config().client(client).build();
             try (ObjectStore store = ObjectStoreFactory.open(config)) {
@@ -72,7 +72,7 @@ final class Conformance {
         block("as an object store", List.of(AWS, MINIO));
         block("the server itself", List.of(SERVER));
         if (!results.deviations().isEmpty()) {
-            out.println("Known deviations, each held by a check:");
+            out.println("Known deviations, each confirmed by a check:");
             results.deviations().stream().map(Deviation::text).forEach(text -> out.println("  " + text));
         }
         List<String> failures = results.failures();
@@ -80,7 +80,7 @@ final class Conformance {
             out.println("Failures:");
             failures.forEach(failure -> out.println("  " + failure));
             if (server.deviations().isEmpty()) {
-                out.println("Where the server is one whose deviations are known, GRANARY_TEST_S3_SERVER says so: see docs/s3-servers.md");
+                out.println("If the deviations of the server are known, GRANARY_TEST_S3_SERVER names it: see docs/s3-servers.md");
             }
         }
         return failures.isEmpty();
@@ -104,7 +104,7 @@ final class Conformance {
         out.println(line.toString().stripTrailing());
     }
 
-    /** The text in lines that fit the first column; further ones are set in. */
+    /** Wraps the text to the first column; further lines are indented. */
     private static List<String> wrapped(String text) {
         List<String> lines = new ArrayList<>();
         String rest = text;

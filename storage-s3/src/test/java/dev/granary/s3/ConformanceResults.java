@@ -14,17 +14,17 @@ import org.junit.platform.engine.reporting.ReportEntry;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 
-/** What came of each check of the conformance suite; filled while the checks run. */
+/** The results of the conformance suite, collected while its checks run. */
 final class ConformanceResults implements TestExecutionListener {
-    /** What came of one check through one client. */
+    /** The result of one check through one client. */
     sealed interface Outcome {
-        /** The server does as Amazon S3 does. */
+        /** The server behaves like Amazon S3. */
         record Ok() implements Outcome {}
 
-        /** It does otherwise, as is known of it. */
+        /** The server has a known deviation. */
         record Deviates() implements Outcome {}
 
-        /** It does what nobody knew of. */
+        /** The server has an unknown deviation. */
         record Fails(String message) implements Outcome {}
     }
 
@@ -33,7 +33,7 @@ final class ConformanceResults implements TestExecutionListener {
     private final Set<Deviation> deviations = EnumSet.noneOf(Deviation.class);
     private String column = "";
 
-    /** Begins a block of checks, through one client. */
+    /** Starts a block of checks, through one client. */
     void begin(String name) {
         column = name;
     }
@@ -67,7 +67,7 @@ final class ConformanceResults implements TestExecutionListener {
         return text.lines().findFirst().orElse("");
     }
 
-    /** The checks that ran through any of these clients, by name. */
+    /** Returns the names of the checks that ran through any of these clients. */
     List<String> checks(List<String> columns) {
         return outcomes.entrySet().stream()
                 .filter(check -> columns.stream().anyMatch(check.getValue()::containsKey))
@@ -76,7 +76,7 @@ final class ConformanceResults implements TestExecutionListener {
                 .toList();
     }
 
-    /** In one word, what came of a check. */
+    /** Returns the result of a check in one word. */
     String word(String check, String client) {
         return switch (outcomes.getOrDefault(check, Map.of()).get(client)) {
             case Outcome.Ok _ -> "ok";
@@ -86,7 +86,7 @@ final class ConformanceResults implements TestExecutionListener {
         };
     }
 
-    /** Each failure in a line. */
+    /** Returns each failure in one line. */
     List<String> failures() {
         List<String> failures = new ArrayList<>();
         outcomes.forEach((check, columns) -> columns.forEach((client, outcome) -> {
@@ -97,7 +97,7 @@ final class ConformanceResults implements TestExecutionListener {
         return failures;
     }
 
-    /** The known deviations that checks met and held. */
+    /** Returns the known deviations that checks have confirmed. */
     Set<Deviation> deviations() {
         return deviations;
     }

@@ -35,8 +35,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every fault at every request of every course that publishing and looking up can take, on both transports. A clean run tells which requests
- * a course has; then each runs again with each fault at each of them.
+ * Tests every fault at every request of every scenario of publishing and looking up, on both
+ * transports. A run without faults yields the requests of a scenario; it is then repeated with each
+ * fault at each of them.
  */
 class ExhaustiveFaultsTest {
     private static final int AT_ONCE = 12; // most of them wait
@@ -44,8 +45,8 @@ class ExhaustiveFaultsTest {
     private static final Duration SHORT = Duration.ofMillis(400);
     private static final Duration PATIENCE = Duration.ofMinutes(5);
 
-    /** What is there before, and what is done. */
-    enum Course {
+    /** Initial content and operation. */
+    enum Scenario {
         STORE_NEW(Before.NOTHING, Call.STORE),
         STORE_DUPLICATE(Before.MINE, Call.STORE),
         STORE_DIVERGENT(Before.THEIRS, Call.STORE),
@@ -58,7 +59,7 @@ class ExhaustiveFaultsTest {
         private final Before before;
         private final List<Call> calls;
 
-        Course(Before before, Call... calls) {
+        Scenario(Before before, Call... calls) {
             this.before = before;
             this.calls = List.of(calls);
         }
@@ -77,72 +78,72 @@ class ExhaustiveFaultsTest {
         LIST
     }
 
-    /** A request of a clean run: the so many-th of its kind. */
-    private record Place(String operation, String keyInPlace, int number) {}
+    /** A request of a run without faults, by its number among those of its kind. */
+    private record Position(String operation, String keyInPlace, int number) {}
 
     private final TestEntries entries = new TestEntries(ExhaustiveFaultsTest.class.getName());
-    private final Entry mine = entries.entry(600);
-    private final Entry theirs = entries.entry(mine.id(), 700);
+    private final Entry own = entries.entry(600);
+    private final Entry foreign = entries.entry(own.id(), 700);
     private final Entry other = entries.entry(500);
 
-    static Stream<Arguments> courses() {
-        return Stream.of(S3ClientLibrary.values()).flatMap(client -> Stream.of(Course.values()).map(course -> Arguments.of(client, course)));
+    static Stream<Arguments> scenarios() {
+        return Stream.of(S3ClientLibrary.values()).flatMap(client -> Stream.of(Scenario.values()).map(scenario -> Arguments.of(client, scenario)));
     }
 
     @ParameterizedTest
-    @MethodSource("courses")
-    @DisplayName("R2 R3 R6 R13 N4 any fault at any request: bytes are right, answers true, nothing hangs or throws, counters exact, and it heals")
-    void everyFault(S3ClientLibrary client, Course course) throws Exception {
-        List<Place> places = cleanRun(client, course);
-        assertFalse(places.isEmpty());
+    @MethodSource("scenarios")
+    @DisplayName("R2 R3 R6 R13 N4 any fault at any request: right bytes, true results, nothing hangs or throws, exact counters, and recovery")
+    void everyFault(S3ClientLibrary client, Scenario scenario) throws Exception {
+        List<Position> positions = cleanRun(client, scenario);
+        assertFalse(positions.isEmpty());
         List<Future<?>> runs = new ArrayList<>();
         try (ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE)) {
-            for (Place place : places) {
-                TestS3.server().faults().stream().filter(fault -> concerns(fault, place))
-                        .forEach(fault -> runs.add(threads.submit(() -> run(client, course, place, fault))));
+            for (Position position : positions) {
+                TestS3.server().faults().stream().filter(fault -> concerns(fault, position))
+                        .forEach(fault -> runs.add(threads.submit(() -> run(client, scenario, position, fault))));
             }
             for (Future<?> run : runs) {
                 run.get();
             }
         }
-        System.out.println("granary.faults: " + client + " " + course + ": " + places.size() + " requests, " + runs.size() + " runs");
+        System.out.println("granary.faults: " + client + " " + scenario + ": " + positions.size() + " requests, " + runs.size() + " runs");
     }
 
-    /** Conditions are broken only where there are any. */
-    private static boolean concerns(Fault fault, Place place) {
-        return !(fault instanceof Fault.Conditioned) || place.operation().startsWith("PUT ");
+    /** Returns false for faults of conditions at requests without one. */
+    private static boolean concerns(Fault fault, Position position) {
+        return !(fault instanceof Fault.Conditioned) || position.operation().startsWith("PUT ");
     }
 
-    private List<Place> cleanRun(S3ClientLibrary client, Course course) throws Exception {
-        List<Place> places = new ArrayList<>();
-        try (Run run = new Run(client, course, LONG)) {
+    private List<Position> cleanRun(S3ClientLibrary client, Scenario scenario) throws Exception {
+        List<Position> positions = new ArrayList<>();
+        try (Run run = new Run(client, scenario, LONG)) {
             run.call(FaultPlan.SOUND);
             Map<List<String>, Integer> numbers = new HashMap<>();
             for (S3Request request : run.requests()) {
-                String key = request.key().substring(run.trial.prefix().length());
+                String key = request.key().substring(run.history.prefix().length());
                 int number = numbers.merge(List.of(request.operation(), key), 1, Integer::sum) - 1;
-                places.add(new Place(request.operation(), key, number));
+                positions.add(new Position(request.operation(), key, number));
             }
             run.heal();
         }
-        return places;
+        return positions;
     }
 
-    private Void run(S3ClientLibrary client, Course course, Place place, Fault fault) throws Exception {
-        try (Run run = new Run(client, course, fault.isSilent() ? SHORT : LONG)) {
-            run.call(FaultPlan.once(request -> request.operation().equals(place.operation())
-                    && request.key().equals(run.trial.prefix() + place.keyInPlace()), place.number(), fault));
+    private Void run(S3ClientLibrary client, Scenario scenario, Position position, Fault fault) throws Exception {
+        try (Run run = new Run(client, scenario, fault.isSilent() ? SHORT : LONG)) {
+            run.call(FaultPlan.once(request -> request.operation().equals(position.operation())
+                    && request.key().equals(run.history.prefix() + position.keyInPlace()), position.number(), fault));
             run.heal();
         } catch (Exception | AssertionError e) {
-            throw new AssertionError(fault + " at " + place + " of " + course + " through " + client, e);
+            throw new AssertionError(fault + " at " + position + " of " + scenario + " through " + client, e);
         }
         return null;
     }
 
-    /** One run of a course. */
+    /** One run of a scenario. */
     private final class Run implements AutoCloseable {
-        private final WireHistory trial = new WireHistory();
-        private final Course course;
+        private final WireHistory history = new WireHistory();
+        private final Scenario scenario;
         private final boolean isShort;
         private final Duration loadLimit;
         private final Duration storeLimit;
@@ -150,23 +151,26 @@ class ExhaustiveFaultsTest {
         private int begun;
         private boolean isDamageKnown;
 
-        Run(S3ClientLibrary client, Course course, Duration requestTimeout) throws IOException {
-            this.course = course;
+        Run(S3ClientLibrary client, Scenario scenario, Duration requestTimeout) throws IOException {
+            this.scenario = scenario;
             this.isShort = requestTimeout.equals(SHORT);
             this.loadLimit = requestTimeout.multipliedBy(3);
             this.storeLimit = requestTimeout.multipliedBy(16);
-            this.tier = BucketTier.open(trial.config(client, requestTimeout, loadLimit).build());
-            trial.place(other, false, TestSeed.random("other"));
-            switch (course.before) {
+            this.tier = BucketTier.open(history.config(client, requestTimeout, loadLimit).build());
+            history.place(other, false, TestSeed.random("other"));
+            switch (scenario.before) {
                 case NOTHING -> { }
-                case MINE -> trial.place(mine, false, TestSeed.random("mine"));
-                case THEIRS -> trial.place(theirs, false, TestSeed.random("theirs"));
-                case DAMAGE -> trial.place(mine, true, TestSeed.random("damage"));
+                case MINE -> history.place(own, false, TestSeed.random("mine"));
+                case THEIRS -> history.place(foreign, false, TestSeed.random("theirs"));
+                case DAMAGE -> history.place(own, true, TestSeed.random("damage"));
             }
             connect();
         }
 
-        /** Sets the client up, which may take longer than a short deadline, and shows the proxy another key's body. */
+        /**
+         * Creates the client, which may exceed a short deadline, and gives the proxy the body of
+         * another key.
+         */
         private void connect() {
             LoadResult result = tier.load(other.id());
             for (int i = 0; i < 1000 && result instanceof LoadResult.Unavailable; i++) {
@@ -176,37 +180,37 @@ class ExhaustiveFaultsTest {
         }
 
         void call(FaultPlan plan) throws Exception {
-            begun = trial.faulty.requests();
-            trial.faulty.plan(plan);
-            for (Call call : course.calls) {
+            begun = history.faulty.requests();
+            history.faulty.plan(plan);
+            for (Call call : scenario.calls) {
                 switch (call) {
                     case LOAD -> load();
                     case STORE -> store();
                     case LIST -> list();
                 }
             }
-            trial.faulty.plan(FaultPlan.SOUND);
+            history.faulty.plan(FaultPlan.SOUND);
         }
 
         private LoadResult load() throws InterruptedException {
-            LoadResult before = trial.there(mine.id());
+            LoadResult before = history.readSound(own.id());
             long start = System.nanoTime();
-            LoadResult result = tier.load(mine.id());
+            LoadResult result = tier.load(own.id());
             WireHistory.assertInTime(start, loadLimit);
-            new ResultOracle(before, trial.there(mine.id()), wasLiedTo(), false).judge(result);
+            new ResultOracle(before, history.readSound(own.id()), wasLiedTo(), false).verify(result);
             if (result instanceof LoadResult.Unavailable) {
-                assertFalse(wasPassing(), "a fault that passes is seen by a look-up");
+                assertFalse(wasTransient(), "a transient fault is visible to a lookup");
             }
             isDamageKnown |= result instanceof LoadResult.Damaged && before instanceof LoadResult.Damaged;
             return result;
         }
 
         private StoreResult store() throws InterruptedException {
-            LoadResult before = trial.there(mine.id());
+            LoadResult before = history.readSound(own.id());
             long start = System.nanoTime();
-            StoreResult result = tier.store(mine);
+            StoreResult result = tier.store(own);
             WireHistory.assertInTime(start, storeLimit);
-            new ResultOracle(before, trial.there(mine.id()), wasLiedTo(), false).judge(result, mine, isDamageKnown);
+            new ResultOracle(before, history.readSound(own.id()), wasLiedTo(), false).verify(result, own, isDamageKnown);
             return result;
         }
 
@@ -215,24 +219,25 @@ class ExhaustiveFaultsTest {
             long start = System.nanoTime();
             try {
                 tier.list((EntryCatalog.Listed entry) -> listed.add(entry.hash().hex()));
-                assertEquals(Stream.of(mine, other).map(entry -> entry.id().hash().hex()).sorted().toList(),
-                        listed.stream().sorted().toList(), "a listing that is whole");
+                assertEquals(Stream.of(own, other).map(entry -> entry.id().hash().hex()).sorted().toList(),
+                        listed.stream().sorted().toList(), "a complete listing");
             } catch (IOException e) {
                 assertTrue(faults().findAny().isPresent(), e::toString);
-                assertTrue(List.of(mine.id().hash().hex(), other.id().hash().hex()).containsAll(listed));
+                assertTrue(List.of(own.id().hash().hex(), other.id().hash().hex()).containsAll(listed));
             }
             WireHistory.assertInTime(start, loadLimit);
         }
 
         /**
-         * The fault is over: with what the same tier has seen, everything is well after one look-up and one store. Where requests may take {@link #SHORT} only, a
-         * busy machine can be too slow for sound ones: then once more.
+         * Checks that the same tier has recovered after one lookup and one store without faults.
+         * With requests limited to {@link #SHORT}, a busy machine may be too slow, so a second
+         * attempt is allowed.
          */
         void heal() throws Exception {
             long end = System.nanoTime() + PATIENCE.toNanos();
             while (true) {
                 try {
-                    healAtOnce();
+                    recoverAtOnce();
                     return;
                 } catch (AssertionError e) {
                     if (!isShort || System.nanoTime() > end) {
@@ -242,31 +247,31 @@ class ExhaustiveFaultsTest {
             }
         }
 
-        private void healAtOnce() throws Exception {
+        private void recoverAtOnce() throws Exception {
             load();
             StoreResult stored = store();
             assertTrue(stored instanceof StoreResult.Stored || stored instanceof StoreResult.Duplicate
                     || stored instanceof StoreResult.Divergent, stored::toString);
             assertInstanceOf(LoadResult.Hit.class, load());
-            assertEquals(1, trial.objects(mine.id()));
+            assertEquals(1, history.objects(own.id()));
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
-            trial.compareRequests(List.of(tier));
+            history.compareRequests(List.of(tier));
         }
 
         List<S3Request> requests() {
-            return trial.faulty.exchanges().stream().skip(begun).map(FaultyS3.Exchange::request).toList();
+            return history.faulty.exchanges().stream().skip(begun).map(FaultyS3.Exchange::request).toList();
         }
 
         private Stream<Fault> faults() {
-            return trial.faulty.exchanges().stream().map(FaultyS3.Exchange::fault).filter(fault -> !(fault instanceof Fault.None));
+            return history.faulty.exchanges().stream().map(FaultyS3.Exchange::fault).filter(fault -> !(fault instanceof Fault.None));
         }
 
         private boolean wasLiedTo() {
             return faults().anyMatch(Fault::isFalse);
         }
 
-        /** Only faults occurred after which the same request works, without a wait. */
-        private boolean wasPassing() {
+        /** Returns true if only faults occurred after which an immediate retry succeeds. */
+        private boolean wasTransient() {
             return faults().allMatch(fault -> switch (fault) {
                 case Fault.Lost lost -> lost.failure().isTransient() && !fault.isSilent();
                 case Fault.AnswerLost lost -> lost.failure().isTransient() && !fault.isSilent();
@@ -280,7 +285,7 @@ class ExhaustiveFaultsTest {
         @Override
         public void close() {
             tier.close();
-            trial.close();
+            history.close();
         }
     }
 }

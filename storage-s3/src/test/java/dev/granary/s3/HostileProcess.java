@@ -13,7 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 
-/** Asks a hostile server for what it is told, and says what came of it, and how long that took. */
+/** Sends the given requests to a hostile server, and prints the results and their durations. */
 final class HostileProcess {
     static final Duration TIMEOUT = Duration.ofSeconds(6);
     static final int LIMIT = 4 << 20;
@@ -22,20 +22,20 @@ final class HostileProcess {
 
     private HostileProcess() {}
 
-    /** Arguments: client, endpoint, then what to ask for, as {@code get:key}. */
+    /** Arguments: client, endpoint, then requests such as {@code get:key}. */
     public static void main(String[] args) throws Exception {
         S3Config config = S3Config.builder("bucket").endpoint(URI.create(args[1])).client(S3ClientLibrary.valueOf(args[0])).credentials("key", "secret")
                 .requestTimeout(TIMEOUT).loadDeadline(TIMEOUT).build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
-            for (String what : List.of(args).subList(2, args.length)) {
-                String key = what.substring(what.indexOf(':') + 1);
-                say(what, () -> ask(store, what.substring(0, what.indexOf(':')), key));
+            for (String operation : List.of(args).subList(2, args.length)) {
+                String key = operation.substring(operation.indexOf(':') + 1);
+                print(operation, () -> send(store, operation.substring(0, operation.indexOf(':')), key));
             }
         }
-        System.exit(0); // whatever a client library still has under way
+        System.exit(0); // ends requests that a client library still has in progress
     }
 
-    private static Object ask(ObjectStore store, String how, String key) {
+    private static Object send(ObjectStore store, String how, String key) {
         return switch (how) {
             case "get" -> store.get(key, LIMIT);
             case "range" -> store.range(key, 0, LIMIT);
@@ -48,7 +48,7 @@ final class HostileProcess {
         };
     }
 
-    /** Large ranges of a server that tells a length and sends next to nothing, at once. */
+    /** Concurrent large ranges from a server that declares a length and sends almost nothing. */
     private static Object ranges(ObjectStore store, String key) {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<?>> all = new ArrayList<>();
@@ -65,15 +65,15 @@ final class HostileProcess {
         }
     }
 
-    private static void say(String what, Supplier<Object> request) {
+    private static void print(String operation, Supplier<Object> request) {
         long start = System.nanoTime();
         String result;
         try {
             Object answer = request.get();
             result = answer.getClass().getSimpleName() + " " + answer;
-        } catch (Throwable t) { // what no caller should ever see
+        } catch (Throwable t) { // an exception that no caller may see
             result = "thrown " + t;
         }
-        System.out.println(what + "=" + Duration.ofNanos(System.nanoTime() - start).toMillis() + " " + result.replace('\n', ' '));
+        System.out.println(operation + "=" + Duration.ofNanos(System.nanoTime() - start).toMillis() + " " + result.replace('\n', ' '));
     }
 }

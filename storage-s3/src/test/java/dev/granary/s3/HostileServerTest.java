@@ -16,7 +16,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A server that sends without end, against a process with a heap of 64 MiB: each request ends, in bounded memory and in time. */
+/**
+ * Tests of a server that sends endlessly, with a heap of 64 MiB: each request ends, in bounded
+ * memory and time.
+ */
 class HostileServerTest {
     private static final int HEAP_MEBIBYTES = 64;
     private static final Duration SLACK = Duration.ofMinutes(5);
@@ -45,19 +48,19 @@ class HostileServerTest {
         answers.put("circle", ScriptedHttpServer.body(200, "application/xml",
                 LIST + OBJECT + "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>"));
         answers.put("empty", exchange -> ScriptedHttpServer.body(200, "application/xml",
-                LIST + "<NextContinuationToken>" + pages.incrementAndGet() + "</NextContinuationToken></ListBucketResult>").give(exchange));
-        answers.put("untold", ScriptedHttpServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
+                LIST + "<NextContinuationToken>" + pages.incrementAndGet() + "</NextContinuationToken></ListBucketResult>").handle(exchange));
+        answers.put("tokenless", ScriptedHttpServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
         answers.put("header", ScriptedHttpServer.longHeader(1 << 20));
         answers.put("many", ScriptedHttpServer.manyHeaders(400_000));
         server.answer(exchange -> {
-            String asked = exchange.getRequestURI().toString();
+            String requested = exchange.getRequestURI().toString();
             for (Map.Entry<String, ScriptedHttpServer.Answer> one : answers.entrySet()) {
-                if (asked.contains("told-" + one.getKey())) {
-                    one.getValue().give(exchange);
+                if (requested.contains("case-" + one.getKey())) {
+                    one.getValue().handle(exchange);
                     return;
                 }
             }
-            throw new IOException("Nothing is told of " + asked);
+            throw new IOException("No expectation for " + requested);
         });
     }
 
@@ -66,47 +69,47 @@ class HostileServerTest {
         server.close();
     }
 
-    /** What the answer to each request must begin with. */
+    /** Returns the expected prefix of the result of each request. */
     private static Map<String, String> expected() {
         Map<String, String> expected = new LinkedHashMap<>();
-        expected.put("get:told-promised", "TooLarge");
-        expected.put("get:told-chunked", "TooLarge");
-        expected.put("get:told-dripping", "Unavailable");
-        expected.put("range:told-part", "TooLarge");
-        expected.put("ranges:told-silent", "Unavailable");
-        expected.put("get:told-error", "Unavailable");
-        expected.put("get:told-page", ""); // absent by its status, or unavailable by its length
-        expected.put("put:told-error", "Unknown");
-        expected.put("put:told-thanks", "Done");
-        expected.put("delete:told-error", "Unknown");
-        expected.put("list:told-error", "Unavailable");
-        expected.put("list:told-key", "Unavailable");
-        expected.put("list:told-objects", "Unavailable");
-        expected.put("list:told-circle", "Unavailable");
-        expected.put("list:told-empty", "Unavailable");
-        expected.put("list:told-untold", "Unavailable");
-        expected.put("head:told-header", "Unavailable");
-        expected.put("get:told-header", "Unavailable");
-        expected.put("get:told-many", "Unavailable");
+        expected.put("get:case-promised", "TooLarge");
+        expected.put("get:case-chunked", "TooLarge");
+        expected.put("get:case-dripping", "Unavailable");
+        expected.put("range:case-part", "TooLarge");
+        expected.put("ranges:case-silent", "Unavailable");
+        expected.put("get:case-error", "Unavailable");
+        expected.put("get:case-page", ""); // absent by its status, or unavailable by its length
+        expected.put("put:case-error", "Unknown");
+        expected.put("put:case-thanks", "Done");
+        expected.put("delete:case-error", "Unknown");
+        expected.put("list:case-error", "Unavailable");
+        expected.put("list:case-key", "Unavailable");
+        expected.put("list:case-objects", "Unavailable");
+        expected.put("list:case-circle", "Unavailable");
+        expected.put("list:case-empty", "Unavailable");
+        expected.put("list:case-tokenless", "Unavailable");
+        expected.put("head:case-header", "Unavailable");
+        expected.put("get:case-header", "Unavailable");
+        expected.put("get:case-many", "Unavailable");
         return expected;
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("T5 bodies, errors, listings and promises without end: a result in 64 MiB and in time, whatever is asked")
+    @DisplayName("T5 endless bodies, errors, listings and declared lengths: a result in 64 MiB and in time, for every request")
     void endless(S3ClientLibrary client) throws Exception {
         List<String> arguments = new ArrayList<>(List.of(client.name(), server.endpoint().toString()));
         arguments.addAll(expected().keySet());
-        Map<String, String> said = SmallProcess.run(HEAP_MEBIBYTES, HostileProcess.class, List.of(), arguments);
-        said.forEach((what, answer) -> System.out.println(client + " " + what + ": " + (answer.length() > 200 ? answer.substring(0, 200) : answer)));
+        Map<String, String> output = SmallProcess.run(HEAP_MEBIBYTES, HostileProcess.class, List.of(), arguments);
+        output.forEach((what, answer) -> System.out.println(client + " " + what + ": " + (answer.length() > 200 ? answer.substring(0, 200) : answer)));
         expected().forEach((what, beginning) -> {
-            String answer = said.getOrDefault(what, "0 thrown nothing");
+            String answer = output.getOrDefault(what, "0 thrown nothing");
             String result = answer.substring(answer.indexOf(' ') + 1);
             assertTrue(result.startsWith(beginning) && !result.startsWith("thrown"), what + ": " + answer);
             Duration limit = HostileProcess.TIMEOUT.plus(SLACK);
             assertTrue(Duration.ofMillis(Long.parseLong(answer.substring(0, answer.indexOf(' ')))).compareTo(limit) < 0, what + ": " + answer);
         });
-        assertTrue(said.getOrDefault("list:told-circle", "").contains("circles"), said::toString);
+        assertTrue(output.getOrDefault("list:case-circle", "").contains("continuation token"), output::toString);
         assertEquals(100, pages.get());
     }
 }

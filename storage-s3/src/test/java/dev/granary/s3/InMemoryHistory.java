@@ -31,8 +31,9 @@ import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
- * One random history of two writers and two readers over one store in memory, one call after the other, under random faults. All that is
- * random comes from one generator, and no real time passes, so the same generator gives the same history.
+ * One random history of two writers and two readers over one in-memory store, sequential, under
+ * random faults. One generator supplies all randomness, and no real time passes, so a history is
+ * reproducible.
  */
 final class InMemoryHistory {
     private static final Duration PAUSE = Duration.ofSeconds(20);
@@ -51,7 +52,7 @@ final class InMemoryHistory {
     private final boolean remembersAbsence;
     private boolean wasLiedTo;
 
-    /** A tier, what it would store, and what it answered. */
+    /** A tier, its entries to store, and its results. */
     private final class Machine {
         private final BucketTier tier = new BucketTier(config, () -> store, timing, random.split());
         private final List<Entry> entries = new ArrayList<>();
@@ -102,7 +103,7 @@ final class InMemoryHistory {
         switch (random.nextInt(20)) {
             case 0 -> timing.pass(LONGER_THAN_ANY_PAUSE);
             case 1 -> damage(ids.get(id));
-            case 2 -> store.remove(layout.entry(ids.get(id))); // a rule of the bucket's owner
+            case 2 -> store.remove(layout.entry(ids.get(id))); // a lifecycle rule of the owner
             case 3 -> list(machine);
             case 4, 5, 6, 7, 8, 9 -> {
                 if (number < WRITERS) {
@@ -121,7 +122,7 @@ final class InMemoryHistory {
         LoadResult before = there(id);
         LoadResult result = machine.tier.load(id);
         if (!(result instanceof LoadResult.Absent && remembersAbsence)) {
-            new ResultOracle(before, there(id), wasLiedTo, isDisturbed).judge(result);
+            new ResultOracle(before, there(id), wasLiedTo, isDisturbed).verify(result);
         }
         if (result instanceof LoadResult.Damaged && before instanceof LoadResult.Damaged) {
             machine.knownDamage.add(id);
@@ -130,13 +131,13 @@ final class InMemoryHistory {
     }
 
     private StoreResult store(Machine machine, int number) {
-        Entry mine = machine.entries.get(number);
+        Entry own = machine.entries.get(number);
         boolean isDisturbed = store.underWay() > 0;
-        LoadResult before = there(mine.id());
-        StoreResult result = machine.tier.store(mine);
-        new ResultOracle(before, there(mine.id()), wasLiedTo, isDisturbed).judge(result, mine, machine.knownDamage.contains(mine.id()));
+        LoadResult before = there(own.id());
+        StoreResult result = machine.tier.store(own);
+        new ResultOracle(before, there(own.id()), wasLiedTo, isDisturbed).verify(result, own, machine.knownDamage.contains(own.id()));
         if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
-            machine.knownDamage.remove(mine.id());
+            machine.knownDamage.remove(own.id());
         }
         return result;
     }
@@ -162,12 +163,15 @@ final class InMemoryHistory {
         }
     }
 
-    /** The faults are over: after one look-up and one store by each writer, everybody hits the same sound entry. */
+    /**
+     * Checks that without faults, after one lookup and one store by each writer, all machines hit
+     * the same sound entry.
+     */
     private void heal() {
         store.plan(FaultPlan.SOUND);
         store.land();
         wasLiedTo = false;
-        for (int i = 0; i < 5; i++) { // a circuit breaker closes after some good answers
+        for (int i = 0; i < 5; i++) { // a circuit breaker closes after some successes
             timing.pass(LONGER_THAN_ANY_PAUSE);
             machines.forEach(machine -> load(machine, 0));
         }

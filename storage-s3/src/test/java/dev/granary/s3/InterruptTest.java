@@ -34,7 +34,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Interrupts of callers, at any moment of any public call: they end a call sooner, and do nothing else. {@code granary.interrupts} is how many calls. */
+/**
+ * Tests of interrupts at any moment of any public call: they only end the call sooner.
+ * {@code granary.interrupts} sets the number of calls.
+ */
 class InterruptTest {
     private static final int CALLS = Integer.getInteger("granary.interrupts", 120);
     private static final int CONNECTIONS = 3;
@@ -43,24 +46,24 @@ class InterruptTest {
 
     private final SplittableRandom random = TestSeed.random("InterruptTest");
     private final TestEntries entries = new TestEntries("InterruptTest");
-    private final AtomicInteger left = new AtomicInteger(CALLS);
+    private final AtomicInteger remaining = new AtomicInteger(CALLS);
     private final AtomicInteger interrupts = new AtomicInteger();
 
-    /** A call that may be interrupted. */
+    /** An interruptible call. */
     interface Call {
-        void run(SplittableRandom mine) throws IOException;
+        void run(SplittableRandom generator) throws IOException;
     }
 
-    /** One thread that calls, and says when it may be interrupted. */
+    /** One calling thread, which announces when it may be interrupted. */
     private final class Worker {
-        private final SplittableRandom mine;
+        private final SplittableRandom generator;
         private final Call call;
-        private Thread thread = Thread.currentThread(); // this worker is the lock of all that follows
+        private Thread thread = Thread.currentThread(); // guarded by this worker, like the following fields
         private boolean isCalling;
         private boolean wasInterrupted;
 
-        Worker(SplittableRandom mine, Call call) {
-            this.mine = mine;
+        Worker(SplittableRandom generator, Call call) {
+            this.generator = generator;
             this.call = call;
         }
 
@@ -68,12 +71,12 @@ class InterruptTest {
             synchronized (this) {
                 thread = Thread.currentThread();
             }
-            while (left.getAndDecrement() > 0) {
+            while (remaining.getAndDecrement() > 0) {
                 synchronized (this) {
                     isCalling = true;
                     wasInterrupted = false;
                 }
-                call.run(mine);
+                call.run(generator);
                 synchronized (this) {
                     isCalling = false;
                     assertEquals(wasInterrupted, Thread.interrupted(), "the interrupt status after a call");
@@ -106,7 +109,8 @@ class InterruptTest {
             SplittableRandom when = random.split();
             Thread storm = Thread.ofPlatform().start(() -> {
                 while (!isOver.get()) {
-                    LockSupport.parkNanos(when.nextLong(3_000_000)); // at any point of a call, which takes some milliseconds
+                    // at any point of a call, which takes some milliseconds
+                    LockSupport.parkNanos(when.nextLong(3_000_000));
                     workers.get(when.nextInt(WORKERS)).interrupt();
                 }
             });
@@ -129,7 +133,7 @@ class InterruptTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("A7 a storm of interrupts on every call of the bucket tier: no exception, the status is kept; afterwards all works at once, and all permits are there")
+    @DisplayName("A7 a storm of interrupts on every call of the bucket tier: no exception, the status is kept; afterwards all works at once, and all permits are free")
     void tier(S3ClientLibrary client) throws Exception {
         List<Entry> stored = new ArrayList<>();
         try (BucketTier tier = BucketTier.open(config(client).build())) {
@@ -137,11 +141,11 @@ class InterruptTest {
                 stored.add(entries.entry(i * 50_000));
             }
             Entry fresh = entries.entry(10_000);
-            storm(mine -> {
-                Entry one = stored.get(mine.nextInt(STORED));
-                switch (mine.nextInt(8)) {
+            storm(generator -> {
+                Entry one = stored.get(generator.nextInt(STORED));
+                switch (generator.nextInt(8)) {
                     case 0, 1 -> tier.load(one.id());
-                    case 2 -> tier.load(TestEntries.id("absent-" + mine.nextInt()));
+                    case 2 -> tier.load(TestEntries.id("absent-" + generator.nextInt()));
                     case 3, 4 -> tier.store(one);
                     case 5 -> tier.duplicates().find(one);
                     case 6 -> tier.conditionalWrites();
@@ -149,7 +153,8 @@ class InterruptTest {
                         try {
                             tier.list(listed -> assertFalse(listed.namespace().isEmpty()));
                         } catch (IOException e) {
-                            assertTrue(e.toString().length() > 40, e::toString); // as a listing of an interrupted thread ends
+                            // the result of listing in an interrupted thread
+                            assertTrue(e.toString().length() > 40, e::toString);
                         }
                     }
                 }
@@ -162,13 +167,13 @@ class InterruptTest {
                 PersistentCacheContract.assertHit(one, tier.load(one.id()));
             }
             inParallel(CONNECTIONS, () -> PersistentCacheContract.assertHit(fresh, tier.load(fresh.id())));
-            awaitQuiet(tier.traffic());
+            awaitIdle(tier.traffic());
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("A7 a storm of interrupts on every call of a transport: results, the status is kept; afterwards as many requests at once as it has connections")
+    @DisplayName("A7 a storm of interrupts on every call of a transport: results, the status is kept; afterwards all connections are usable at once")
     void transport(S3ClientLibrary client) throws Exception {
         S3Config config = config(client).build();
         String prefix = config.location().prefix() + "/";
@@ -176,22 +181,22 @@ class InterruptTest {
         try (ObjectStore store = ObjectStoreFactory.open(config, traffic)) {
             byte[] body = entries.bytes(200_000);
             store.put(prefix + "key", body, ObjectMarks.NONE);
-            storm(mine -> {
-                Object result = switch (mine.nextInt(8)) {
+            storm(generator -> {
+                Object result = switch (generator.nextInt(8)) {
                     case 0 -> store.get(prefix + "key", 1 << 20);
                     case 1 -> store.get(prefix + "key", 1000); // too large
                     case 2 -> store.range(prefix + "key", 1000, 50_000, new byte[50_000]);
                     case 3 -> store.head(prefix + "key");
                     case 4 -> store.put(prefix + "other", body, ObjectMarks.NONE);
-                    case 5 -> store.putIfAbsent(prefix + "more/" + mine.nextInt(10), body, ObjectMarks.NONE);
-                    case 6 -> store.delete(prefix + "more/" + mine.nextInt(10));
+                    case 5 -> store.putIfAbsent(prefix + "more/" + generator.nextInt(10), body, ObjectMarks.NONE);
+                    case 6 -> store.delete(prefix + "more/" + generator.nextInt(10));
                     default -> store.list(prefix, object -> assertTrue(object.key().startsWith(prefix)));
                 };
                 assertTrue(result.toString().length() < 100_000);
             });
             inParallel(CONNECTIONS, () ->
                     assertEquals(body.length, assertInstanceOf(GetResult.Found.class, store.get(prefix + "key", 1 << 20)).bytes().byteSize()));
-            awaitQuiet(traffic);
+            awaitIdle(traffic);
         }
     }
 
@@ -207,8 +212,8 @@ class InterruptTest {
         }
     }
 
-    /** Waits until no request is under way: what a caller has given up is ended by its client. */
-    private static void awaitQuiet(TrafficCounter traffic) throws InterruptedException {
+    /** Waits until no request is in progress: the client ends abandoned ones. */
+    private static void awaitIdle(TrafficCounter traffic) throws InterruptedException {
         while (!traffic.quiet().equals(Duration.ZERO)) {
             Thread.sleep(5);
         }

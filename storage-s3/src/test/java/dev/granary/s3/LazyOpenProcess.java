@@ -6,7 +6,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 
-/** Opens a bucket as a program does when it starts, and does nothing with it. */
+/** Opens buckets as a program does at its start, and does not use them. */
 final class LazyOpenProcess {
     private static final int TIMES = 20;
 

@@ -25,7 +25,10 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A lifecycle rule that deletes anything, between any two requests: entries, packs, manifests, the hint, the marker. */
+/**
+ * Tests of a lifecycle rule that deletes any object between any two requests: entries, packs,
+ * manifests, the hint, the marker.
+ */
 class LifecycleDeletionTest {
     private static final int HISTORIES = 150;
     private static final int STEPS = 60;
@@ -65,7 +68,7 @@ class LifecycleDeletionTest {
         void run() {
             double share = random.nextDouble(0.02, 0.3);
             SplittableRandom deletions = random.split();
-            store.plan(_ -> { // asked with the store's lock held, by one thread at a time
+            store.plan(_ -> { // called under the store's lock, by one thread at a time
                 if (deletions.nextDouble() < share && !store.keys().isEmpty()) {
                     store.remove(store.keys().get(deletions.nextInt(store.keys().size())));
                     deleted++;
@@ -78,7 +81,7 @@ class LifecycleDeletionTest {
             store.plan(FaultPlan.SOUND);
             timing.pass(LONGER_THAN_ANY_MEMORY);
             store.pass(LONGER_THAN_ANY_MEMORY);
-            makeWhole();
+            restore();
             tiers.forEach(BucketTier::close);
             packed.close();
         }
@@ -86,7 +89,7 @@ class LifecycleDeletionTest {
         private void step() {
             BucketTier tier = tiers.get(random.nextInt(tiers.size()));
             switch (random.nextInt(10)) {
-                case 0, 1, 2, 3 -> look(tier, entries.get(random.nextInt(entries.size())));
+                case 0, 1, 2, 3 -> lookup(tier, entries.get(random.nextInt(entries.size())));
                 case 4, 5 -> assertNotRefused(tier.store(entries.get(random.nextInt(entries.size()))));
                 case 6 -> publishPack();
                 case 7 -> compact();
@@ -98,7 +101,7 @@ class LifecycleDeletionTest {
             }
         }
 
-        private boolean look(BucketTier tier, Entry entry) {
+        private boolean lookup(BucketTier tier, Entry entry) {
             return switch (tier.load(entry.id())) {
                 case LoadResult.Hit hit -> {
                     PersistentCacheContract.assertHit(entry, hit);
@@ -120,7 +123,7 @@ class LifecycleDeletionTest {
         }
 
         private void compact() {
-            PackCompactor compaction = packed.compaction(TestEntries.TARGET.path());
+            PackCompactor compaction = packed.compactor(TestEntries.TARGET.path());
             if (compaction.plan(Duration.ofSeconds(30)) instanceof PackCompactor.Planned.Ready ready) {
                 assertInstanceOf(PackCompactor.Result.class, compaction.run(ready.plan(), PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
             }
@@ -130,24 +133,27 @@ class LifecycleDeletionTest {
             assertTrue(!(result instanceof StoreResult.Divergent) && !(result instanceof StoreResult.Refused), result::toString);
         }
 
-        /** What is missed is compiled and published again; then every machine that asks anew has it. */
-        private void makeWhole() {
+        /**
+         * Compiles and publishes missing entries again; then every machine that refreshes finds
+         * them.
+         */
+        private void restore() {
             for (Entry entry : entries) {
                 BucketTier machine = tier();
-                if (!look(machine, entry)) {
+                if (!lookup(machine, entry)) {
                     StoreResult result = machine.store(entry);
                     assertTrue(result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate, result::toString);
                 }
                 machine.close();
             }
             BucketTier fresh = tier();
-            entries.forEach(entry -> assertTrue(look(fresh, entry), () -> entry.id() + " is missing for good"));
+            entries.forEach(entry -> assertTrue(lookup(fresh, entry), () -> entry.id() + " is still missing"));
             fresh.close();
         }
     }
 
     @Test
-    @DisplayName("R18 anything is deleted between any two requests: misses, never wrong bytes, never an exception; then all is whole again")
+    @DisplayName("R18 any object is deleted between any two requests: misses, never wrong bytes, never an exception; then all is complete again")
     void anything() {
         long hits = 0;
         long deleted = 0;

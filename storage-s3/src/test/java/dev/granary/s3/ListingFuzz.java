@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-/** The fuzzing of a client by listings. */
+/** Fuzzing of a client with listings. */
 public final class ListingFuzz {
     private static final String HEAD = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
             + "<Name>b</Name><Prefix>p/</Prefix><MaxKeys>9</MaxKeys>";
@@ -24,7 +24,7 @@ public final class ListingFuzz {
     private static final String FUTURE = "<LastModified>+1000000000-01-01T00:00:00Z</LastModified>";
     private static final String END = "</ListBucketResult>";
 
-    /** Listings that are read whole, each with the number of its objects. */
+    /** Sound listings, each with the number of its objects. */
     private static final Map<String, Integer> SOUND = Map.of(
             HEAD + "<KeyCount>2</KeyCount><IsTruncated>false</IsTruncated>" + OBJECT
                     + "<Contents><Key>p/c</Key><LastModified>2026-11-21T00:00:00Z</LastModified><ETag>e</ETag><Size>2</Size></Contents><EncodingType>url</EncodingType>" + END, 2,
@@ -43,15 +43,19 @@ public final class ListingFuzz {
 
     private ListingFuzz() {}
 
-    /** How many inputs a client gets without a socket: few in the build, since most of their time goes into the loading of the client. */
+    /**
+     * Returns the number of inputs for a client without a socket: few in the build, since loading
+     * the client takes most of the time.
+     */
     public static long runs() {
         return Long.getLong("granary.fuzz.runs", 100);
     }
 
     /**
-     * Runs mutated listings, each of which the store gets as the answer to its requests; first sound ones, which must be read whole.
+     * Runs mutated listings as responses to the store, after some sound ones, which must be read
+     * completely.
      *
-     * @param answer takes the body of all answers to come
+     * @param answer sets the body of all further responses
      */
     public static void run(String name, Consumer<byte[]> answer, ObjectStore store, long runs) {
         SOUND.forEach((listing, objects) -> {

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Both transports against a server that misbehaves on the wire. */
+/** Tests of both transports against a server that misbehaves on the wire. */
 class MalformedResponseTest {
     private static final long LIMIT = 1 << 20;
 
@@ -52,14 +52,15 @@ class MalformedResponseTest {
                 .requestTimeout(Duration.ofMillis(400)).loadDeadline(Duration.ofMillis(500));
     }
 
-    private ObjectStore transport(S3ClientLibrary client) { // a long timeout: these answers come at once, however slow the machine is
+    // a long timeout: these responses arrive at once, however slow the machine is
+    private ObjectStore transport(S3ClientLibrary client) {
         return ObjectStoreFactory.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
                 .requestTimeout(Duration.ofMinutes(1)).build());
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R2 each status of a write has its meaning, and is one request")
+    @DisplayName("R2 each status of a write has its meaning, and takes one request")
     void writes(S3ClientLibrary client) {
         Map<ScriptedHttpServer.Answer, Class<? extends WriteResult>> meanings = Map.ofEntries(
                 Map.entry(ScriptedHttpServer.error(412, "PreconditionFailed"), WriteResult.PreconditionFailed.class),
@@ -73,7 +74,7 @@ class MalformedResponseTest {
                 Map.entry(ScriptedHttpServer.error(503, "SlowDown"), WriteResult.Unknown.class),
                 Map.entry(ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"), WriteResult.Unknown.class),
                 Map.entry(ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"), WriteResult.NotAllowed.class),
-                Map.entry(ScriptedHttpServer.hangUp(), WriteResult.Unknown.class));
+                Map.entry(ScriptedHttpServer.disconnect(), WriteResult.Unknown.class));
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, meaning) -> {
                 server.answer(answer);
@@ -88,7 +89,7 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("each status of a read has its meaning, and is one request")
+    @DisplayName("each status of a read has its meaning, and takes one request")
     void reads(S3ClientLibrary client) {
         Map<ScriptedHttpServer.Answer, Kind> meanings = Map.ofEntries(
                 Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), Kind.NO_BUCKET),
@@ -101,8 +102,8 @@ class MalformedResponseTest {
                 Map.entry(ScriptedHttpServer.error(500, "InternalError"), Kind.SERVER),
                 Map.entry(ScriptedHttpServer.error(503, "SlowDown"), Kind.THROTTLED),
                 Map.entry(ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"), Kind.SERVER),
-                Map.entry(ScriptedHttpServer.half(entries.bytes(1000)), Kind.BROKEN),
-                Map.entry(ScriptedHttpServer.hangUp(), Kind.BROKEN));
+                Map.entry(ScriptedHttpServer.truncated(entries.bytes(1000)), Kind.BROKEN),
+                Map.entry(ScriptedHttpServer.disconnect(), Kind.BROKEN));
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, kind) -> {
                 server.answer(answer);
@@ -144,12 +145,12 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R2 one retry layer: neither client sends anything again by itself after 500, 503, 503 with Retry-After, or a broken connection")
+    @DisplayName("R2 one retry layer: neither client retries after 500, 503, 503 with Retry-After, or a broken connection")
     void noRetriesBelow(S3ClientLibrary client) throws IOException {
         try (ObjectStore store = transport(client)) {
             for (ScriptedHttpServer.Answer answer : List.of(ScriptedHttpServer.error(500, "InternalError"), ScriptedHttpServer.error(503, "SlowDown"), ScriptedHttpServer.slowDown(),
                     ScriptedHttpServer.body(503, "text/html", "<html>Busy</html>"), ScriptedHttpServer.error(408, "RequestTimeout"),
-                    ScriptedHttpServer.error(400, "RequestTimeout"), ScriptedHttpServer.error(429, "TooManyRequests"), ScriptedHttpServer.hangUp())) {
+                    ScriptedHttpServer.error(400, "RequestTimeout"), ScriptedHttpServer.error(429, "TooManyRequests"), ScriptedHttpServer.disconnect())) {
                 server.answer(answer);
                 assertEachIsOneRequest(store, server::requests);
             }
@@ -182,17 +183,17 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("T5 a server that promises gigabytes gets no memory for it")
-    void boast(S3ClientLibrary client) {
+    @DisplayName("T5 a declared length of gigabytes allocates no memory")
+    void hugeDeclaredLength(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
-            server.answer(ScriptedHttpServer.boast(1L << 40));
+            server.answer(ScriptedHttpServer.hugeDeclaredLength(1L << 40));
             assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1L << 50));
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("a page of HTML with status 200 and an empty answer are damaged entries, not hits and not absent; nothing is stored there")
+    @DisplayName("an HTML page with status 200 and an empty response are damaged entries, neither hits nor absent; nothing is stored there")
     void foreignSuccess(S3ClientLibrary client) {
         try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
                 .requestTimeout(Duration.ofMinutes(1)).build())) {
@@ -207,7 +208,7 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 a bucket that says nothing: each look-up ends, then none is sent; a store ends, too")
+    @DisplayName("R16 a silent bucket: each lookup ends, then none is sent; a store ends, too")
     void silence(S3ClientLibrary client) {
         server.answer(server.silence());
         try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).build())) {
@@ -216,19 +217,20 @@ class MalformedResponseTest {
                 LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
                 assertTrue(lost.cause().length() > 10, lost::cause);
             }
-            long asked = tier.statistics().requests().get();
+            long before = tier.statistics().requests().get();
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
-            assertEquals(asked, tier.statistics().requests().get());
+            assertEquals(before, tier.statistics().requests().get());
             assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(1)));
         }
         try (BucketTier fresh = BucketTier.open(config(client, server.endpoint()).build())) {
-            assertInstanceOf(StoreResult.Failed.class, fresh.store(entries.entry(1))); // the question for the marker has opened the breaker
+            // the request for the marker has opened the breaker
+            assertInstanceOf(StoreResult.Failed.class, fresh.store(entries.entry(1)));
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 nobody there: unreachable, whatever is asked")
+    @DisplayName("R16 no server: unreachable, for every request")
     void unreachable(S3ClientLibrary client) {
         URI gone = server.endpoint();
         server.close();
@@ -242,7 +244,7 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("T4 no secret in what is told of a failure or of the settings")
+    @DisplayName("T4 no secret in messages of failures or settings")
     void secrets(S3ClientLibrary client) {
         String secret = "a-very-secret-key";
         S3Config config = config(client, server.endpoint()).credentials("key", secret).build();

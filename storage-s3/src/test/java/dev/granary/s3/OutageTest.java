@@ -27,7 +27,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Trouble that lasts: black holes, storms of refusals, and one object that fails among many. */
+/** Tests of lasting outages: black holes, storms of refusals, and one failing object among many. */
 class OutageTest {
     private static final Duration REQUEST = Duration.ofMillis(300);
     private static final Duration DEADLINE = Duration.ofSeconds(1);
@@ -36,26 +36,26 @@ class OutageTest {
 
     private final TestEntries entries = new TestEntries(OutageTest.class.getName());
     private final TestTiming timing = new TestTiming();
-    private final WireHistory trial;
+    private final WireHistory history;
 
     OutageTest() throws IOException {
-        this.trial = new WireHistory();
+        this.history = new WireHistory();
     }
 
     @AfterEach
     void close() {
-        trial.close();
+        history.close();
     }
 
-    /** A tier whose pauses pass when the test says so; the client's own deadlines are real. */
+    /** Opens a tier whose pauses end on command; the client's own deadlines are real. */
     private BucketTier open(S3ClientLibrary client, Duration request, Duration deadline) {
-        S3Config config = trial.config(client, request, deadline).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO).build();
+        S3Config config = history.config(client, request, deadline).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO).build();
         return new BucketTier(config, () -> ObjectStoreFactory.open(config), timing, TestSeed.random("OutageTest"));
     }
 
     private Entry placed() {
         Entry entry = entries.entry(500);
-        trial.place(entry, false, TestSeed.random("placed"));
+        history.place(entry, false, TestSeed.random("placed"));
         return entry;
     }
 
@@ -70,26 +70,26 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 a black hole: look-ups end within the deadline, the breaker opens, tries in vain, and closes when the server is back")
+    @DisplayName("R16 a black hole: lookups end within the deadline, the breaker opens, probes in vain, and closes when the server is back")
     void blackHole(S3ClientLibrary client) throws Exception {
         Entry entry = placed();
         try (BucketTier tier = open(client, REQUEST, DEADLINE)) {
-            trial.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
+            history.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
             awaitOpen(tier, entry);
-            assertTrue(trial.faulty.awaitIdle(LONG));
-            int came = trial.faulty.requests();
+            assertTrue(history.faulty.awaitIdle(LONG));
+            int received = history.faulty.requests();
             for (int i = 0; i < 1000; i++) {
                 assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             }
             assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
-            assertEquals(came, trial.faulty.requests(), "the bucket is left alone");
+            assertEquals(received, history.faulty.requests(), "no requests are sent");
             timing.pass(BREAKER_PAUSE);
             awaitOpen(tier, entry);
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
             timing.pass(BREAKER_PAUSE);
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
-            assertTrue(trial.faulty.requests() > came, "it was tried again");
-            trial.faulty.plan(FaultPlan.SOUND);
+            assertTrue(history.faulty.requests() > received, "it was probed again");
+            history.faulty.plan(FaultPlan.SOUND);
             for (int i = 0; i < 50 && tier.statistics().breaker() != BucketTierStatistics.Breaker.CLOSED; i++) {
                 timing.pass(BREAKER_PAUSE);
                 tier.load(entry.id());
@@ -100,18 +100,18 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 a storm of SlowDown: few requests are sent into it, and half-open finds its end")
+    @DisplayName("R16 a storm of SlowDown: few requests are sent, and half-open detects its end")
     void storm(S3ClientLibrary client) {
         Entry entry = placed();
         try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
-            trial.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)));
+            history.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)));
             for (int i = 0; i < 500; i++) {
                 assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             }
-            assertTrue(trial.faulty.requests() < 20, () -> trial.faulty.requests() + " requests into a storm");
+            assertTrue(history.faulty.requests() < 20, () -> history.faulty.requests() + " requests into a storm");
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
-            trial.faulty.plan(FaultPlan.SOUND);
+            history.faulty.plan(FaultPlan.SOUND);
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             timing.pass(BREAKER_PAUSE.plusMillis(1));
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
@@ -124,14 +124,14 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R6 one object that fails does not fail the others of a bulk fetch")
+    @DisplayName("R6 one failing object does not fail the others of a bulk fetch")
     void oneFails(S3ClientLibrary client) throws Exception {
         List<Entry> all = new ArrayList<>();
         for (int i = 0; i < 40; i++) {
             all.add(placed());
         }
         String bad = all.get(17).id().hash().hex();
-        trial.faulty.plan(FaultPlan.when(request -> request.key().contains(bad), new Fault.Lost(Fault.ERROR_500)));
+        history.faulty.plan(FaultPlan.when(request -> request.key().contains(bad), new Fault.Lost(Fault.ERROR_500)));
         try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2)); ExecutorService threads = Executors.newFixedThreadPool(8)) {
             List<Future<LoadResult>> loads = new ArrayList<>();
             all.forEach(entry -> loads.add(threads.submit(() -> tier.load(entry.id()))));
@@ -149,24 +149,24 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R3 credentials that expire and are renewed: misses and refusals meanwhile, one pause of writing, then all is as before")
+    @DisplayName("R3 credentials that expire and are renewed: misses and refusals meanwhile, one suspension of writes, then all is as before")
     void expired(S3ClientLibrary client) {
         Entry entry = placed();
         Entry later = entries.entry(100);
         try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
-            trial.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)));
-            int before = trial.faulty.requests();
+            history.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)));
+            int before = history.faulty.requests();
             for (int i = 0; i < 20; i++) {
                 assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             }
-            assertEquals(before + 20, trial.faulty.requests(), "a refusal is not tried again");
+            assertEquals(before + 20, history.faulty.requests(), "a refusal is not retried");
             assertInstanceOf(StoreResult.Refused.class, tier.store(later));
-            int refused = trial.faulty.requests();
+            int refused = history.faulty.requests();
             assertInstanceOf(StoreResult.Refused.class, tier.store(later));
-            assertEquals(refused, trial.faulty.requests(), "nothing is written for a while");
+            assertEquals(refused, history.faulty.requests(), "nothing is written for a while");
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
-            trial.faulty.plan(FaultPlan.SOUND);
+            history.faulty.plan(FaultPlan.SOUND);
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
             timing.pass(Duration.ofMillis(1));
             assertInstanceOf(StoreResult.Stored.class, tier.store(later));

@@ -28,9 +28,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * Several machines and many faults at once, drawn from the seed. {@code -Dgranary.faults.runs=N} sets the number of histories in memory,
- * {@code -Dgranary.faults.rounds=N} the number of rounds on the wire; where there is no such property, {@code GRANARY_FAULTS_RUNS} and
- * {@code GRANARY_FAULTS_ROUNDS} do.
+ * Tests of several machines with many concurrent faults, drawn from the seed.
+ * {@code -Dgranary.faults.runs=N} sets the number of histories in memory,
+ * {@code -Dgranary.faults.rounds=N} the number of rounds on the wire. The defaults are
+ * {@code GRANARY_FAULTS_RUNS} and {@code GRANARY_FAULTS_ROUNDS}.
  */
 class RandomFaultsTest {
     private static final int RUNS = setting("granary.faults.runs", "GRANARY_FAULTS_RUNS", 3000);
@@ -45,7 +46,7 @@ class RandomFaultsTest {
     }
 
     @Test
-    @DisplayName("R2 R13 R14 R18 R22 N4 thousands of random histories: bytes are right, answers true, counters exact, and everything heals")
+    @DisplayName("R2 R13 R14 R18 R22 N4 thousands of random histories: right bytes, true results, exact counters, and recovery")
     void histories() {
         long start = System.nanoTime();
         for (int run = FIRST_RUN; run < FIRST_RUN + RUNS; run++) {
@@ -62,36 +63,37 @@ class RandomFaultsTest {
     }
 
     @Test
-    @DisplayName("R2 R13 R22 N4 two writers and two readers at once through both clients, on the wire: the same")
+    @DisplayName("R2 R13 R22 N4 two concurrent writers and two readers through both clients, on the wire: the same")
     void rounds() throws Exception {
         long start = System.nanoTime();
         SplittableRandom random = TestSeed.random("rounds");
-        try (WireHistory trial = new WireHistory(); ExecutorService threads = Executors.newFixedThreadPool(4)) {
-            List<Machine> machines = List.of(new Machine(trial, S3ClientLibrary.AWS, true), new Machine(trial, S3ClientLibrary.MINIO, true),
-                    new Machine(trial, S3ClientLibrary.AWS, false), new Machine(trial, S3ClientLibrary.MINIO, false));
+        try (WireHistory history = new WireHistory(); ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            List<Machine> machines = List.of(new Machine(history, S3ClientLibrary.AWS, true), new Machine(history, S3ClientLibrary.MINIO, true),
+                    new Machine(history, S3ClientLibrary.AWS, false), new Machine(history, S3ClientLibrary.MINIO, false));
             Entry other = new TestEntries("other").entry(100);
-            trial.place(other, false, random);
-            machines.forEach(machine -> machine.awaitHit(other.id())); // each client is set up, and another key's body is known
+            history.place(other, false, random);
+            // each client exists, and the body of another key is known
+            machines.forEach(machine -> machine.awaitHit(other.id()));
             for (int round = 0; round < ROUNDS; round++) {
                 boolean isHonest = random.nextBoolean();
                 List<Fault> faults = TestS3.server().faults().stream().filter(fault -> !isHonest || !fault.isFalse()).toList();
-                new Round("round " + round, trial, isHonest).run(machines, threads,
+                new Round("round " + round, history, isHonest).run(machines, threads,
                         FaultPlan.drawn(random.split(), random.nextDouble(0.02, 0.4), faults));
             }
-            trial.compareRequests(machines.stream().map(machine -> machine.tier).toList());
+            history.compareRequests(machines.stream().map(machine -> machine.tier).toList());
             machines.forEach(machine -> machine.tier.close());
-            System.out.println("granary.faults: " + ROUNDS + " rounds on the wire, " + trial.faulty.requests() + " requests, in "
+            System.out.println("granary.faults: " + ROUNDS + " rounds on the wire, " + history.faulty.requests() + " requests, in "
                     + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + TestSeed.VALUE);
         }
     }
 
-    /** A tier on the faulty way, and what it answered. */
+    /** A tier on the faulty path, and its results. */
     private static final class Machine {
         private final BucketTier tier;
         private final boolean isWriter;
 
-        Machine(WireHistory trial, S3ClientLibrary client, boolean isWriter) {
-            this.tier = BucketTier.open(trial.config(client, REQUEST, DEADLINE).absentMemory(Duration.ZERO).build());
+        Machine(WireHistory history, S3ClientLibrary client, boolean isWriter) {
+            this.tier = BucketTier.open(history.config(client, REQUEST, DEADLINE).absentMemory(Duration.ZERO).build());
             this.isWriter = isWriter;
         }
 
@@ -109,7 +111,10 @@ class RandomFaultsTest {
             return result;
         }
 
-        /** A look-up that hits at last: on a busy machine the short deadline of these tests may pass without any fault. */
+        /**
+         * Repeats a lookup until it hits: on a busy machine the short deadline of these tests may
+         * pass without a fault.
+         */
         Entry awaitHit(Id id) {
             LoadResult result = load(id);
             for (int i = 0; i < 50 && !(result instanceof LoadResult.Hit); i++) {
@@ -118,7 +123,7 @@ class RandomFaultsTest {
             return PersistentCacheContract.hit(result);
         }
 
-        /** A store that tells what is there at last. */
+        /** Repeats a store until its result is conclusive. */
         StoreResult awaitStored(Entry entry) {
             StoreResult result = store(entry);
             for (int i = 0; i < 50 && (result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown
@@ -129,18 +134,18 @@ class RandomFaultsTest {
         }
     }
 
-    /** Some ids that nobody had before, and everybody at them at once. */
+    /** Some new ids, which all machines use concurrently. */
     private static final class Round {
         private final String name;
-        private final WireHistory trial;
+        private final WireHistory history;
         private final boolean isHonest;
         private final TestEntries entries;
         private final Entry[][] mine = new Entry[4][3];
         private final Set<List<Sha256>> seen = ConcurrentHashMap.newKeySet(); // id, content
 
-        Round(String name, WireHistory trial, boolean isHonest) {
+        Round(String name, WireHistory history, boolean isHonest) {
             this.name = name;
-            this.trial = trial;
+            this.history = history;
             this.isHonest = isHonest;
             this.entries = new TestEntries(name);
         }
@@ -152,7 +157,7 @@ class RandomFaultsTest {
                     mine[machine][id] = entries.entry(mine[0][id].id(), 300 + machine);
                 }
             }
-            trial.faulty.plan(plan);
+            history.faulty.plan(plan);
             List<Future<?>> all = new ArrayList<>();
             for (int m = 0; m < machines.size(); m++) {
                 int number = m;
@@ -162,8 +167,8 @@ class RandomFaultsTest {
             for (Future<?> one : all) {
                 one.get();
             }
-            trial.faulty.plan(FaultPlan.SOUND);
-            assertTrue(trial.faulty.awaitIdle(Duration.ofMinutes(5)));
+            history.faulty.plan(FaultPlan.SOUND);
+            assertTrue(history.faulty.awaitIdle(Duration.ofMinutes(5)));
             for (int id = 0; id < mine[0].length; id++) {
                 heal(machines, id);
             }
@@ -190,17 +195,17 @@ class RandomFaultsTest {
                     machines.get(m).awaitStored(mine[m][id]);
                 }
             }
-            Entry there = PersistentCacheContract.hit(trial.there(thisId));
+            Entry there = PersistentCacheContract.hit(history.readSound(thisId));
             assertTrue(there.contentHash().equals(mine[0][id].contentHash()) || there.contentHash().equals(mine[1][id].contentHash()), name);
             for (Machine machine : machines) {
                 assertEquals(there.contentHash(), machine.awaitHit(thisId).contentHash(), name);
             }
-            assertEquals(1, trial.objects(thisId), name);
+            assertEquals(1, history.objects(thisId), name);
             for (List<Sha256> one : seen) {
                 if (one.get(0).equals(thisId.hash())) {
                     assertTrue(isHonest ? one.get(1).equals(there.contentHash())
                             : one.get(1).equals(mine[0][id].contentHash()) || one.get(1).equals(mine[1][id].contentHash()),
-                            () -> name + ": somebody saw another entry than the first, which stays");
+                            () -> name + ": an entry other than the first, which stays, was read");
                 }
             }
         }

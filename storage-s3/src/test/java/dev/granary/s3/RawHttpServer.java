@@ -21,7 +21,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
-/** An HTTP/1.1 server that writes the bytes of an answer itself, and so can say what no HTTP library lets it say. */
+/**
+ * An HTTP/1.1 server that writes the bytes of a response itself, for responses that no HTTP library
+ * can send.
+ */
 final class RawHttpServer implements AutoCloseable {
     /**
      * A request.
@@ -38,9 +41,9 @@ final class RawHttpServer implements AutoCloseable {
         }
     }
 
-    /** One connection, as the answer to a request sees it. */
-    interface Lie {
-        void tell(OutputStream out) throws IOException, InterruptedException;
+    /** One connection, as the response to a request sees it. */
+    interface Reply {
+        void reply(OutputStream out) throws IOException, InterruptedException;
     }
 
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
@@ -48,7 +51,7 @@ final class RawHttpServer implements AutoCloseable {
     private final AtomicInteger requests = new AtomicInteger();
     private final CountDownLatch closing = new CountDownLatch(1);
     private final ServerSocket server = new ServerSocket(0, 500, InetAddress.getLoopbackAddress());
-    private volatile Function<Request, Lie> lies = _ -> silence();
+    private volatile Function<Request, Reply> replies = _ -> silence();
     private volatile boolean isReading = true;
 
     RawHttpServer() throws IOException {
@@ -69,32 +72,32 @@ final class RawHttpServer implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + server.getLocalPort());
     }
 
-    /** How many requests came since the last {@link #tellEach}. */
+    /** Returns the number of requests since the last {@link #replyToEach}. */
     int requests() {
         return requests.get();
     }
 
-    void tell(Lie lie) {
-        tellEach(_ -> lie);
+    void reply(Reply reply) {
+        replyToEach(_ -> reply);
     }
 
-    void tellEach(Function<Request, Lie> next) {
-        lies = next;
+    void replyToEach(Function<Request, Reply> next) {
+        replies = next;
         requests.set(0);
     }
 
-    /** From now on reads no bodies of requests. */
-    void leaveBodies() {
+    /** Stops reading the bodies of requests. */
+    void ignoreBodies() {
         isReading = false;
     }
 
-    /** Says nothing until the server closes. */
-    Lie silence() {
+    /** Sends nothing until the server closes. */
+    Reply silence() {
         return _ -> closing.await();
     }
 
-    /** Says {@code text}, then nothing until the server closes. */
-    Lie thenSilence(String text) {
+    /** Sends {@code text}, then nothing until the server closes. */
+    Reply thenSilence(String text) {
         return out -> {
             out.write(text.getBytes(ISO_8859_1));
             out.flush();
@@ -102,8 +105,8 @@ final class RawHttpServer implements AutoCloseable {
         };
     }
 
-    /** Says {@code head} at once, then a byte each {@code millis} milliseconds. */
-    Lie dripping(String head, long millis) {
+    /** Sends {@code head} at once, then one byte each {@code millis} milliseconds. */
+    Reply dripping(String head, long millis) {
         return out -> {
             out.write(head.getBytes(ISO_8859_1));
             do {
@@ -113,8 +116,11 @@ final class RawHttpServer implements AutoCloseable {
         };
     }
 
-    /** A whole answer, the last on its connection; {@code headers} end with a line break each. */
-    static Lie answer(String status, String headers, String body) {
+    /**
+     * Sends a complete response, the last on its connection; {@code headers} end with a line break
+     * each.
+     */
+    static Reply response(String status, String headers, String body) {
         return out -> {
             byte[] bytes = body.getBytes(UTF_8);
             out.write(("HTTP/1.1 " + status + "\r\n" + headers + "Connection: close\r\nContent-Length: " + bytes.length + "\r\n\r\n").getBytes(ISO_8859_1));
@@ -123,8 +129,8 @@ final class RawHttpServer implements AutoCloseable {
         };
     }
 
-    /** Announces {@code length} bytes and sends zeros for as long as somebody reads. */
-    static Lie flood(long length) {
+    /** Declares {@code length} bytes and sends zeros until the client disconnects. */
+    static Reply flood(long length) {
         return out -> {
             out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + length + "\r\n\r\n").getBytes(ISO_8859_1));
             byte[] zeros = new byte[64 << 10];
@@ -150,10 +156,10 @@ final class RawHttpServer implements AutoCloseable {
                 }
                 in.skipNBytes(length(head));
                 Request request = new Request(head.substring(0, head.indexOf("\r\n")));
-                lies.apply(request).tell(out);
+                replies.apply(request).reply(out);
             }
         } catch (IOException e) {
-            // the client went first, or the server closes
+            // the client disconnected first, or the server closes
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {

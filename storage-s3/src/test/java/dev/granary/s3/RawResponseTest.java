@@ -34,7 +34,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Both transports against a server that says what no S3 server says. */
+/** Tests of both transports against responses that no S3 server sends. */
 class RawResponseTest {
     private static final String XML = "Content-Type: application/xml\r\n";
     private static final String LIST = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><Name>bucket</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys>"
@@ -68,11 +68,11 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S9 Last-Modified that is missing or no date counts as not told: the object is found, by every request")
+    @DisplayName("S9 a missing or malformed Last-Modified counts as unknown: the object is found, by every request")
     void dates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             for (String date : WRONG_DATES) {
-                server.tellEach(request -> RawHttpServer.answer("200 OK", "ETag: \"e\"\r\n" + date, request.method().equals("HEAD") ? "" : "12345"));
+                server.replyToEach(request -> RawHttpServer.response("200 OK", "ETag: \"e\"\r\n" + date, request.method().equals("HEAD") ? "" : "12345"));
                 GetResult.Found found = assertInstanceOf(GetResult.Found.class, store.get("key", 10), date);
                 assertArrayEquals("12345".getBytes(UTF_8), found.bytes().toArray(ValueLayout.JAVA_BYTE));
                 assertEquals(ServerTimestamps.NONE, found.dates(), date);
@@ -85,33 +85,33 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S9 headers that a client library reads and Granary does not are nobody's trouble; without an ETag a read is found and a write unknown")
+    @DisplayName("S9 headers that a client library reads and Granary does not cause no failure; without an ETag a read is found and a write unknown")
     void headers(S3ClientLibrary client) {
-        String wild = String.join("\r\n", "x-amz-missing-meta: many", "x-amz-mp-parts-count: -", "x-amz-object-lock-retain-until-date: never",
+        String malformed = String.join("\r\n", "x-amz-missing-meta: many", "x-amz-mp-parts-count: -", "x-amz-object-lock-retain-until-date: never",
                 "x-amz-tagging-count: x", "x-amz-delete-marker: perhaps", "Expires: 0", "x-amz-object-lock-mode: ?", "x-amz-version-id: ", "");
         try (ObjectStore store = transport(client)) {
-            server.tellEach(request -> RawHttpServer.answer("200 OK", wild, request.method().equals("HEAD") ? "" : "12345"));
+            server.replyToEach(request -> RawHttpServer.response("200 OK", malformed, request.method().equals("HEAD") ? "" : "12345"));
             assertEquals("", assertInstanceOf(GetResult.Found.class, store.get("key", 10)).etag());
             assertEquals("", assertInstanceOf(HeadResult.Found.class, store.head("key")).etag());
             StoreFailure failure = assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[3], ObjectMarks.NONE)).failure();
-            assertTrue(failure.message().contains("names no ETag"), failure::toString);
+            assertTrue(failure.message().contains("without an ETag"), failure::toString);
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S1 F4 a listing hands over what was asked for: no key outside of the prefix, nothing without a key")
+    @DisplayName("S1 F4 a listing passes on only what was requested: no key outside of the prefix, nothing without a key")
     void foreignKeys(S3ClientLibrary client) {
         String more = "<Size>3</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>";
         String all = LIST + object("p/one", more) + object("x", more) + object("P/one", more)
                 + object("other/p/one", more) + object("p/two", more) + "</ListBucketResult>";
-        server.tell(RawHttpServer.answer("200 OK", XML, all));
+        server.reply(RawHttpServer.response("200 OK", XML, all));
         try (ObjectStore store = transport(client)) {
             List<String> keys = new ArrayList<>();
             assertEquals(new ListResult.Complete(2), store.list("p/", object -> keys.add(object.key())));
             assertEquals(List.of("p/one", "p/two"), keys);
             for (String keyless : List.of("<Contents><Size>1</Size></Contents>", "<Contents>" + more + "</Contents>", object("", more))) {
-                server.tell(RawHttpServer.answer("200 OK", XML, LIST + keyless + "</ListBucketResult>"));
+                server.reply(RawHttpServer.response("200 OK", XML, LIST + keyless + "</ListBucketResult>"));
                 assertNothing(store.list("p/", object -> keys.add(object.key())), keyless);
                 assertNothing(store.list("p", object -> keys.add(object.key())), keyless);
             }
@@ -119,40 +119,40 @@ class RawResponseTest {
         }
     }
 
-    /** A client may pass over what it cannot read, or fail the whole page. */
-    private static void assertNothing(ListResult result, String told) {
+    /** A client may skip what it cannot parse, or fail the whole page. */
+    private static void assertNothing(ListResult result, String reported) {
         switch (result) {
-            case ListResult.Complete complete -> assertEquals(0, complete.objects(), told);
-            case ListResult.Unavailable lost -> assertEquals(StoreFailure.Kind.BROKEN, lost.failure().kind(), told);
+            case ListResult.Complete complete -> assertEquals(0, complete.objects(), reported);
+            case ListResult.Unavailable lost -> assertEquals(StoreFailure.Kind.BROKEN, lost.failure().kind(), reported);
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("F3 S9 dates and sizes of a listing that no number tells: a result, whatever they are")
+    @DisplayName("F3 S9 dates and sizes of a listing outside of any number range: a result, whatever they are")
     void listedDates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             for (String date : List.of("+292278995-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "yesterday", "", "2026-01-01T00:00:00.000Z")) {
-                server.tell(RawHttpServer.answer("200 OK", XML,
+                server.reply(RawHttpServer.response("200 OK", XML,
                         LIST + object("key", "<Size>1</Size><ETag>\"e\"</ETag><LastModified>" + date + "</LastModified>") + "</ListBucketResult>"));
                 ListResult result = store.list("", object -> assertTrue(object.lastModifiedMillis() >= 0));
                 if (result instanceof ListResult.Unavailable lost) {
                     assertFalse(lost.failure().message().contains("Exception:"), lost::toString);
                 }
             }
-            server.tell(RawHttpServer.answer("200 OK", XML,
+            server.reply(RawHttpServer.response("200 OK", XML,
                     LIST + object("key", "<Size>-16</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>") + "</ListBucketResult>"));
             assertEquals(new ListResult.Complete(1), store.list("", object -> assertEquals(0, object.bytes())));
-            server.tell(RawHttpServer.answer("200 OK", XML, LIST + object("key", "<Size>99999999999999999999</Size>") + "</ListBucketResult>"));
+            server.reply(RawHttpServer.response("200 OK", XML, LIST + object("key", "<Size>99999999999999999999</Size>") + "</ListBucketResult>"));
             assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}));
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S2 5 GiB are announced and streamed: told as too large, without reading them")
+    @DisplayName("S2 5 GiB are declared and streamed: reported as too large, without reading them")
     void huge(S3ClientLibrary client) {
-        server.tell(RawHttpServer.flood(5368709120L));
+        server.reply(RawHttpServer.flood(5368709120L));
         try (ObjectStore store = transport(client)) {
             assertInstanceOf(GetResult.TooLarge.class, store.get("key", EntryFormat.MAX_BYTES));
             assertInstanceOf(GetResult.TooLarge.class, store.range("key", 0, 1 << 10));
@@ -162,9 +162,9 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S10 a redirect to a page is one request for a look-up, and its status is told")
+    @DisplayName("S10 a redirect to a page is one request for a lookup, and its status is reported")
     void redirect(S3ClientLibrary client) {
-        server.tell(RawHttpServer.answer("302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
+        server.reply(RawHttpServer.response("302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
         S3Config config = config(client).build().forPacks();
         try (ResilientObjectStore store = new ResilientObjectStore(() -> ObjectStoreFactory.open(config), config, Ticker.SYSTEM, new RequestCounters())) {
             StoreFailure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure();
@@ -175,7 +175,7 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S10 T4 after a reset the cause is told, also by those who are turned away afterwards; nothing of it is a client library's inner matter")
+    @DisplayName("S10 T4 after a reset the cause is reported, also for requests rejected afterwards, and in no client library's internal terms")
     void reset(S3ClientLibrary client) throws IOException {
         try (ResettingServer resetting = new ResettingServer(ResettingServer.At.FIRST); BucketTier tier = BucketTier.open(S3Config.builder("bucket")
                 .endpoint(resetting.endpoint()).client(client).credentials("key", SECRET).retryPause(Duration.ofMillis(1)).build())) {
@@ -190,14 +190,14 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S11 A10 a server that echoes the secret key, a token or a signature: no result tells it, whatever was asked and in whatever form it answers")
+    @DisplayName("S11 A10 a server that echoes the secret key, a token or a signature: no result contains it, for any request and response form")
     void echo(S3ClientLibrary client) {
         String error = "<Error><Code>AccessDenied</Code><Message>you sent " + SECRET + " and IQoJb3JpZ2luX2VjEXaMPLeTokEn1234567890abcdEF==</Message></Error>";
         try (ObjectStore store = transport(client)) {
-            for (RawHttpServer.Lie lie : List.of(RawHttpServer.answer("403 Forbidden", XML, error), RawHttpServer.answer("500 No", XML, error),
-                    RawHttpServer.answer("200 OK", "Content-Type: text/html\r\n", error), RawHttpServer.answer("403 " + SECRET, "", error),
-                    RawHttpServer.answer("403 Forbidden", XML, "<Error><Code>" + SECRET + "</Code><Message>" + "m".repeat(100_000) + "</Message></Error>"))) {
-                server.tell(lie);
+            for (RawHttpServer.Reply scripted : List.of(RawHttpServer.response("403 Forbidden", XML, error), RawHttpServer.response("500 No", XML, error),
+                    RawHttpServer.response("200 OK", "Content-Type: text/html\r\n", error), RawHttpServer.response("403 " + SECRET, "", error),
+                    RawHttpServer.response("403 Forbidden", XML, "<Error><Code>" + SECRET + "</Code><Message>" + "m".repeat(100_000) + "</Message></Error>"))) {
+                server.reply(scripted);
                 for (Object result : List.of(store.get("key", 10), store.head("key"), store.putIfAbsent("key", new byte[1], ObjectMarks.NONE), store.delete("key"),
                         store.list("", _ -> {}))) {
                     String text = result.toString();

@@ -6,21 +6,21 @@ import dev.granary.s3.statistics.BucketTierStatistics;
 import java.util.Collection;
 import java.util.List;
 
-/** Compares what tiers have counted with what came. */
+/** Compares the counters of tiers with the received requests. */
 final class RequestAccounting {
     private RequestAccounting() {}
 
-    /** O1: the requests that the tiers counted are those that came. */
+    /** Checks O1: the requests that the tiers counted are those that were received. */
     static void compareRequests(Collection<BucketTier> tiers, List<String> operations) {
-        BucketTierStatistics.Requests came = new BucketTierStatistics.Requests(came(operations, "GET"), came(operations, "HEAD"),
-                came(operations, "PUT"), came(operations, "DELETE"), came(operations, "LIST"));
+        BucketTierStatistics.Requests received = new BucketTierStatistics.Requests(received(operations, "GET"), received(operations, "HEAD"),
+                received(operations, "PUT"), received(operations, "DELETE"), received(operations, "LIST"));
         BucketTierStatistics.Requests sent = tiers.stream().map(tier -> tier.statistics().requests())
                 .reduce(new BucketTierStatistics.Requests(0, 0, 0, 0, 0), (a, b) -> new BucketTierStatistics.Requests(a.get() + b.get(),
                         a.head() + b.head(), a.put() + b.put(), a.delete() + b.delete(), a.list() + b.list()));
-        assertEquals(came, sent);
+        assertEquals(received, sent);
     }
 
-    private static long came(List<String> operations, String method) {
+    private static long received(List<String> operations, String method) {
         return operations.stream().filter(operation -> operation.startsWith(method)).count();
     }
 }

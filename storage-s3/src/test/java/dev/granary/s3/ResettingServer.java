@@ -14,13 +14,13 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A server that resets connections (TCP RST) instead of answering, and counts the requests that it saw. */
+/** A server that resets connections (TCP RST) instead of responding, and counts the requests. */
 final class ResettingServer implements AutoCloseable {
-    /** When it resets. */
+    /** The moment of the reset. */
     enum At {
-        /** The first request of each connection. */
+        /** At the first request of each connection. */
         FIRST,
-        /** The second one: a connection that the client had kept for further use. */
+        /** At the second one: the client had kept the connection alive. */
         SECOND
     }
 
@@ -65,11 +65,11 @@ final class ResettingServer implements AutoCloseable {
             boolean isRequest = readRequest(in);
             assert isRequest || in.read() < 0;
         } catch (IOException e) {
-            // the client went first
+            // the client disconnected first
         }
     }
 
-    /** Reads one request, its body included; false where the connection ended instead. */
+    /** Reads one request with its body; returns false if the connection ended instead. */
     private boolean readRequest(InputStream in) throws IOException {
         StringBuilder head = new StringBuilder();
         while (head.indexOf("\r\n\r\n") < 0) {
@@ -82,7 +82,8 @@ final class ResettingServer implements AutoCloseable {
         requests.incrementAndGet();
         String text = head.toString().toLowerCase(Locale.ROOT);
         int length = text.indexOf("\r\ncontent-length:");
-        if (length >= 0 && !text.contains("\r\nexpect:")) { // whoever expects a "continue" has not sent the body yet
+        // with an expected "continue" the body has not been sent yet
+        if (length >= 0 && !text.contains("\r\nexpect:")) {
             int start = length + "\r\ncontent-length:".length();
             in.skipNBytes(Long.parseLong(text.substring(start, text.indexOf("\r\n", start)).strip()));
         }

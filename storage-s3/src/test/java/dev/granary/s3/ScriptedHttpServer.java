@@ -15,11 +15,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** An HTTP server that answers every request as it is told, or not at all, and counts them. */
+/** An HTTP server that responds to every request as scripted, or not at all, and counts them. */
 public final class ScriptedHttpServer implements AutoCloseable {
-    /** What is done with a request. */
+    /** Handling of a request. */
     public interface Answer {
-        void give(HttpExchange exchange) throws IOException;
+        void handle(HttpExchange exchange) throws IOException;
     }
 
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
@@ -34,7 +34,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         server.createContext("/", exchange -> {
             requests.incrementAndGet();
             exchange.getRequestBody().readAllBytes();
-            answer.give(exchange);
+            answer.handle(exchange);
             exchange.close();
         });
         server.start();
@@ -53,7 +53,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
     }
 
-    /** Says nothing until the server closes. */
+    /** Sends nothing until the server closes. */
     Answer silence() {
         return exchange -> {
             try {
@@ -64,22 +64,22 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** Ends the connection without a word. */
-    public static Answer hangUp() {
+    /** Closes the connection without a response. */
+    public static Answer disconnect() {
         return HttpExchange::close;
     }
 
-    /** An error in the form of S3. */
+    /** Sends an error in the S3 format. */
     public static Answer error(int status, String code) {
         return body(status, "application/xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
-                + "</Code><Message>as told</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
+                + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
     }
 
-    /** Asks for fewer requests, and to try again at once. */
+    /** Requests a lower rate, and an immediate retry. */
     static Answer slowDown() {
         return exchange -> {
             exchange.getResponseHeaders().set("Retry-After", "0");
-            error(503, "SlowDown").give(exchange);
+            error(503, "SlowDown").handle(exchange);
         };
     }
 
@@ -105,24 +105,24 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** A page of HTML with status 200, as of a proxy that wants somebody to sign in; no ETag. */
+    /** Sends an HTML page with status 200, like the sign-in page of a proxy; no ETag. */
     public static Answer page() {
         return body(200, "text/html", "<html><body>Sign in</body></html>".getBytes(UTF_8), "");
     }
 
-    /** An answer for reads, and another one for all else. */
+    /** Combines a response for reads and one for all other requests. */
     public static Answer readsAndWrites(Answer read, Answer write) {
         return exchange -> {
             if (exchange.getRequestMethod().equals("GET")) {
-                read.give(exchange);
+                read.handle(exchange);
             } else {
-                write.give(exchange);
+                write.handle(exchange);
             }
         };
     }
 
-    /** Promises a body of that length, sends half of it, and hangs up. */
-    static Answer half(byte[] bytes) {
+    /** Declares the length of the body, sends half of it, and disconnects. */
+    static Answer truncated(byte[] bytes) {
         return exchange -> {
             exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
             exchange.sendResponseHeaders(200, bytes.length);
@@ -132,34 +132,37 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** Promises a huge body and sends a few bytes of it. */
-    static Answer boast(long promised) {
+    /** Declares a huge body and sends a few bytes of it. */
+    static Answer hugeDeclaredLength(long declared) {
         return exchange -> {
-            exchange.sendResponseHeaders(200, promised);
+            exchange.sendResponseHeaders(200, declared);
             exchange.getResponseBody().write(1);
             exchange.getResponseBody().flush();
         };
     }
 
-    /** Repeats {@code part} after {@code beginning} for as long as somebody reads; chunked, or of that length where it is above zero. */
-    static Answer endless(int status, long promised, String beginning, String part) {
+    /**
+     * Repeats {@code part} after {@code beginning} until the client disconnects; chunked, or with
+     * the declared length if that is above zero.
+     */
+    static Answer endless(int status, long declared, String beginning, String part) {
         return exchange -> {
             exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
             exchange.getResponseHeaders().set("Content-Type", "application/xml");
-            exchange.sendResponseHeaders(status, promised);
+            exchange.sendResponseHeaders(status, declared);
             OutputStream out = exchange.getResponseBody();
             out.write(beginning.getBytes(UTF_8));
             byte[] more = part.repeat(1 + (64 << 10) / part.length()).getBytes(UTF_8);
-            while (true) { // ends when the other side hangs up
+            while (true) { // ends when the client disconnects
                 out.write(more);
             }
         };
     }
 
-    /** Sends a byte every {@code millis} milliseconds. */
-    Answer dripping(long promised, long millis) {
+    /** Sends one byte every {@code millis} milliseconds. */
+    Answer dripping(long declared, long millis) {
         return exchange -> {
-            exchange.sendResponseHeaders(200, promised);
+            exchange.sendResponseHeaders(200, declared);
             try {
                 do {
                     exchange.getResponseBody().write(0);
@@ -171,7 +174,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** A header of that many bytes. */
+    /** Sends a header of that many bytes. */
     static Answer longHeader(int bytes) {
         return exchange -> {
             exchange.getResponseHeaders().set("x-amz-meta-granary-put", "x".repeat(bytes));
@@ -179,7 +182,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
         };
     }
 
-    /** So many headers of a hundred bytes. */
+    /** Sends that many headers of 100 bytes. */
     static Answer manyHeaders(int count) {
         return exchange -> {
             for (int i = 0; i < count; i++) {

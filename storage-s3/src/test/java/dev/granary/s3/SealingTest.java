@@ -21,11 +21,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A compaction seals a target while others publish entries alone: what is acknowledged is found at every moment, also if the compaction ends there. */
+/**
+ * Tests of a compaction that seals a target during publications of unpacked entries: acknowledged
+ * entries are found at every moment, also if the compaction ends early.
+ */
 class SealingTest {
     private final TestEntries entries = new TestEntries("SealingTest");
     private final Entry packed = entries.entry(100);
-    private final Entry alone = entries.entry(200);
+    private final Entry unpacked = entries.entry(200);
     private PackFixture packs = new PackFixture("SealingTest");
     private boolean isBusy;
 
@@ -37,7 +40,7 @@ class SealingTest {
         return new BucketTier(S3Config.builder("bucket").build(), this::store, new TestTiming(), TestSeed.random("SealingTest"));
     }
 
-    private void publishAlone(Entry entry) {
+    private void publishUnpacked(Entry entry) {
         try (BucketTier publisher = tier()) {
             assertInstanceOf(StoreResult.Stored.class, publisher.store(entry));
         }
@@ -49,7 +52,7 @@ class SealingTest {
         }
     }
 
-    /** Runs something before each request, but not before its own. What the server can do was tried out before. */
+    /** Runs a task before each request, except its own. The capabilities are known already. */
     private void beforeEach(Runnable task) {
         try (BucketTier first = tier()) {
             first.conditionalWrites();
@@ -71,8 +74,11 @@ class SealingTest {
         store().beforeEach(() -> {});
     }
 
-    /** Publishes before the request of that number; returns how many requests the compaction sent. */
-    private int sealed(int publishedAt, boolean isFirst) {
+    /**
+     * Publishes before the request of that number; returns the number of requests of the
+     * compaction.
+     */
+    private int compactAndPublish(int publishedAt, boolean isFirst) {
         packs = new PackFixture("SealingTest " + publishedAt);
         if (!isFirst) {
             packs.publish(packed);
@@ -81,16 +87,16 @@ class SealingTest {
         beforeEach(() -> {
             int now = requests[0]++;
             if (now == publishedAt) {
-                publishAlone(alone);
+                publishUnpacked(unpacked);
             } else if (now > publishedAt) {
-                assertFound(alone);
+                assertFound(unpacked);
             }
         });
         PackCompactor.Result result = packs.compactAndSeal();
         store().beforeEach(() -> {});
         assertInstanceOf(PackCompactor.Result.Done.class, result, result::toString);
         if (requests[0] > publishedAt) {
-            assertFound(alone);
+            assertFound(unpacked);
         } else {
             assertEquals(PackManifest.UnpackedEntries.NONE, packs.newest().unpackedEntries());
         }
@@ -98,61 +104,61 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 an entry published alone before any request of a sealing compaction is found from then on, at each request that follows")
+    @DisplayName("B8 an entry published unpacked before any request of a sealing compaction is found from then on, at each later request")
     void publishedMeanwhile() {
         for (boolean isFirst : List.of(true, false)) {
-            int requests = sealed(Integer.MAX_VALUE, isFirst);
+            int requests = compactAndPublish(Integer.MAX_VALUE, isFirst);
             assertTrue(requests > 15, () -> requests + " requests");
             for (int at = 0; at < requests; at++) {
-                sealed(at, isFirst);
+                compactAndPublish(at, isFirst);
             }
         }
     }
 
     @Test
-    @DisplayName("B8 a compaction does not seal on the intent of another one, which was committed after an entry was published alone")
+    @DisplayName("B8 a compaction does not seal on the intent of another one, committed after an entry was published unpacked")
     void intentOfAnother() {
         packs.publish(packed);
         int[] manifests = {0};
         beforeEach(() -> {
             if (store().requests().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
-                publishAlone(alone);
+                publishUnpacked(unpacked);
                 packs.intendToSeal();
             } else if (manifests[0] >= 2) {
-                assertFound(alone);
+                assertFound(unpacked);
             }
         });
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).unpackedEntries());
         assertTrue(manifests[0] >= 2);
-        assertFound(alone);
+        assertFound(unpacked);
     }
 
     @Test
-    @DisplayName("B8 an entry that lies alone, whose publisher died before it asked for the manifest, is there already only once look-ups are sure to ask")
+    @DisplayName("B8 an unpacked entry whose publisher died before it read the manifest is a duplicate only once lookups are sure to find it")
     void diedAfterItsPut() {
         packs.publish(packed);
         packs.intendToSeal();
-        packs.placeUnpacked(alone);
+        packs.placeUnpacked(unpacked);
         try (BucketTier publisher = tier()) {
-            assertEquals(Optional.of(StoreResult.DUPLICATE), publisher.duplicates().find(alone));
+            assertEquals(Optional.of(StoreResult.DUPLICATE), publisher.duplicates().find(unpacked));
         }
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, packs.newest().unpackedEntries());
     }
 
     @Test
-    @DisplayName("B8 an intent that a compaction left behind is taken up by the next one, and costs look-ups nothing")
+    @DisplayName("B8 an intent left by a compaction is taken over by the next one, and costs lookups nothing")
     void intentLeftBehind() {
         packs.publish(packed);
         packs.intendToSeal();
-        packs.placeUnpacked(alone);
-        assertFound(alone);
+        packs.placeUnpacked(unpacked);
+        assertFound(unpacked);
         assertEquals(PackManifest.UnpackedEntries.NONE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).unpackedEntries());
-        assertFound(alone);
+        assertFound(unpacked);
         assertFound(packed);
     }
 
     @Test
-    @DisplayName("B8 one listing that lags behind does not seal")
+    @DisplayName("B8 one stale listing does not seal")
     void oneListingLags() {
         for (int lagging = 2; lagging <= 3; lagging++) { // the first one is that of the plan
             packs = new PackFixture("SealingTest lagging " + lagging);
@@ -164,25 +170,25 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 the newest manifest is damaged, and the last sound one is sealed: look-ups ask for entries outside of packs")
+    @DisplayName("B8 the newest manifest is damaged, and the last sound one is sealed: lookups request unpacked entries")
     void damagedUnsealing() {
         packs.publish(packed);
         packs.compactAndSeal();
-        publishAlone(alone);
+        publishUnpacked(unpacked);
         String key = store().keys().stream().filter(name -> name.contains("/m/0")).max(String::compareTo).orElseThrow();
         store().place(key, Arrays.copyOf(store().body(key), 30), store().marks(key));
-        assertFound(alone);
+        assertFound(unpacked);
     }
 
     @Test
-    @DisplayName("B8 the hint of a sealed target was removed, and an entry published alone: found, also after the next commit finds the manifest by a listing")
+    @DisplayName("B8 the hint of a sealed target was removed, and an entry published unpacked: found, also after the next commit finds the manifest by a listing")
     void sealedWithoutHint() {
         packs.publish(packed);
         packs.compactAndSeal();
         store().remove(store().keys().stream().filter(name -> name.endsWith("newest")).findFirst().orElseThrow());
-        publishAlone(alone);
+        publishUnpacked(unpacked);
         packs.publishAgain(entries.entry(50));
-        assertFound(alone);
+        assertFound(unpacked);
         assertFound(packed);
     }
 }

@@ -32,7 +32,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Both transports, and the layers around them, against servers that make no progress. Totals are minutes here: a test that waits for one fails. */
+/**
+ * Tests of both transports and their layers against servers without progress. Total timeouts are
+ * minutes here: a test that waits for one fails.
+ */
 class StallTest {
     private static final Duration STALL = Duration.ofMillis(100);
     private static final Duration TOTAL = Duration.ofMinutes(10);
@@ -64,22 +67,22 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a server that accepts and is silent, falls silent after a head, or drips: each request ends at the stall limit, and says so")
+    @DisplayName("S5 A9 a server that accepts and is silent, falls silent after a head, or drips: each request ends at the stall limit, and reports it")
     void stalls(S3ClientLibrary client) {
         try (ObjectStore store = ObjectStoreFactory.open(config(client))) {
-            for (RawHttpServer.Lie lie : List.of(server.silence(), server.thenSilence(FOUND), server.dripping(FOUND, 30), server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
-                server.tell(lie);
+            for (RawHttpServer.Reply reply : List.of(server.silence(), server.thenSilence(FOUND), server.dripping(FOUND, 30), server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
+                server.reply(reply);
                 assertStalled(assertInstanceOf(GetResult.Unavailable.class, store.get("key", 2_000_000)).failure());
                 assertStalled(assertInstanceOf(GetResult.Unavailable.class, store.range("key", 0, 1000, new byte[1000])).failure());
             }
-            server.tell(server.silence());
+            server.reply(server.silence());
             assertStalled(assertInstanceOf(HeadResult.Unavailable.class, store.head("key")).failure());
             assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE)).failure());
             assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.delete("key")).failure());
             assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {})).failure());
-            server.tell(server.thenSilence("HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<?xml version=\"1.0\"?>"));
+            server.reply(server.thenSilence("HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<?xml version=\"1.0\"?>"));
             assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {})).failure());
-            server.tell(server.thenSilence("HTTP/1.1 500 No\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<Error>"));
+            server.reply(server.thenSilence("HTTP/1.1 500 No\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<Error>"));
             assertTrue(store.head("key") instanceof HeadResult.Unavailable);
             assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
         }
@@ -89,7 +92,7 @@ class StallTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("S5 A9 a server that does not read a body of 16 MiB: the write ends at the stall limit")
     void unread(S3ClientLibrary client) {
-        server.leaveBodies();
+        server.ignoreBodies();
         try (ObjectStore store = ObjectStoreFactory.open(config(client))) {
             assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[16 << 20], ObjectMarks.NONE)).failure());
         }
@@ -97,16 +100,16 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 a slow server that makes progress is waited for, far beyond the stall limit, and its bytes are told")
+    @DisplayName("S5 a slow server with progress is not aborted, far beyond the stall limit, and its bytes are counted")
     void slow(S3ClientLibrary client) {
         int pieces = 20;
         TrafficCounter traffic = new TrafficCounter();
-        server.tell(out -> {
+        server.reply(out -> {
             out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + pieces * 2048 + "\r\n\r\n").getBytes(ISO_8859_1));
             for (int i = 0; i < pieces; i++) {
                 out.write(new byte[2048]);
                 out.flush();
-                Thread.sleep(150); // one and a half times the limit in all
+                Thread.sleep(150); // one and a half times the limit in total
             }
         });
         try (ObjectStore store = ObjectStoreFactory.open(config(client, Duration.ofSeconds(2)), traffic)) {
@@ -118,13 +121,13 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 bytes that are sent are progress, as those that come are, and none of them counts as received")
+    @DisplayName("S5 sent bytes are progress like received ones, and none of them counts as received")
     void sent(S3ClientLibrary client) {
         TrafficCounter traffic = new TrafficCounter();
-        server.tell(RawHttpServer.answer("200 OK", "ETag: \"e\"\r\n", ""));
+        server.reply(RawHttpServer.response("200 OK", "ETag: \"e\"\r\n", ""));
         try (ObjectStore store = ObjectStoreFactory.open(config(client, TOTAL), traffic)) {
             assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
-            assertEquals(0, traffic.progress(), "too few bytes, and an answer without any");
+            assertEquals(0, traffic.progress(), "too few bytes, and a response without any");
             assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[1 << 20], ObjectMarks.NONE));
             assertTrue(traffic.progress() > 0);
         }
@@ -134,15 +137,15 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 the head of an answer is a sign of life, as bytes are, before any byte of its body has come")
+    @DisplayName("S5 the head of a response is progress like bytes, before any byte of its body")
     void head(S3ClientLibrary client) {
         TrafficCounter traffic = new TrafficCounter();
-        server.tell(out -> {
+        server.reply(out -> {
             long start = System.nanoTime();
             out.write("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 5\r\n\r\n".getBytes(ISO_8859_1));
             out.flush();
             long now;
-            do { // else until the client gives up
+            do { // until the client gives up
                 now = System.nanoTime();
             } while (traffic.quiet().toNanos() >= now - start);
             out.write("12345".getBytes(ISO_8859_1));
@@ -155,23 +158,23 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 no request stays watched, however it ended: answered, left in its body, cut off before its answer or in it, not sent")
+    @DisplayName("S5 no request stays watched, however it ended: with a response, an unread body, cut off before or in its response, not sent")
     void ends(S3ClientLibrary client) throws IOException {
         TrafficCounter traffic = new TrafficCounter();
         try (ObjectStore store = ObjectStoreFactory.open(config(client, TOTAL), traffic)) {
-            server.tell(RawHttpServer.answer("200 OK", "ETag: \"e\"\r\n", "12345"));
+            server.reply(RawHttpServer.response("200 OK", "ETag: \"e\"\r\n", "12345"));
             assertEnded(GetResult.Found.class, store.get("key", 10), traffic);
             assertEnded(GetResult.TooLarge.class, store.get("key", 3), traffic);
-            server.tell(RawHttpServer.flood(1 << 30));
+            server.reply(RawHttpServer.flood(1 << 30));
             assertEnded(GetResult.TooLarge.class, store.get("key", 10), traffic);
-            server.tell(RawHttpServer.answer("200 OK", "ETag: \"e\"\r\n", ""));
+            server.reply(RawHttpServer.response("200 OK", "ETag: \"e\"\r\n", ""));
             assertEnded(HeadResult.Found.class, store.head("key"), traffic);
             assertEnded(WriteResult.Done.class, store.put("key", new byte[100], ObjectMarks.NONE), traffic);
-            server.tell(out -> out.write("HTTP/1.1 204 No PayloadKind\r\nConnection: close\r\n\r\n".getBytes(ISO_8859_1)));
+            server.reply(out -> out.write("HTTP/1.1 204 No PayloadKind\r\nConnection: close\r\n\r\n".getBytes(ISO_8859_1)));
             assertEnded(WriteResult.Done.class, store.delete("key"), traffic);
-            server.tell(out -> out.write((FOUND + "12345").getBytes(ISO_8859_1)));
+            server.reply(out -> out.write((FOUND + "12345").getBytes(ISO_8859_1)));
             assertEnded(GetResult.Unavailable.class, store.get("key", 2_000_000), traffic);
-            server.tell(_ -> {});
+            server.reply(_ -> {});
             assertEnded(GetResult.Unavailable.class, store.get("key", 10), traffic);
             server.close();
             assertEnded(GetResult.Unavailable.class, store.get("key", 10), traffic);
@@ -185,16 +188,16 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a silent bucket: one look-up finds out, and what follows is told the cause at once")
+    @DisplayName("S5 A9 a silent bucket: one lookup detects it, and later ones fail at once with the cause")
     void silentBucket(S3ClientLibrary client) {
-        server.tell(server.silence());
+        server.reply(server.silence());
         try (BucketTier tier = BucketTier.open(config(client))) {
             LoadResult.Unavailable first = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
             assertTrue(first.cause().contains("100 ms"), first::cause);
             int sent = server.requests();
             for (int i = 0; i < 100; i++) {
                 String cause = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id())).cause();
-                assertTrue(cause.contains("left alone for 30 s, after: ") && cause.contains("100 ms"), cause);
+                assertTrue(cause.contains("no requests are sent for 30 s, after: ") && cause.contains("100 ms"), cause);
             }
             assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
             IOException unlisted = assertThrows(IOException.class, () -> tier.list(_ -> {}));
@@ -206,18 +209,18 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a bucket for packs that falls silent after a hundred answers: a hundred reads, one after the other, send at most four requests")
+    @DisplayName("S5 A9 a bucket for packs that falls silent after 100 responses: 100 successive reads send at most four requests")
     void packsFallSilent(S3ClientLibrary client) throws Exception {
         AtomicInteger count = new AtomicInteger();
-        RawHttpServer.Lie well = RawHttpServer.answer("404 Not Found", "Content-Type: application/xml\r\n", "<Error><Code>NoSuchKey</Code></Error>");
-        server.tellEach(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
+        RawHttpServer.Reply well = RawHttpServer.response("404 Not Found", "Content-Type: application/xml\r\n", "<Error><Code>NoSuchKey</Code></Error>");
+        server.replyToEach(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
         S3Config config = config(client, Duration.ofMillis(500)).forPacks();
         TrafficCounter traffic = new TrafficCounter();
         try (ResilientObjectStore store = new ResilientObjectStore(() -> ObjectStoreFactory.open(config, traffic), config, Ticker.SYSTEM, new RequestCounters(), traffic)) {
             for (int i = 0; i < 100; i++) {
                 assertInstanceOf(GetResult.Absent.class, store.get("key", 10));
             }
-            for (int i = 0; i < 100; i++) { // one after the other, as a planner reads indexes
+            for (int i = 0; i < 100; i++) { // successive, as a planner reads indexes
                 assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10));
             }
             assertTrue(server.requests() <= 104, () -> server.requests() + " requests");

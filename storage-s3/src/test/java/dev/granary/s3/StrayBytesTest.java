@@ -22,7 +22,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Both transports against a server that sends more than an answer holds, as OpenStack Swift does. */
+/**
+ * Tests of both transports against a server that sends more than a response may have, like
+ * OpenStack Swift.
+ */
 class StrayBytesTest {
     private static final String HEAD = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n";
     private static final String LAST_CHUNK = "0\r\n\r\n";
@@ -66,13 +69,13 @@ class StrayBytesTest {
                 connection.getOutputStream().write(answer.getBytes(ISO_8859_1));
             }
         } catch (IOException gone) {
-            // the client has ended the connection
+            // the client has closed the connection
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R2 a last chunk after the answer to a HEAD is not taken for the next answer")
+    @DisplayName("R2 a last chunk after the response to a HEAD is not taken for the next response")
     void head(S3ClientLibrary client) {
         S3Config config = S3Config.builder("bucket").endpoint(URI.create("http://127.0.0.1:" + server.getLocalPort())).client(client)
                 .credentials("key", "secret").build();

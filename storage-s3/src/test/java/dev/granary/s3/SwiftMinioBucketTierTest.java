@@ -7,7 +7,10 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.KnownServer;
 import dev.granary.s3.contract.ScriptedServer;
 
-/** OpenStack Swift with s3api, which refuses conditional writes, where its packages are installed, as a bucket tier through {@link S3ClientLibrary#MINIO}. */
+/**
+ * The bucket tier over {@link S3ClientLibrary#MINIO} on OpenStack Swift with s3api, which refuses
+ * conditional writes; needs its packages.
+ */
 class SwiftMinioBucketTierTest extends PersistentCacheContract {
     private final S3Config config = ScriptedServer.of(KnownServer.SWIFT).config().client(S3ClientLibrary.MINIO).build();
 

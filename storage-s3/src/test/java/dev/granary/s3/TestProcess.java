@@ -18,40 +18,43 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
-/** The bucket tier and the packed bucket of one process, under clocks and threads of the test's, for tests of other packages. */
+/**
+ * The bucket tier and the bulk bucket of one process, with clocks and threads of the test, for
+ * tests of other packages.
+ */
 public final class TestProcess implements AutoCloseable {
     private final BucketTier tier;
     private final BulkBucket packed;
     private final BucketLayout layout;
 
     /**
-     * What surrounds a process.
+     * The environment of a process.
      *
      * @param nanos the monotonic clock
      * @param wallMillis the wall clock
-     * @param pause waits that long
-     * @param random makes names; used by several threads when a node is warmed
-     * @param behind runs what is done behind the callers
+     * @param pause waits for the given time
+     * @param random the source of names; shared by several threads when a node is warmed
+     * @param behind the executor of background tasks
      */
-    public record Surroundings(LongSupplier nanos, LongSupplier wallMillis, Consumer<Duration> pause, RandomGenerator random, Executor behind) {}
+    public record Environment(LongSupplier nanos, LongSupplier wallMillis, Consumer<Duration> pause, RandomGenerator random, Executor behind) {}
 
     /** Starts a process whose requests all go to {@code store}. */
-    public TestProcess(S3Config config, ObjectStore store, Surroundings surroundings) {
+    public TestProcess(S3Config config, ObjectStore store, Environment environment) {
         Ticker timing = new Ticker() {
             @Override
             public long nanos() {
-                return surroundings.nanos().getAsLong();
+                return environment.nanos().getAsLong();
             }
 
             @Override
             public void pause(Duration duration) {
-                surroundings.pause().accept(duration);
+                environment.pause().accept(duration);
             }
         };
-        this.tier = new BucketTier(config, () -> store, timing, surroundings.random());
-        this.packed = new BulkBucket(config, () -> store, timing, surroundings.random());
+        this.tier = new BucketTier(config, () -> store, timing, environment.random());
+        this.packed = new BulkBucket(config, () -> store, timing, environment.random());
         this.layout = new BucketLayout(config.location());
-        PackInspector.control(packs(tier), surroundings.wallMillis(), surroundings.behind());
+        PackInspector.control(packs(tier), environment.wallMillis(), environment.behind());
     }
 
     private static PackReader packs(BucketTier tier) {
@@ -64,27 +67,27 @@ public final class TestProcess implements AutoCloseable {
         }
     }
 
-    /** The tier of look-ups and of entries that lie alone. */
+    /** Returns the tier of lookups and of unpacked entries. */
     public BucketTier tier() {
         return tier;
     }
 
-    /** What moves packs. */
+    /** Returns the bucket for transfers of packs. */
     public BulkBucket packed() {
         return packed;
     }
 
-    /** The key of an entry that lies alone. */
-    public String keyAlone(Id id) {
+    /** Returns the key of an unpacked entry. */
+    public String unpackedKey(Id id) {
         return layout.entry(id);
     }
 
-    /** The key of the store marker. */
+    /** Returns the key of the marker. */
     public static String markerKey(S3Config config) {
         return new BucketLayout(config.location()).marker();
     }
 
-    /** The body of a store marker with that verdict. */
+    /** Returns the body of a marker with these capabilities. */
     public static byte[] marker(ConditionalWriteSupport writes) {
         ConditionalDeleteSupport deletion = writes == ConditionalWriteSupport.FULL ? ConditionalDeleteSupport.HONOURED : ConditionalDeleteSupport.NOT_HONOURED;
         return new CapabilityMarker(writes, deletion, 0, "").json();

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A clock that tests turn by hand; waiting turns it, too, and is written down. Thread-safe. */
+/** A manual clock; pauses advance it, too, and are recorded. Thread-safe. */
 public final class TestTiming implements Ticker {
     private final List<Duration> pauses = new ArrayList<>();
     private long now = 1_000_000_000_000L;

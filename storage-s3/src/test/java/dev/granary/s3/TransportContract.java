@@ -9,7 +9,7 @@ import dev.granary.s3.store.ObjectStore;
 import java.util.Set;
 import java.util.UUID;
 
-/** The contract of object stores on a transport and a server. */
+/** The contract of object stores for a transport and a server. */
 abstract class TransportContract extends ObjectStoreContract {
     private final TestS3 server;
     private final S3ClientLibrary client;

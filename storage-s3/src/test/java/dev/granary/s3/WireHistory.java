@@ -30,33 +30,38 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** A place of its own in the bucket of the tests, a faulty way to it, and a sound one beside. */
+/** A prefix of its own in the test bucket, with a faulty path to it and a sound one. */
 final class WireHistory implements AutoCloseable {
     private static final Duration HANG = Duration.ofSeconds(10);
-    private static final ObjectStore SOUND_WAY = ObjectStoreFactory.open(TestS3.server().config().build()); // ends with the process
+    // ends with the process
+    private static final ObjectStore SOUND_PATH = ObjectStoreFactory.open(TestS3.server().config().build());
 
     final FaultyS3 faulty = TestS3.server().faulty();
     private final S3Location place = TestS3.server().config().build().location();
     private final BucketLayout layout = new BucketLayout(place);
 
     WireHistory() throws IOException {
-        byte[] marker = new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json(); // probed before, by another process
-        assertInstanceOf(WriteResult.Done.class, SOUND_WAY.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE));
+        // probed before, by another process
+        byte[] marker = new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json();
+        assertInstanceOf(WriteResult.Done.class, SOUND_PATH.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE));
     }
 
-    /** Settings that lead to this place by the faulty way. The pauses after refusals and failures are too short to notice; no packs. */
+    /**
+     * Returns settings for this prefix over the faulty path. The pauses after refusals and failures
+     * are negligible; no packs.
+     */
     S3Config.Builder config(S3ClientLibrary client, Duration requestTimeout, Duration loadDeadline) {
         return TestS3.server().config().prefix(place.prefix()).endpoint(faulty.endpoint()).client(client)
                 .requestTimeout(requestTimeout).loadDeadline(loadDeadline)
                 .readOnlyPause(Duration.ofMillis(1)).breakerPause(Duration.ofMillis(1)).manifestInterval(Duration.ZERO);
     }
 
-    /** Where this place begins, with a slash at its end. */
+    /** Returns the prefix, with a trailing slash. */
     String prefix() {
         return place.prefix() + "/";
     }
 
-    /** Puts {@code entry} in its place, sound or with one bit changed, with its right metadata. */
+    /** Stores {@code entry} with its right metadata, sound or with one bit changed. */
     void place(Entry entry, boolean isDamaged, SplittableRandom random) {
         WriteAttemptId putId = WriteAttemptId.random(random);
         byte[] body = EntryFormat.encode(entry, Compression.ZSTD, putId);
@@ -64,42 +69,48 @@ final class WireHistory implements AutoCloseable {
             body[ResultOracle.damagedByte(random, body.length)] ^= 1;
         }
         assertInstanceOf(WriteResult.Done.class,
-                SOUND_WAY.putIfAbsent(layout.entry(entry.id()), body, new ObjectMarks(putId.hex(), entry.contentHash().hex())));
+                SOUND_PATH.putIfAbsent(layout.entry(entry.id()), body, new ObjectMarks(putId.hex(), entry.contentHash().hex())));
     }
 
-    /** What a sound reader finds, once nothing is on its way any more. */
-    LoadResult there(Id id) throws InterruptedException {
-        assertTrue(faulty.awaitIdle(HANG), "a request is still on its way");
-        return switch (SOUND_WAY.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
+    /** Returns the result of a sound reader, once no request is in progress. */
+    LoadResult readSound(Id id) throws InterruptedException {
+        assertTrue(faulty.awaitIdle(HANG), "a request is still in progress");
+        return switch (SOUND_PATH.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _ -> LoadResult.ABSENT;
-            case GetResult.TooLarge _, GetResult.Unavailable _ -> throw new AssertionError("The sound way is not");
+            case GetResult.TooLarge _, GetResult.Unavailable _ -> throw new AssertionError("The sound path is not");
         };
     }
 
-    /** How many objects there are for that id, wherever in this place. */
+    /** Returns the number of objects for that id below this prefix. */
     long objects(Id id) {
         List<String> keys = new ArrayList<>();
-        assertInstanceOf(ListResult.Complete.class, SOUND_WAY.list(prefix(), object -> keys.add(object.key())));
+        assertInstanceOf(ListResult.Complete.class, SOUND_PATH.list(prefix(), object -> keys.add(object.key())));
         return keys.stream().filter(key -> key.contains(id.hash().hex())).count();
     }
 
-    /** Checks that what began then took no longer than it may: a check against hanging, not of speed. */
+    /**
+     * Checks that the time since {@code startNanos} is within the limit: a check against hanging,
+     * not of speed.
+     */
     static void assertInTime(long startNanos, Duration limit) {
-        Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
-        assertTrue(took.compareTo(limit.plus(HANG)) < 0, () -> "took " + took + ", and may take " + limit);
+        Duration elapsed = Duration.ofNanos(System.nanoTime() - startNanos);
+        assertTrue(elapsed.compareTo(limit.plus(HANG)) < 0, () -> "took " + elapsed + ", and may take " + limit);
     }
 
-    /** O1: what the tiers have counted as sent is what came; more may be sent than comes where connections end. */
+    /**
+     * Checks O1: the requests counted as sent are those received; more may be sent than received if
+     * connections end.
+     */
     void compareRequests(List<BucketTier> tiers) throws InterruptedException {
-        assertTrue(faulty.awaitIdle(HANG), "a request is still on its way");
-        List<String> came = faulty.exchanges().stream().map(exchange -> exchange.request().operation()).toList();
+        assertTrue(faulty.awaitIdle(HANG), "a request is still in progress");
+        List<String> received = faulty.exchanges().stream().map(exchange -> exchange.request().operation()).toList();
         if (faulty.exchanges().stream().noneMatch(exchange -> exchange.fault().mayHideRequests())) {
-            RequestAccounting.compareRequests(tiers, came);
+            RequestAccounting.compareRequests(tiers, received);
         } else {
             long sent = tiers.stream().map(tier -> tier.statistics().requests())
                     .mapToLong(all -> all.get() + all.head() + all.put() + all.delete() + all.list()).sum();
-            assertTrue(came.size() <= sent, "a request that nobody counted");
+            assertTrue(received.size() <= sent, "an uncounted request");
         }
     }
 

@@ -13,22 +13,25 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Races for one key, many times: in what the racers' requests end, and whether each race has one winner whose body stands. */
+/**
+ * Repeated races for one key: the results of the racers' requests, and whether each race has one
+ * winner whose body stays.
+ */
 final class WriteRaceReport {
     private static final int RACERS = 32;
     private static final int LIMIT = 100;
 
     private final ObjectStore store;
     private final String prefix;
-    private final Map<String, Integer> ends = new TreeMap<>();
-    private int wrong;
+    private final Map<String, Integer> outcomes = new TreeMap<>();
+    private int failedRounds;
 
     WriteRaceReport(ObjectStore store, String prefix) {
         this.store = store;
         this.prefix = prefix;
     }
 
-    /** Races to create. */
+    /** Runs races to create. */
     WriteRaceReport create(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "create/" + i;
@@ -37,25 +40,25 @@ final class WriteRaceReport {
         return this;
     }
 
-    /** Races to replace one version. */
+    /** Runs races to replace one version. */
     WriteRaceReport replace(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "replace/" + i;
             if (store.putIfAbsent(key, body(RACERS), ObjectMarks.NONE) instanceof WriteResult.Done first) {
                 count(key, Race.run(RACERS, racer -> store.replaceIfMatch(key, first.etag(), body(racer), ObjectMarks.NONE)));
             } else {
-                wrong++;
+                failedRounds++;
             }
         }
         return this;
     }
 
     private void count(String key, List<WriteResult> results) {
-        results.forEach(result -> ends.merge(end(result), 1, Integer::sum));
+        results.forEach(result -> outcomes.merge(end(result), 1, Integer::sum));
         List<WriteResult> winners = results.stream().filter(WriteResult.Done.class::isInstance).toList();
-        boolean stands = winners.size() == 1 && store.get(key, LIMIT) instanceof GetResult.Found found
+        boolean stays = winners.size() == 1 && store.get(key, LIMIT) instanceof GetResult.Found found
                 && Arrays.equals(body(results.indexOf(winners.getFirst())), found.bytes().toArray(ValueLayout.JAVA_BYTE));
-        wrong += stands ? 0 : 1;
+        failedRounds += stays ? 0 : 1;
     }
 
     private static String end(WriteResult result) {
@@ -75,6 +78,6 @@ final class WriteRaceReport {
 
     @Override
     public String toString() {
-        return ends + ", races without one winner whose body stands: " + wrong;
+        return outcomes + ", races without one winner whose body stays: " + failedRounds;
     }
 }

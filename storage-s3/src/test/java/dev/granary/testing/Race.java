@@ -8,16 +8,16 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** Lets many threads go at once. */
+/** Starts many threads at the same moment. */
 public final class Race {
-    /** What one of the threads does. */
+    /** The task of one thread. */
     public interface Racer {
         WriteResult run(int number) throws Exception;
     }
 
     private Race() {}
 
-    /** What each of that many threads ended in, in the order of their numbers. */
+    /** Returns the results of all threads, in the order of their numbers. */
     public static List<WriteResult> run(int racers, Racer racer) throws Exception {
         CountDownLatch start = new CountDownLatch(1);
         List<Future<WriteResult>> futures = new ArrayList<>();

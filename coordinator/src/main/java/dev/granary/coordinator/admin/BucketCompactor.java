@@ -69,7 +69,7 @@ public final class BucketCompactor {
     public Outcome plan() throws ConfigException {
         try (BulkBucket packed = BucketTierFactory.packed(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), packed.traffic()::quiet);
-            return switch (packed.compaction(namespace).plan(grace)) {
+            return switch (packed.compactor(namespace).plan(grace)) {
                 case PackCompactor.Planned.Ready ready -> new Outcome.Planned(ready.plan());
                 case PackCompactor.Planned.Unavailable lost -> new Outcome.Failed(lost.cause());
             };
@@ -93,12 +93,12 @@ public final class BucketCompactor {
         try (BulkBucket packed = BucketTierFactory.packed(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), packed.traffic()::quiet);
             for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-                switch (packed.compaction(namespace).plan(grace)) {
+                switch (packed.compactor(namespace).plan(grace)) {
                     case PackCompactor.Planned.Unavailable lost -> {
                         return new Outcome.Failed(lost.cause());
                     }
                     case PackCompactor.Planned.Ready ready -> {
-                        switch (packed.compaction(namespace).run(ready.plan(), loose, progress)) {
+                        switch (packed.compactor(namespace).run(ready.plan(), loose, progress)) {
                             case PackCompactor.Result.Done done -> {
                                 return new Outcome.Done(done);
                             }

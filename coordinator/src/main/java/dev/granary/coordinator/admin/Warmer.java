@@ -89,7 +89,7 @@ public final class Warmer implements AutoCloseable {
     private WarmReport from(BulkBucket bucket, String namespace, PackManifest manifest, Progress progress) throws InterruptedException {
         Held before = held(namespace);
         Set<Sha256> here = before.hashes();
-        BulkEntryReader warming = bucket.warming(namespace);
+        BulkEntryReader warming = bucket.bulkReader(namespace);
         BulkReadPlan plan = warming.plan(manifest, alone, id -> !here.contains(id));
         long bytes = plan.bytes();
         EntryInstaller installing = new EntryInstaller(local, received -> progress.at(received, bytes));

@@ -53,7 +53,7 @@ public final class PackUploader implements EntryUploader {
 
     /** Called before the answer for the entry: work that is left after the last answer is not waited for. */
     private void forgetLostPacks(Entry entry) {
-        if (duplicates.hasMetLostPack(entry.id()) && bucket.conditionalWrites() != ConditionalWriteSupport.NONE
+        if (duplicates.hasFoundMissingPack(entry.id()) && bucket.conditionalWrites() != ConditionalWriteSupport.NONE
                 && withoutLostPacks.add(entry.id().target().path())) {
             counted.lostPacks().count(publisher(entry).forgetLost());
         }

@@ -55,7 +55,7 @@ public final class BucketTierFactory {
                     .producer("granary " + LibraryVersion.NUMBER);
             layer.endpoint().ifPresent(settings::endpoint);
             layer.region().ifPresent(settings::region);
-            directory.ifPresent(local -> settings.shelves(PackReader.indexDirectory(local, layer.name())));
+            directory.ifPresent(local -> settings.packIndexCache(PackReader.indexDirectory(local, layer.name())));
             return settings;
         } catch (IllegalArgumentException e) {
             throw new ConfigException(e.getMessage() + ".");

@@ -37,7 +37,10 @@ import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 import software.amazon.awssdk.services.s3.model.S3Object;
 
-/** One bucket through the AWS SDK's synchronous client. Whatever it throws is a result: it lets out what its parts throw, too. */
+/**
+ * One bucket through the AWS SDK's synchronous client. Every exception becomes a result, including
+ * those of the SDK's parts, which it does not wrap.
+ */
 final class AwsStore implements ObjectStore {
     private static final WriteResult DELETED = new WriteResult.Done("");
     private static final String TYPE = "application/octet-stream";
@@ -46,7 +49,7 @@ final class AwsStore implements ObjectStore {
     private final SdkHttpClient http;
     private final String bucket;
 
-    /** Owns both: a client closes no HTTP client that it was given. */
+    /** Takes ownership of both: the client does not close an HTTP client that was passed to it. */
     AwsStore(S3Client client, SdkHttpClient http, String bucket) {
         this.client = client;
         this.http = http;
@@ -56,26 +59,28 @@ final class AwsStore implements ObjectStore {
     @Override
     public GetResult get(String key, long limit) {
         return read(GetObjectRequest.builder().bucket(bucket).key(key).build(), limit,
-                (body, hint) -> BoundedBodyReader.read(body, hint, limit));
+                (body, declared) -> BoundedBodyReader.read(body, declared, limit));
     }
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
-        return read(part(key, offset, length), length, (body, _) -> BoundedBodyReader.readInto(body, into, length));
+        return read(rangeRequest(key, offset, length), length, (body, _) -> BoundedBodyReader.readInto(body, into, length));
     }
 
     @Override
     public GetResult range(String key, long offset, int length) {
-        return read(part(key, offset, length), length, (body, _) -> BoundedBodyReader.read(body, length, length));
+        return read(rangeRequest(key, offset, length), length, (body, _) -> BoundedBodyReader.read(body, length, length));
     }
 
-    private GetObjectRequest part(String key, long offset, int length) {
+    private GetObjectRequest rangeRequest(String key, long offset, int length) {
         return GetObjectRequest.builder().bucket(bucket).key(key).range("bytes=" + offset + "-" + (offset + length - 1)).build();
     }
 
-    /** Reads a body, of which the server says how long it is; null where it is longer than was wanted. */
+    /**
+     * Reads a body of the length that the server declares; returns null if it exceeds the limit.
+     */
     private interface Reader {
-        @Nullable MemorySegment read(InputStream body, long hint) throws IOException;
+        @Nullable MemorySegment read(InputStream body, long declared) throws IOException;
     }
 
     private GetResult read(GetObjectRequest request, long limit, Reader reader) {
@@ -98,7 +103,7 @@ final class AwsStore implements ObjectStore {
             try {
                 bytes = reader.read(body, length == null ? -1 : length);
             } finally {
-                if (bytes == null) { // else closing would read on to the end
+                if (bytes == null) { // otherwise closing would read to the end
                     body.abort();
                 }
             }
@@ -156,9 +161,9 @@ final class AwsStore implements ObjectStore {
         return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
-    /** What a server's refusal says. */
+    /** Conversion of a server's refusal to a result. */
     private interface Refusal {
-        WriteResult says(int status, String code, String message);
+        WriteResult result(int status, String code, String message);
     }
 
     private static WriteResult write(Supplier<WriteResult> request) {
@@ -169,7 +174,7 @@ final class AwsStore implements ObjectStore {
         try {
             return request.get();
         } catch (S3Exception e) {
-            return refusal.says(e.statusCode(), code(e), text(e));
+            return refusal.result(e.statusCode(), code(e), text(e));
         } catch (RuntimeException e) {
             return WriteResult.failed(ResponseClassifier.failure(e));
         }
@@ -191,8 +196,8 @@ final class AwsStore implements ObjectStore {
             } catch (RuntimeException e) {
                 return new ListResult.Unavailable(ResponseClassifier.failure(e));
             }
-            if (page.isTruncated() == null) { // the SDK makes an empty listing of whatever comes with status 200
-                return new ListResult.Unavailable(StoreFailure.of(StoreFailure.Kind.BROKEN, "a listing that does not tell its end: is this an S3 server?"));
+            if (page.isTruncated() == null) { // the SDK parses any response with status 200 as an empty listing
+                return new ListResult.Unavailable(StoreFailure.of(StoreFailure.Kind.BROKEN, "a listing without an end mark: is this an S3 server?"));
             }
             int onPage = 0;
             for (S3Object object : page.contents()) {
@@ -203,9 +208,9 @@ final class AwsStore implements ObjectStore {
             }
             count += onPage;
             next = page.nextContinuationToken();
-            Optional<StoreFailure> wrong = page.isTruncated() ? pages.more(onPage, next) : Optional.empty();
-            if (wrong.isPresent()) {
-                return new ListResult.Unavailable(wrong.get());
+            Optional<StoreFailure> failure = page.isTruncated() ? pages.recordPage(onPage, next) : Optional.empty();
+            if (failure.isPresent()) {
+                return new ListResult.Unavailable(failure.get());
             }
             isMore = page.isTruncated();
         } while (isMore);

@@ -17,27 +17,29 @@ import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
 
 /**
- * Makes the object store of the AWS SDK: the synchronous client over Apache HTTP 5.
+ * Factory of the object store on the AWS SDK: its synchronous client over Apache HTTP 5.
  *
- * <p>The SDK's deadline is a total for each request; {@link StallDetector} ends those that make no progress.
+ * <p>The SDK's deadline covers a whole request; {@link StallDetector} aborts requests without
+ * progress.
  *
- * <p>Settings that every server accepted: bodies are sent whole (no aws-chunked framing), checksums only where S3 demands them, no retries
- * by the SDK. See {@code docs/decisions/0003-object-store-transports.md}.
+ * <p>The settings are those that every server accepted: bodies without aws-chunked framing,
+ * checksums only if S3 requires them, no retries by the SDK. See
+ * {@code docs/decisions/0003-object-store-transports.md}.
  */
 public final class AwsTransport {
     private AwsTransport() {}
 
     /**
-     * Sets the client up, without a request; the region may be asked from the environment, and on a machine of Amazon from its
-     * metadata service.
+     * Creates the client without a request to the bucket. The region may come from the environment,
+     * on an Amazon machine from its metadata service.
      *
-     * @throws IllegalStateException if there is no region, with what to do
+     * @throws IllegalStateException if there is no region; the message states the remedy
      */
     public static ObjectStore open(ConnectionSettings connection) {
         return open(connection, new TrafficCounter());
     }
 
-    /** As {@link #open(ConnectionSettings)}; its bytes are told to {@code traffic}. */
+    /** As {@link #open(ConnectionSettings)}; {@code traffic} counts its bytes. */
     public static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic) {
         return open(connection, traffic, () -> Apache5HttpClient.builder()
                 .maxConnections(connection.maxConnections())
@@ -48,10 +50,13 @@ public final class AwsTransport {
                 .build());
     }
 
-    /** As {@link #open(ConnectionSettings, TrafficCounter)}, over the client of HTTP that {@code wire} makes and the store closes. */
-    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, Supplier<SdkHttpClient> wire) {
+    /**
+     * As {@link #open(ConnectionSettings, TrafficCounter)}, over an HTTP client that
+     * {@code httpClient} creates and the store closes.
+     */
+    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, Supplier<SdkHttpClient> httpClient) {
         Region region = AwsEnvironment.region(connection);
-        SdkHttpClient http = new WatchedHttpClient(wire.get(), new StallDetector(connection.stallTimeout(), traffic));
+        SdkHttpClient http = new WatchedHttpClient(httpClient.get(), new StallDetector(connection.stallTimeout(), traffic));
         var builder = S3Client.builder()
                 .region(region)
                 .credentialsProvider(AwsEnvironment.credentials(connection))

@@ -16,27 +16,30 @@ import software.amazon.awssdk.http.SdkHttpResponse;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
 
 /**
- * Bounds all answers but objects, which their reader bounds: the SDK reads them into memory whole. Takes off the headers that nobody here reads: the SDK
- * fails an answer, and logs a stack trace, for any header that it knows and cannot parse.
+ * Limits the size of all responses except objects, which {@code BoundedBodyReader} limits: the SDK
+ * buffers them completely.
+ *
+ * <p>Also removes unused headers: the SDK fails a response, and logs a stack trace, for any known
+ * header that it cannot parse.
  */
 final class ResponseSizeInterceptor implements ExecutionInterceptor {
-    private static final Set<String> READ = Set.of("content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "date", "etag",
+    private static final Set<String> USED_HEADERS = Set.of("content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "date", "etag",
             "x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
-    private static final String OURS = "x-amz-meta-granary-";
+    private static final String METADATA_PREFIX = "x-amz-meta-granary-";
     private static final String LAST_MODIFIED = "last-modified";
 
     @Override
     public SdkHttpResponse modifyHttpResponse(Context.ModifyHttpResponse context, ExecutionAttributes attributes) {
-        SdkHttpResponse answer = context.httpResponse();
-        SdkHttpResponse.Builder cleaned = answer.toBuilder().clearHeaders();
-        answer.forEachHeader((name, values) -> {
+        SdkHttpResponse response = context.httpResponse();
+        SdkHttpResponse.Builder filtered = response.toBuilder().clearHeaders();
+        response.forEachHeader((name, values) -> {
             String lower = name.toLowerCase(Locale.ROOT);
             boolean isDate = lower.equals(LAST_MODIFIED) && !values.isEmpty() && ServerTimestamps.ofHeaders(values.getFirst(), null).lastModifiedMillis() != 0;
-            if (READ.contains(lower) || lower.startsWith(OURS) || isDate) {
-                cleaned.putHeader(name, values);
+            if (USED_HEADERS.contains(lower) || lower.startsWith(METADATA_PREFIX) || isDate) {
+                filtered.putHeader(name, values);
             }
         });
-        return cleaned.build();
+        return filtered.build();
     }
 
     @Override
@@ -44,14 +47,14 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
         boolean isObject = context.request() instanceof GetObjectRequest && context.httpResponse().isSuccessful();
         return isObject
                 ? context.responseBody()
-                : context.responseBody().map(body -> new Limited(body, ResponseSizeLimit.ofStatus(context.httpResponse().statusCode())));
+                : context.responseBody().map(body -> new LimitedBody(body, ResponseSizeLimit.ofStatus(context.httpResponse().statusCode())));
     }
 
-    /** A body that ends with an exception where it is too long. */
-    private static final class Limited extends FilterInputStream {
+    /** A body that throws an exception if it is too long. */
+    private static final class LimitedBody extends FilterInputStream {
         private final ResponseSizeLimit limit;
 
-        Limited(InputStream body, ResponseSizeLimit limit) {
+        LimitedBody(InputStream body, ResponseSizeLimit limit) {
             super(body);
             this.limit = limit;
         }
@@ -74,8 +77,8 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
             try {
                 limit.add(bytes);
             } catch (IOException e) {
-                if (in instanceof Abortable endless) { // else closing would read on to the end
-                    endless.abort();
+                if (in instanceof Abortable abortable) { // otherwise closing would read to the end
+                    abortable.abort();
                 }
                 throw e;
             }

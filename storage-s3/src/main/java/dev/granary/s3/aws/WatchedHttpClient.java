@@ -15,11 +15,14 @@ import software.amazon.awssdk.http.HttpExecuteResponse;
 import software.amazon.awssdk.http.SdkHttpClient;
 
 /**
- * An HTTP client of the SDK whose requests end when their bytes stop moving. The SDK's own deadlines are totals, and a socket's covers single reads only:
- * neither ends a server that does not read a body, or that sends a byte now and then.
+ * An HTTP client of the SDK that aborts requests whose bytes stop moving. The SDK's own deadlines
+ * are totals, and a socket timeout covers single reads. Neither ends a request to a server that
+ * does not read a body, or that drips single bytes.
  */
 final class WatchedHttpClient implements SdkHttpClient {
-    /** Bytes of an unread body that closing reads, so that the connection can be used again; a longer one is aborted. */
+    /**
+     * Bytes of an unread body that closing reads to reuse the connection; a longer body is aborted.
+     */
     private static final int MAX_REST = 4 << 10;
 
     private final SdkHttpClient client;
@@ -46,19 +49,19 @@ final class WatchedHttpClient implements SdkHttpClient {
         stalls.close();
     }
 
-    /** One request. For one thread, but for {@link #abort}. */
+    /** One request. Not thread-safe, except for {@link #abort}. */
     private final class WatchedRequest implements ExecutableHttpRequest {
         private final ExecutableHttpRequest request;
         private final AtomicReference<StallDetector.@Nullable Watch> watched = new AtomicReference<>();
 
-        WatchedRequest(HttpExecuteRequest asked) {
-            this.request = client.prepareRequest(watched(asked));
+        WatchedRequest(HttpExecuteRequest original) {
+            this.request = client.prepareRequest(watched(original));
         }
 
-        private HttpExecuteRequest watched(HttpExecuteRequest asked) {
-            HttpExecuteRequest.Builder builder = HttpExecuteRequest.builder().request(asked.httpRequest());
-            asked.metricCollector().ifPresent(builder::metricCollector);
-            asked.contentStreamProvider().ifPresent(content -> builder.contentStreamProvider(new Sent(content)));
+        private HttpExecuteRequest watched(HttpExecuteRequest original) {
+            HttpExecuteRequest.Builder builder = HttpExecuteRequest.builder().request(original.httpRequest());
+            original.metricCollector().ifPresent(builder::metricCollector);
+            original.contentStreamProvider().ifPresent(content -> builder.contentStreamProvider(new WatchedContent(content)));
             return builder.build();
         }
 
@@ -68,15 +71,15 @@ final class WatchedHttpClient implements SdkHttpClient {
             watched.set(watch);
             boolean isReading = false;
             try {
-                HttpExecuteResponse answer = request.call();
-                watch.answered();
-                Optional<AbortableInputStream> body = answer.responseBody();
+                HttpExecuteResponse response = request.call();
+                watch.responseStarted();
+                Optional<AbortableInputStream> body = response.responseBody();
                 isReading = body.isPresent();
                 return isReading
-                        ? HttpExecuteResponse.builder().response(answer.httpResponse()).responseBody(read(body.get(), watch)).build()
-                        : answer;
+                        ? HttpExecuteResponse.builder().response(response.httpResponse()).responseBody(read(body.get(), watch)).build()
+                        : response;
             } catch (IOException e) {
-                throw watch.told(e);
+                throw watch.translate(e);
             } finally {
                 if (!isReading) {
                     watch.close();
@@ -96,7 +99,7 @@ final class WatchedHttpClient implements SdkHttpClient {
                     if (hasEnded()) {
                         in.close();
                     } else {
-                        abort.run(); // closing reads all of it, whatever length the server announced
+                        abort.run(); // closing reads all of it, whatever length the server declared
                     }
                 }
 
@@ -122,11 +125,11 @@ final class WatchedHttpClient implements SdkHttpClient {
             }
         }
 
-        /** A body that tells what of it was sent. */
-        private final class Sent implements ContentStreamProvider {
+        /** A request body that reports the bytes sent. */
+        private final class WatchedContent implements ContentStreamProvider {
             private final ContentStreamProvider content;
 
-            Sent(ContentStreamProvider content) {
+            WatchedContent(ContentStreamProvider content) {
                 this.content = content;
             }
 

@@ -13,14 +13,17 @@ import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 
-/** What a connection leaves open and the AWS SDK finds in the environment, in profiles, or on the machine: the same for both transports. */
+/**
+ * Region and credentials from the environment, profiles or the machine, as the AWS SDK finds them.
+ * Both transports use it for settings that a connection leaves empty.
+ */
 public final class AwsEnvironment {
     private AwsEnvironment() {}
 
     /**
-     * The region that requests are signed for.
+     * Returns the region that requests are signed for.
      *
-     * @throws IllegalStateException if there is none, with what to do
+     * @throws IllegalStateException if there is none; the message states the remedy
      */
     public static Region region(ConnectionSettings connection) {
         if (connection.region().isPresent()) {
@@ -37,27 +40,30 @@ public final class AwsEnvironment {
         }
     }
 
-    /** Who asks; {@link MissingCredentialsException} when a request is to be signed and nobody said it. */
+    /**
+     * Returns the credentials; they throw {@link MissingCredentialsException} at the first
+     * signature if none are found.
+     */
     public static AwsCredentialsProvider credentials(ConnectionSettings connection) {
-        return new Noted(connection.credentials()
-                .<AwsCredentialsProvider>map(known ->
-                        StaticCredentialsProvider.create(AwsBasicCredentials.create(known.accessKey(), known.secretKey())))
-                .orElseGet(() -> new Chain(DefaultCredentialsProvider.builder().build())));
+        return new RedactedProvider(connection.credentials()
+                .<AwsCredentialsProvider>map(fixed ->
+                        StaticCredentialsProvider.create(AwsBasicCredentials.create(fixed.accessKey(), fixed.secretKey())))
+                .orElseGet(() -> new DefaultChain(DefaultCredentialsProvider.builder().build())));
     }
 
-    /** Credentials whose secrets never get into a message. */
-    private record Noted(AwsCredentialsProvider found) implements AwsCredentialsProvider {
+    /** Credentials whose secrets are redacted from all messages. */
+    private record RedactedProvider(AwsCredentialsProvider provider) implements AwsCredentialsProvider {
         @Override
         public AwsCredentials resolveCredentials() {
-            AwsCredentials now = found.resolveCredentials();
-            SecretRedactor.note(now.secretAccessKey());
-            SecretRedactor.note(now instanceof AwsSessionCredentials session ? session.sessionToken() : null);
-            return now;
+            AwsCredentials credentials = provider.resolveCredentials();
+            SecretRedactor.register(credentials.secretAccessKey());
+            SecretRedactor.register(credentials instanceof AwsSessionCredentials session ? session.sessionToken() : null);
+            return credentials;
         }
     }
 
-    /** The SDK's usual chain, with an exception of its own where it ends without a result. */
-    private record Chain(DefaultCredentialsProvider chain) implements AwsCredentialsProvider {
+    /** The SDK's default chain, with an exception of ours if it finds nothing. */
+    private record DefaultChain(DefaultCredentialsProvider chain) implements AwsCredentialsProvider {
         @Override
         public AwsCredentials resolveCredentials() {
             try {

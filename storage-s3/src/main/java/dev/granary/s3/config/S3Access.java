@@ -1,8 +1,8 @@
 package dev.granary.s3.config;
 
-/** What this machine does with a bucket. */
+/** Access of this machine to a bucket. */
 public enum S3Access {
-    /** Entries are read, and nothing is ever written. */
+    /** Entries are only read. */
     READ,
     /** Entries are read and published. */
     READ_WRITE

@@ -1,6 +1,6 @@
 package dev.granary.s3.config;
 
-/** Which client library talks to the bucket. */
+/** Client library for S3 requests. */
 public enum S3ClientLibrary {
     /** The AWS SDK for Java 2. */
     AWS,

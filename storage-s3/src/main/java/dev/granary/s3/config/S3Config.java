@@ -8,20 +8,26 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The settings of a bucket tier. Immutable; made by {@link #builder} or {@link #parse}. */
+/** The settings of a bucket tier. Immutable; created by {@link #builder} or {@link #parse}. */
 public final class S3Config {
-    /** A guard only: progress decides ({@link #PACK_STALL}). A part of 16 MiB needs 28 KiB/s for it, a pack of 64 MiB 110 KiB/s. */
+    /**
+     * An upper bound only, since {@link #PACK_STALL} checks progress: 16 MiB in this time are 28
+     * KiB/s, a pack of 64 MiB 110 KiB/s.
+     */
     private static final Duration PACK_REQUEST = Duration.ofMinutes(10);
 
     private static final Duration PACK_STALL = Duration.ofSeconds(10);
 
-    /** Two stalls in a row without any progress between, and a retry's pause. */
+    /** Two successive stalls without progress between them, and the pause of a retry. */
     private static final Duration PACK_SILENCE = Duration.ofSeconds(20);
 
-    /** A slow request that makes progress says nothing against a bucket that moves packs. */
+    /** A slow request that makes progress does not count against a bucket that transfers packs. */
     private static final Duration PACK_SLOW = PACK_REQUEST;
 
-    /** A thousand nodes that warm at once are more than a bucket serves at once: who is sent away comes back 0.2, 0.4, ... 6.4 s later. */
+    /**
+     * A thousand nodes that warm at once exceed a bucket's capacity: throttled requests are retried
+     * after 0.2, 0.4, ... 6.4 s.
+     */
     private static final int PACK_ATTEMPTS = 7;
 
     private static final Duration PACK_RETRY_PAUSE = Duration.ofMillis(200);
@@ -40,7 +46,7 @@ public final class S3Config {
     private final int readAttempts;
     private final Duration retryPause;
     private final Duration manifestInterval;
-    private final Optional<Path> shelves;
+    private final Optional<Path> packIndexCache;
     private final Duration retention;
     private final String producer;
 
@@ -50,7 +56,7 @@ public final class S3Config {
         this.access = builder.access;
         this.connection = new ConnectionSettings(location.bucket(), builder.endpoint, builder.region, builder.credentials,
                 builder.maxConnections, builder.connectTimeout, builder.requestTimeout,
-                shorter(builder.stallTimeout, builder.requestTimeout));
+                min(builder.stallTimeout, builder.requestTimeout));
         this.stallTimeout = builder.stallTimeout;
         this.silence = builder.silence;
         this.loadDeadline = builder.loadDeadline;
@@ -61,23 +67,24 @@ public final class S3Config {
         this.readAttempts = builder.readAttempts;
         this.retryPause = builder.retryPause;
         this.manifestInterval = builder.manifestInterval;
-        this.shelves = builder.shelves;
+        this.packIndexCache = builder.packIndexCache;
         this.retention = builder.retention;
         this.producer = builder.producer;
     }
 
     /**
-     * Starts the settings for a bucket.
+     * Returns a builder for a bucket.
      *
-     * @throws IllegalArgumentException if that cannot be the name of a bucket
+     * @throws IllegalArgumentException if {@code bucket} is not a valid bucket name
      */
     public static Builder builder(String bucket) {
         return new Builder(new S3Location(bucket, ""));
     }
 
     /**
-     * The same bucket for what moves packs: requests of some MiB may take ten minutes while they make progress, and wait for as long as it takes; a read
-     * that the server turns away is sent again more often, since nobody waits for it.
+     * Returns these settings adapted to transfers of packs. Requests of some MiB may take ten
+     * minutes while they make progress, and wait for a connection without limit. Throttled reads
+     * are retried more often, since no caller waits for them.
      */
     public S3Config forPacks() {
         Builder settings = new Builder(location);
@@ -91,107 +98,119 @@ public final class S3Config {
         settings.retention = retention;
         settings.producer = producer;
         settings.requestTimeout = PACK_REQUEST;
-        settings.stallTimeout = shorter(PACK_STALL, stallTimeout.multipliedBy(2));
-        settings.silence = shorter(PACK_SILENCE, stallTimeout.multipliedBy(4));
+        settings.stallTimeout = min(PACK_STALL, stallTimeout.multipliedBy(2));
+        settings.silence = min(PACK_SILENCE, stallTimeout.multipliedBy(4));
         settings.loadDeadline = PACK_REQUEST.multipliedBy(2);
         settings.slowCall = PACK_SLOW;
         settings.breakerPause = breakerPause;
-        settings.shelves = shelves;
+        settings.packIndexCache = packIndexCache;
         settings.readAttempts = PACK_ATTEMPTS;
         settings.retryPause = PACK_RETRY_PAUSE;
         return settings.build();
     }
 
-    /** After how long without any progress of any request the circuit breaker opens, however few have failed. */
+    /**
+     * Returns the time without progress of any request after which the circuit breaker opens,
+     * however few have failed.
+     */
     public Duration silence() {
         return silence;
     }
 
-    /** How often a read is sent that fails with what may pass: the first time included. */
+    /** Returns the maximum number of attempts at one read, including the first. */
     public int readAttempts() {
         return readAttempts;
     }
 
-    /** How long to wait before it is sent again, about; each further time twice as long. */
+    /** Returns the approximate pause before the first retry; it doubles with each further one. */
     public Duration retryPause() {
         return retryPause;
     }
 
-    /** Starts the settings for a location. */
+    /** Returns a builder for a location. */
     public static Builder builder(S3Location location) {
         return new Builder(location);
     }
 
     /**
-     * The default settings for {@code s3://bucket/prefix}.
+     * Returns the default settings for {@code s3://bucket/prefix}.
      *
-     * @throws IllegalArgumentException if {@code text} is anything else, with what is right
+     * @throws IllegalArgumentException if {@code text} has another form; the message states the
+     *     right one
      */
     public static S3Config parse(String text) {
         return builder(S3Location.parse(text)).build();
     }
 
-    /** Bucket and prefix. */
+    /** Returns bucket and prefix. */
     public S3Location location() {
         return location;
     }
 
-    /** The client library. */
+    /** Returns the client library. */
     public S3ClientLibrary client() {
         return client;
     }
 
-    /** Whether anything may be written. */
+    /** Returns whether entries may be published. */
     public S3Access access() {
         return access;
     }
 
-    /** How to reach the bucket. */
+    /** Returns the connection settings. */
     public ConnectionSettings connection() {
         return connection;
     }
 
-    /** How long a look-up may take in all. */
+    /** Returns the longest time that a lookup may take. */
     public Duration loadDeadline() {
         return loadDeadline;
     }
 
-    /** From when on a request counts as slow for the circuit breaker. */
+    /** Returns the duration from which a request counts as slow for the circuit breaker. */
     public Duration slowCall() {
         return slowCall;
     }
 
-    /** How long the bucket is left alone after the circuit breaker has opened. */
+    /** Returns the time for which the circuit breaker stays open. */
     public Duration breakerPause() {
         return breakerPause;
     }
 
-    /** How long it is remembered that an entry is absent; zero to ask each time. */
+    /** Returns the time for which the absence of an entry is cached; zero disables that. */
     public Duration absentMemory() {
         return absentMemory;
     }
 
-    /** How long nothing is written after the bucket refused a write. */
+    /** Returns the time without writes after the bucket refused one. */
     public Duration readOnlyPause() {
         return readOnlyPause;
     }
 
-    /** How often a target's manifest of packs is compared with the bucket's; zero where packs are not used. */
+    /**
+     * Returns the interval at which a target's manifest of packs is refreshed; zero disables packs.
+     */
     public Duration manifestInterval() {
         return manifestInterval;
     }
 
-    /** Where manifests and indexes of packs are kept on this machine's disk; empty: each process reads them from the bucket. */
-    public Optional<Path> shelves() {
-        return shelves;
+    /**
+     * Returns the directory that caches manifests and indexes of packs; empty if each process reads
+     * them from the bucket.
+     */
+    public Optional<Path> packIndexCache() {
+        return packIndexCache;
     }
 
-    /** After what age a lifecycle rule may delete objects of the bucket; zero where nothing is written anew because of its age. */
+    /**
+     * Returns the age at which a lifecycle rule may delete objects; zero disables rewriting of old
+     * entries.
+     */
     public Duration retention() {
         return retention;
     }
 
-    /** What writes into the bucket, as its store marker tells it. */
+    /** Returns the name of the program that writes to the bucket, for its marker. */
     public String producer() {
         return producer;
     }
@@ -202,11 +221,11 @@ public final class S3Config {
                 + " through " + client.name().toLowerCase(Locale.ROOT);
     }
 
-    private static Duration shorter(Duration one, Duration other) {
-        return one.compareTo(other) < 0 ? one : other;
+    private static Duration min(Duration first, Duration second) {
+        return first.compareTo(second) < 0 ? first : second;
     }
 
-    /** Collects settings. Not thread-safe. */
+    /** Builder of settings. Not thread-safe. */
     public static final class Builder {
         private S3Location location;
         private S3ClientLibrary client = S3ClientLibrary.AWS;
@@ -227,7 +246,7 @@ public final class S3Config {
         private int readAttempts = 3;
         private Duration retryPause = Duration.ofMillis(50);
         private Duration manifestInterval = Duration.ofMinutes(1);
-        private Optional<Path> shelves = Optional.empty();
+        private Optional<Path> packIndexCache = Optional.empty();
         private Duration retention = Duration.ofDays(90);
         private String producer = "granary";
 
@@ -236,9 +255,10 @@ public final class S3Config {
         }
 
         /**
-         * Puts all keys below {@code prefix}; default empty, the whole bucket.
+         * Sets the prefix of all keys; default empty, the whole bucket.
          *
-         * @throws IllegalArgumentException if it is not path components with single slashes between
+         * @throws IllegalArgumentException if it is not path components separated by single
+         *     slashes
          */
         public Builder prefix(String prefix) {
             location = new S3Location(location.bucket(), prefix);
@@ -246,19 +266,21 @@ public final class S3Config {
         }
 
         /**
-         * The server, such as {@code http://minio:9000}; default Amazon S3. Buckets are addressed by path then.
+         * Sets the server, such as {@code http://minio:9000}, and path-style addressing; default
+         * Amazon S3.
          *
-         * @throws IllegalArgumentException if it is not an http or https address of a host, or has user information, a query or a fragment
+         * @throws IllegalArgumentException if it is not an http or https address of a host, or
+         *     has user information, a query or a fragment
          */
         public Builder endpoint(URI endpoint) {
             String scheme = endpoint.getScheme() == null ? "" : endpoint.getScheme().toLowerCase(Locale.ROOT);
             if (!(scheme.equals("http") || scheme.equals("https")) || endpoint.getHost() == null) {
-                throw new IllegalArgumentException("Not an endpoint: \"" + SecretRedactor.hide(endpoint.toString()) + "\". Write http:// or https://, a host, and a port"
-                        + " where it is not the usual one, such as http://minio:9000");
+                throw new IllegalArgumentException("Not an endpoint: \"" + SecretRedactor.redact(endpoint.toString()) + "\". Write http:// or https://, a host, and a port"
+                        + " if it is not the default one, such as http://minio:9000");
             }
             if (endpoint.getUserInfo() != null) {
                 throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost()
-                        + " must not hold credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead");
+                        + " must not contain credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead");
             }
             if (endpoint.getQuery() != null || endpoint.getFragment() != null) {
                 throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost() + " must not have a query or a fragment");
@@ -267,32 +289,35 @@ public final class S3Config {
             return this;
         }
 
-        /** The region of the bucket; default what the environment says, and {@code us-east-1} with an endpoint. */
+        /**
+         * Sets the region of the bucket; default that of the environment, {@code us-east-1} with an
+         * endpoint.
+         */
         public Builder region(String region) {
             this.region = Optional.of(region);
             return this;
         }
 
-        /** The client library; default {@link S3ClientLibrary#AWS}. */
+        /** Sets the client library; default {@link S3ClientLibrary#AWS}. */
         public Builder client(S3ClientLibrary client) {
             this.client = client;
             return this;
         }
 
-        /** Whether anything may be written; default {@link S3Access#READ_WRITE}. */
+        /** Sets whether entries may be published; default {@link S3Access#READ_WRITE}. */
         public Builder access(S3Access access) {
             this.access = access;
             return this;
         }
 
-        /** Who asks; default what the usual chain of the AWS SDK finds. */
+        /** Sets the credentials; default those of the AWS SDK's default chain. */
         public Builder credentials(String accessKey, String secretKey) {
             this.credentials = Optional.of(new ConnectionSettings.Credentials(accessKey, secretKey));
             return this;
         }
 
         /**
-         * How many requests may be under way at once; default 64. More wait.
+         * Sets the maximum number of concurrent requests; default 64. Further ones wait.
          *
          * @throws IllegalArgumentException if it is not 1 to 10,000
          */
@@ -304,21 +329,22 @@ public final class S3Config {
             return this;
         }
 
-        /** How long a connection may take; default 2 s. */
+        /** Sets the longest time to connect; default 2 s. */
         public Builder connectTimeout(Duration timeout) {
             this.connectTimeout = positive(timeout, "connect timeout");
             return this;
         }
 
-        /** How long one request may take, body included; default 8 s. */
+        /** Sets the longest time of one request, including its body; default 8 s. */
         public Builder requestTimeout(Duration timeout) {
             this.requestTimeout = positive(timeout, "request timeout");
             return this;
         }
 
         /**
-         * How long a request may go without progress: a kibibyte sent or received, or the head of its answer; default 5 s. Requests that move packs
-         * get twice that, at most 10 s. It counts no more than the request timeout.
+         * Sets the longest time of a request without progress; default 5 s. Progress is 1 KiB sent
+         * or received, or the head of the response. Requests that transfer packs get twice that, at
+         * most 10 s. Values above the request timeout have no effect.
          */
         public Builder stallTimeout(Duration timeout) {
             this.stallTimeout = positive(timeout, "stall timeout");
@@ -326,33 +352,41 @@ public final class S3Config {
         }
 
         /**
-         * How long a look-up may take in all, waiting for a connection and retries included; default 10 s, and not below the request timeout.
-         * What is above the request timeout is the longest wait for a connection: a bulk fetch that queues thousands wants minutes here.
+         * Sets the longest time of a lookup, including retries and the wait for a connection;
+         * default 10 s. It must not be below the request timeout. The difference of the two is the
+         * longest wait for a connection: a bulk fetch that queues thousands of requests needs
+         * minutes here.
          */
         public Builder loadDeadline(Duration deadline) {
             this.loadDeadline = positive(deadline, "load deadline");
             return this;
         }
 
-        /** How long to wait before a read is sent again, about; for tests. */
+        /** Sets the approximate pause before a read is retried; for tests. */
         public Builder retryPause(Duration pause) {
             this.retryPause = positive(pause, "retry pause");
             return this;
         }
 
-        /** From when on a request counts as slow for the circuit breaker; default 3 s. */
+        /**
+         * Sets the duration from which a request counts as slow for the circuit breaker; default 3
+         * s.
+         */
         public Builder slowCall(Duration slow) {
             this.slowCall = positive(slow, "slow call");
             return this;
         }
 
-        /** How long the bucket is left alone after too many failures; default 30 s. */
+        /** Sets the time for which the circuit breaker stays open; default 30 s. */
         public Builder breakerPause(Duration pause) {
             this.breakerPause = positive(pause, "breaker pause");
             return this;
         }
 
-        /** How long it is remembered that an entry is absent; default 5 s, zero to ask each time. */
+        /**
+         * Sets the time for which the absence of an entry is cached; default 5 s. Zero disables
+         * that.
+         */
         public Builder absentMemory(Duration memory) {
             if (memory.isNegative()) {
                 throw new IllegalArgumentException("The absent memory must be zero or more, not " + memory);
@@ -361,15 +395,15 @@ public final class S3Config {
             return this;
         }
 
-        /** How long nothing is written after the bucket refused a write; default 5 minutes. */
+        /** Sets the time without writes after the bucket refused one; default 5 minutes. */
         public Builder readOnlyPause(Duration pause) {
             this.readOnlyPause = positive(pause, "read-only pause");
             return this;
         }
 
         /**
-         * How often the manifest of a target's packs is compared with the bucket's; default a minute. Zero: packs are not used, only entries that
-         * lie alone.
+         * Sets the interval at which a target's manifest of packs is refreshed; default 1 minute.
+         * Zero disables packs: only unpacked entries are read.
          */
         public Builder manifestInterval(Duration interval) {
             if (interval.isNegative()) {
@@ -380,17 +414,17 @@ public final class S3Config {
         }
 
         /**
-         * Keeps manifests and indexes of packs in a directory of this machine's disk, for all its processes; default: nowhere. It must be private
-         * to this user, and is created when it is needed.
+         * Sets a directory that caches manifests and indexes of packs for all processes of this
+         * machine; default none. It must be private to this user, and is created when needed.
          */
-        public Builder shelves(Path directory) {
-            this.shelves = Optional.of(directory);
+        public Builder packIndexCache(Path directory) {
+            this.packIndexCache = Optional.of(directory);
             return this;
         }
 
         /**
-         * After what age a lifecycle rule may delete objects; default 90 days. Who publishes what is there already, and older than half of it,
-         * writes it anew. Zero to leave that.
+         * Sets the age at which a lifecycle rule may delete objects; default 90 days. A publication
+         * rewrites an existing entry that is older than half of it. Zero disables that.
          */
         public Builder retention(Duration retention) {
             if (retention.isNegative()) {
@@ -400,14 +434,17 @@ public final class S3Config {
             return this;
         }
 
-        /** What writes into the bucket, for people who read its store marker, such as {@code granary 0.1.0}; default {@code granary}. */
+        /**
+         * Sets the name of the program for the marker in the bucket, such as {@code granary 0.1.0};
+         * default {@code granary}.
+         */
         public Builder producer(String producer) {
             this.producer = producer;
             return this;
         }
 
         /**
-         * The settings.
+         * Returns the settings.
          *
          * @throws IllegalArgumentException if the load deadline is below the request timeout
          */

@@ -34,48 +34,51 @@ import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.PutObjectResponse;
 
 /**
- * Makes S3Proxy's stores keep what S3 promises: a condition and its write are one step, and a read sees one version as a whole. The stores
- * behind check If-Match first and write then, and stream a file that a writer may replace meanwhile.
+ * Makes writes of S3Proxy's stores atomic with their conditions, and reads consistent, as in S3.
  *
- * <p>A read-write lock for each group of keys; bodies are read from the network before the lock is taken, and into memory while it is
- * held, so that no slow client blocks another. For tests it breaks that promise on demand, see {@link ConditionMode}.
+ * <p>The underlying stores check If-Match before they write, and stream a file that a writer may
+ * replace meanwhile.
+ *
+ * <p>Each group of keys has a read-write lock. Request bodies are received before the lock is
+ * taken, and objects are read into memory under it, so that a slow client blocks no other. Tests
+ * can disable this with {@link ConditionMode}.
  */
 final class AtomicBlobStore extends ForwardingBlobStore {
     private static final int GROUPS = 512;
     private static final long RACE_NANOS = 2_000_000;
 
     private final ReadWriteLock[] locks = new ReadWriteLock[GROUPS];
-    private final Map<String, ConditionMode> ofNextWrite = new ConcurrentHashMap<>();
+    private final Map<String, ConditionMode> nextConditions = new ConcurrentHashMap<>();
     private volatile ConditionMode conditions = ConditionMode.KEPT;
 
-    AtomicBlobStore(BlobStore behind) {
-        super(behind);
+    AtomicBlobStore(BlobStore delegate) {
+        super(delegate);
         for (int i = 0; i < GROUPS; i++) {
             locks[i] = new ReentrantReadWriteLock();
         }
     }
 
-    /** What becomes of the conditions of all writes from now on. */
+    /** Sets the handling of the conditions of all further writes. */
     void conditions(ConditionMode now) {
         conditions = now;
     }
 
-    /** What becomes of the condition of the next write of that object, and of no other. */
+    /** Sets the handling of the condition of the next write of this object. */
     void conditionsOfNextWrite(String key, ConditionMode next) {
-        ofNextWrite.put(key, next);
+        nextConditions.put(key, next);
     }
 
     @Override
     public PutObjectResponse putBlob(PutObjectRequest request, InputStream body) {
         byte[] bytes = drain(body);
-        ConditionMode mine = ofNextWrite.remove(request.key());
-        return switch (mine == null ? conditions : mine) {
+        ConditionMode ownMode = nextConditions.remove(request.key());
+        return switch (ownMode == null ? conditions : ownMode) {
             case KEPT -> put(request, bytes);
             case IGNORED -> put(unconditional(request), bytes);
             case RACY -> {
                 requireMatch(request);
                 requireNone(request);
-                LockSupport.parkNanos(RACE_NANOS); // others look, too
+                LockSupport.parkNanos(RACE_NANOS); // lets concurrent writers check too
                 yield put(unconditional(request), bytes);
             }
         };
@@ -98,7 +101,7 @@ final class AtomicBlobStore extends ForwardingBlobStore {
         lock.lock();
         try (ResponseInputStream<GetObjectResponse> stream = super.getBlob(request)) {
             if (stream == null) {
-                return stream; // S3Proxy's way to say that there is none
+                return stream; // S3Proxy's result for an absent object
             }
             byte[] bytes = drain(stream);
             return new ResponseInputStream<>(stream.response(), AbortableInputStream.create(new ByteArrayInputStream(bytes)));
@@ -109,15 +112,18 @@ final class AtomicBlobStore extends ForwardingBlobStore {
         }
     }
 
-    /** Where the condition of a write is to be ignored, S3Proxy, which asks this before it hands the write over, is told what it wants to hear. */
+    /**
+     * Returns the expected ETag if the condition of a write is to be ignored: S3Proxy checks it
+     * here before the write.
+     */
     @Override
     public HeadObjectResponse blobMetadata(HeadObjectRequest request) {
         Lock lock = lock(request.bucket(), request.key()).readLock();
         lock.lock();
         try {
-            HeadObjectResponse there = super.blobMetadata(request);
-            boolean isIgnored = ofNextWrite.getOrDefault(request.key(), conditions) == ConditionMode.IGNORED;
-            return there != null && isIgnored && RequestCountingHandler.IF_MATCH.isBound() ? there.toBuilder().eTag(RequestCountingHandler.IF_MATCH.get()).build() : there;
+            HeadObjectResponse current = super.blobMetadata(request);
+            boolean isIgnored = nextConditions.getOrDefault(request.key(), conditions) == ConditionMode.IGNORED;
+            return current != null && isIgnored && RequestCountingHandler.IF_MATCH.isBound() ? current.toBuilder().eTag(RequestCountingHandler.IF_MATCH.get()).build() : current;
         } finally {
             lock.unlock();
         }
@@ -156,18 +162,24 @@ final class AtomicBlobStore extends ForwardingBlobStore {
         }
     }
 
-    /** The stores behind leave If-Match to S3Proxy, which looks before anybody holds a lock. */
+    /**
+     * Checks If-Match, which the underlying stores leave to S3Proxy, which checks it before this
+     * lock.
+     */
     private void requireMatch(PutObjectRequest request) {
         if (request.ifMatch() == null) {
             return;
         }
-        HeadObjectResponse there = blobMetadataIfPresent(request.bucket(), request.key());
-        if (there == null || !unquoted(there.eTag()).equals(unquoted(request.ifMatch()))) {
+        HeadObjectResponse current = blobMetadataIfPresent(request.bucket(), request.key());
+        if (current == null || !unquoted(current.eTag()).equals(unquoted(request.ifMatch()))) {
             throw S3Exceptions.fromStatusCode(HTTP_PRECON_FAILED);
         }
     }
 
-    /** The stores behind do this themselves, under their own lock. */
+    /**
+     * Checks If-None-Match for racy writes; otherwise the underlying stores do, under their own
+     * lock.
+     */
     private void requireNone(PutObjectRequest request) {
         if (request.ifNoneMatch() != null && blobMetadataIfPresent(request.bucket(), request.key()) != null) {
             throw S3Exceptions.fromStatusCode(HTTP_PRECON_FAILED);

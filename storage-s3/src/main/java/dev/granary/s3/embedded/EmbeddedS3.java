@@ -15,11 +15,12 @@ import org.gaul.shaded.org.eclipse.jetty.server.Server;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An S3-compatible server inside the JVM: S3Proxy on a port of the loopback interface that the system chooses, with credentials made for
- * this one server. For the demo and for tests, not for service. Thread-safe.
+ * An S3 server inside the JVM, for the demo and for tests, not for production. Thread-safe.
  *
- * <p>Conditional writes are exact, unless {@link #conditions} says otherwise, and reads are whole, see {@link AtomicBlobStore}. A key and another one that continues it after a slash
- * cannot both exist. Objects pass through memory as a whole.
+ * <p>It is S3Proxy on a free port of the loopback interface, with credentials of its own.
+ * Conditional writes are exact, unless {@link #conditions} changes that, and reads are consistent,
+ * see {@link AtomicBlobStore}. A key and another one that continues it after a slash cannot both
+ * exist. Objects are buffered in memory.
  */
 public final class EmbeddedS3 implements AutoCloseable {
     private static final int THREADS = 200;
@@ -27,7 +28,7 @@ public final class EmbeddedS3 implements AutoCloseable {
 
     private final S3Proxy server;
     private final AtomicBlobStore blobs;
-    private final RequestCountingHandler gate = new RequestCountingHandler();
+    private final RequestCountingHandler handler = new RequestCountingHandler();
     private final String accessKey;
     private final String secretKey;
 
@@ -44,22 +45,23 @@ public final class EmbeddedS3 implements AutoCloseable {
                 .stopTimeout(0)
                 .build();
         try {
-            jettyOf(server).insertHandler(gate);
+            jettyOf(server).insertHandler(handler);
             server.start();
-        } catch (Exception e) { // what S3Proxy declares
+        } catch (Exception e) { // declared by S3Proxy
             throw new IOException("The embedded S3 server did not start: " + e.getMessage(), e);
         }
     }
 
     /**
-     * Starts a server; takes about two seconds, of which most is class loading.
+     * Starts a server; takes about 2 s, mostly for class loading.
      *
-     * @param directory where objects are kept, one folder for each bucket; created if need be; null to keep them in memory
+     * @param directory the directory for objects, with one subdirectory for each bucket;
+     *     created if absent; null to keep them in memory
      * @throws IOException if the directory cannot be used, or no port can be opened
      */
     public static EmbeddedS3 start(@Nullable Path directory) throws IOException {
-        quiet("org.gaul");
-        quiet("org.eclipse.jetty");
+        raiseLogThreshold("org.gaul");
+        raiseLogThreshold("org.eclipse.jetty");
         Properties properties = new Properties();
         if (directory != null) {
             Files.createDirectories(directory);
@@ -68,51 +70,57 @@ public final class EmbeddedS3 implements AutoCloseable {
         return new EmbeddedS3(new AtomicBlobStore(BlobStores.create(directory == null ? "transient" : "filesystem", properties)));
     }
 
-    /** Where the server listens, such as {@code http://127.0.0.1:40123}. */
+    /** Returns the address of the server, such as {@code http://127.0.0.1:40123}. */
     public URI endpoint() {
         return URI.create("http://127.0.0.1:" + server.getPort());
     }
 
-    /** The access key of the one account. */
+    /** Returns the access key of the only account. */
     public String accessKey() {
         return accessKey;
     }
 
-    /** The secret key of the one account. */
+    /** Returns the secret key of the only account. */
     public String secretKey() {
         return secretKey;
     }
 
-    /** Creates a bucket, without a request; nothing happens where it exists. */
+    /** Creates a bucket if it is absent; sends no request. */
     public void createBucket(String name) {
         if (!blobs.containerExists(name)) {
             blobs.createContainer(name);
         }
     }
 
-    /** Lets the server keep, ignore or half keep the conditions of all writes from now on. */
+    /** Sets the handling of the conditions of all further writes. */
     public void conditions(ConditionMode now) {
         blobs.conditions(now);
     }
 
-    /** Lets the server do so with the next write of the object {@code key}, in whatever bucket, and with no other. */
+    /**
+     * Sets the handling of the condition of the next write of the object {@code key}, in any
+     * bucket.
+     */
     public void conditionsOfNextWrite(String key, ConditionMode next) {
         blobs.conditionsOfNextWrite(key, next);
     }
 
-    /** What came in since the start or the last {@link #resetRequests}. */
+    /** Returns the requests since the start or the last {@link #resetRequests}. */
     public ServerRequestCounts requests() {
-        return gate.counts();
+        return handler.counts();
     }
 
-    /** How many requests were carried out at the same time, at most, since the start or the last {@link #resetRequests}. */
-    public int mostRequestsAtOnce() {
-        return gate.mostInside();
+    /**
+     * Returns the maximum number of concurrent requests since the start or the last
+     * {@link #resetRequests}.
+     */
+    public int maxConcurrentRequests() {
+        return handler.maxActive();
     }
 
     /** Sets all counters to zero. */
     public void resetRequests() {
-        gate.reset();
+        handler.reset();
     }
 
     /** Stops the server. Objects in a directory stay. */
@@ -120,21 +128,27 @@ public final class EmbeddedS3 implements AutoCloseable {
     public void close() {
         try {
             server.stop();
-        } catch (Exception e) { // what S3Proxy declares
+        } catch (Exception e) { // declared by S3Proxy
             throw new IllegalStateException("The embedded S3 server did not stop: " + e.getMessage(), e);
         }
         blobs.close();
     }
 
-    /** S3Proxy has no door for a handler of ours, and counts no request that it refuses. Tied to the pinned version. */
+    /**
+     * Returns the Jetty server by reflection: S3Proxy has no API for handlers, and does not count
+     * refused requests. Tied to the pinned version.
+     */
     private static Server jettyOf(S3Proxy proxy) throws ReflectiveOperationException {
         Field field = S3Proxy.class.getDeclaredField("server");
         field.setAccessible(true);
         return (Server) field.get(proxy);
     }
 
-    /** Lowers a logger of slf4j-simple, where that is the one in use and nobody has set it otherwise. */
-    private static void quiet(String logger) {
+    /**
+     * Raises the threshold of a logger of slf4j-simple, if that is in use and the level is not
+     * configured.
+     */
+    private static void raiseLogThreshold(String logger) {
         String name = "org.slf4j.simpleLogger.log." + logger;
         if (System.getProperty(name) == null) {
             System.setProperty(name, "warn");

@@ -8,11 +8,11 @@ import org.gaul.shaded.org.eclipse.jetty.server.Response;
 import org.gaul.shaded.org.eclipse.jetty.util.Callback;
 
 /**
- * The one place that every request passes on its way into the server: it counts what came over the wire, before anything is answered, and
- * keeps the condition of a write at hand while that is carried out.
+ * Handler that counts every request before it is processed, and provides the condition of a write
+ * during its processing.
  */
 final class RequestCountingHandler extends Handler.Wrapper {
-    /** The If-Match header of the PUT that this thread carries out; bound only where there is one. */
+    /** The If-Match header of the PUT that this thread processes; unbound if there is none. */
     static final ScopedValue<String> IF_MATCH = ScopedValue.newInstance();
 
     private static final int GET = 0;
@@ -23,25 +23,25 @@ final class RequestCountingHandler extends Handler.Wrapper {
     private static final int OTHER = 5;
 
     private final AtomicLongArray counts = new AtomicLongArray(OTHER + 1);
-    private final AtomicInteger inside = new AtomicInteger();
-    private final AtomicInteger mostInside = new AtomicInteger();
+    private final AtomicInteger active = new AtomicInteger();
+    private final AtomicInteger maxActive = new AtomicInteger();
 
     @Override
     public boolean handle(Request request, Response response, Callback callback) throws Exception {
         counts.incrementAndGet(kind(request.getMethod(), request.getHttpURI().getPath()));
         String ifMatch = request.getMethod().equals("PUT") ? request.getHeaders().get("If-Match") : null;
-        mostInside.accumulateAndGet(inside.incrementAndGet(), Math::max);
-        try { // S3Proxy answers before it returns
+        maxActive.accumulateAndGet(active.incrementAndGet(), Math::max);
+        try { // S3Proxy responds before it returns
             return ifMatch == null
                     ? super.handle(request, response, callback)
                     : ScopedValue.where(IF_MATCH, ifMatch).call(() -> super.handle(request, response, callback));
         } finally {
-            inside.decrementAndGet();
+            active.decrementAndGet();
         }
     }
 
-    int mostInside() {
-        return mostInside.get();
+    int maxActive() {
+        return maxActive.get();
     }
 
     ServerRequestCounts counts() {
@@ -52,7 +52,7 @@ final class RequestCountingHandler extends Handler.Wrapper {
         for (int i = 0; i <= OTHER; i++) {
             counts.set(i, 0);
         }
-        mostInside.set(inside.get());
+        maxActive.set(active.get());
     }
 
     private static int kind(String method, String path) {
@@ -65,7 +65,7 @@ final class RequestCountingHandler extends Handler.Wrapper {
         };
     }
 
-    /** True for {@code /bucket/key}, false for {@code /bucket} and {@code /bucket/}. */
+    /** Returns true for {@code /bucket/key}, false for {@code /bucket} and {@code /bucket/}. */
     private static boolean namesObject(String path) {
         int slash = path.indexOf('/', 1);
         return slash > 0 && slash < path.length() - 1;

@@ -1,4 +1,7 @@
-/** An S3-compatible server inside the JVM, for the demo and for tests; needs the optional dependency {@code org.gaul:s3proxy}. */
+/**
+ * An S3 server inside the JVM, for the demo and for tests; needs the optional dependency
+ * {@code org.gaul:s3proxy}.
+ */
 @NullMarked
 package dev.granary.s3.embedded;
 

@@ -6,8 +6,11 @@ import okhttp3.Interceptor;
 import okhttp3.Response;
 
 /**
- * Ends a connection after the answer to a HEAD that announces chunks. There must be none, but servers are known (OpenStack Swift 2.30, for an
- * absent object) that send the last one nevertheless; OkHttp would read it as the beginning of the next answer on this connection.
+ * Closes a connection after a chunked response to a HEAD request.
+ *
+ * <p>Such a response has no body, but some servers (OpenStack Swift 2.30, for an absent object)
+ * send the last chunk nevertheless. OkHttp would parse it as the start of the next response on the
+ * connection.
  */
 final class ChunkedHeadInterceptor implements Interceptor {
     @Override

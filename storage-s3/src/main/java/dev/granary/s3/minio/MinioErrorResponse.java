@@ -11,58 +11,58 @@ import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What an exception of the MinIO client says: an answer of the server, or none. */
+/** Content of an exception of the MinIO client: a response of the server, or none. */
 sealed interface MinioErrorResponse {
-    /** The server answered. */
+    /** The server responded. */
     record Status(int status, String code, String message) implements MinioErrorResponse {}
 
-    /** No answer came that could be read. */
+    /** No readable response arrived. */
     record None(MinioException thrown) implements MinioErrorResponse {}
 
-    /** The client tells the status of an answer that is not XML in its message only. */
+    /** The client reports the status of a response that is not XML only in its message. */
     Pattern STATUS_IN_MESSAGE = Pattern.compile("[Rr]esponse code: (\\d{3})");
 
     static MinioErrorResponse of(MinioException thrown) {
         return switch (thrown) {
-            case ErrorResponseException answer -> new Status(answer.response().code(),
-                    Objects.requireNonNullElse(answer.errorResponse().code(), ""),
-                    Objects.requireNonNullElse(answer.errorResponse().message(), "status " + answer.response().code()));
-            case ServerException answer -> new Status(answer.statusCode(), "", "status " + answer.statusCode());
+            case ErrorResponseException response -> new Status(response.response().code(),
+                    Objects.requireNonNullElse(response.errorResponse().code(), ""),
+                    Objects.requireNonNullElse(response.errorResponse().message(), "status " + response.response().code()));
+            case ServerException response -> new Status(response.statusCode(), "", "status " + response.statusCode());
             case InvalidResponseException invalid -> {
-                Matcher told = STATUS_IN_MESSAGE.matcher(String.valueOf(invalid.getMessage()));
-                yield told.find()
-                        ? new Status(Integer.parseInt(told.group(1)), "", "status " + told.group(1) + ", and not in the form of S3")
+                Matcher status = STATUS_IN_MESSAGE.matcher(String.valueOf(invalid.getMessage()));
+                yield status.find()
+                        ? new Status(Integer.parseInt(status.group(1)), "", "status " + status.group(1) + ", and not in the S3 format")
                         : new None(invalid);
             }
             default -> new None(thrown);
         };
     }
 
-    /** True where the object, and not the bucket, is missing. */
+    /** Returns true if the object, and not the bucket, is missing. */
     default boolean isAbsent() {
-        return this instanceof Status answer && ResponseClassifier.isAbsent(answer.status(), answer.code());
+        return this instanceof Status response && ResponseClassifier.isAbsent(response.status(), response.code());
     }
 
-    /** The outcome of a write. */
+    /** Returns the result of a conditional write or deletion. */
     default WriteResult write() {
         return switch (this) {
-            case Status answer -> ResponseClassifier.write(answer.status(), answer.code(), answer.message());
+            case Status response -> ResponseClassifier.write(response.status(), response.code(), response.message());
             case None none -> WriteResult.failed(ResponseClassifier.failure(none.thrown()));
         };
     }
 
-    /** The outcome of a write without a condition. */
+    /** Returns the result of a write without a condition. */
     default WriteResult plainWrite() {
         return switch (this) {
-            case Status answer -> ResponseClassifier.plainWrite(answer.status(), answer.code(), answer.message());
+            case Status response -> ResponseClassifier.plainWrite(response.status(), response.code(), response.message());
             case None none -> WriteResult.failed(ResponseClassifier.failure(none.thrown()));
         };
     }
 
-    /** The failure of a read. */
+    /** Returns the failure of a read. */
     default StoreFailure failure() {
         return switch (this) {
-            case Status answer -> ResponseClassifier.failure(answer.status(), answer.code(), answer.message());
+            case Status response -> ResponseClassifier.failure(response.status(), response.code(), response.message());
             case None none -> ResponseClassifier.failure(none.thrown());
         };
     }

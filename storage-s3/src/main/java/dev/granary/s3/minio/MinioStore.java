@@ -60,39 +60,39 @@ final class MinioStore implements ObjectStore {
 
     @Override
     public GetResult get(String key, long limit) {
-        return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit, answer -> {
-            return BoundedBodyReader.read(answer, MissingHeaderInterceptor.length(answer.headers()), limit);
+        return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit, response -> {
+            return BoundedBodyReader.read(response, MissingHeaderInterceptor.length(response.headers()), limit);
         });
     }
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
         return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
-                answer -> BoundedBodyReader.readInto(answer, into, length));
+                response -> BoundedBodyReader.readInto(response, into, length));
     }
 
     @Override
     public GetResult range(String key, long offset, int length) {
         return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
-                answer -> BoundedBodyReader.read(answer, length, length));
+                response -> BoundedBodyReader.read(response, length, length));
     }
 
-    /** Reads a body; null where it is longer than was wanted. */
+    /** Reads a body; returns null if it exceeds the limit. */
     private interface Reader {
-        @Nullable MemorySegment read(GetObjectResponse answer) throws IOException;
+        @Nullable MemorySegment read(GetObjectResponse response) throws IOException;
     }
 
     private GetResult read(GetObjectArgs request, long limit, Reader reader) {
-        try (GetObjectResponse answer = client.getObject(request)) {
-            Headers headers = answer.headers();
-            MemorySegment bytes = reader.read(answer);
+        try (GetObjectResponse response = client.getObject(request)) {
+            Headers headers = response.headers();
+            MemorySegment bytes = reader.read(response);
             return bytes == null
                     ? new GetResult.TooLarge(limit)
                     : new GetResult.Found(bytes, unquoted(headers.get("ETag")), dates(headers), marks(headers));
         } catch (MinioException e) {
-            MinioErrorResponse answer = MinioErrorResponse.of(e);
-            return answer.isAbsent() ? GetResult.ABSENT : new GetResult.Unavailable(answer.failure());
-        } catch (IOException | RuntimeException e) { // the client lets out what its parts throw
+            MinioErrorResponse response = MinioErrorResponse.of(e);
+            return response.isAbsent() ? GetResult.ABSENT : new GetResult.Unavailable(response.failure());
+        } catch (IOException | RuntimeException e) { // the client does not wrap exceptions of its parts
             return new GetResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
@@ -100,32 +100,32 @@ final class MinioStore implements ObjectStore {
     @Override
     public HeadResult head(String key) {
         try {
-            StatObjectResponse answer = client.statObject(StatObjectArgs.builder().bucket(bucket).object(key).build());
-            return new HeadResult.Found(answer.size(), unquoted(answer.etag()), dates(answer.headers()), marks(answer.headers()));
+            StatObjectResponse response = client.statObject(StatObjectArgs.builder().bucket(bucket).object(key).build());
+            return new HeadResult.Found(response.size(), unquoted(response.etag()), dates(response.headers()), marks(response.headers()));
         } catch (MinioException e) {
-            MinioErrorResponse answer = MinioErrorResponse.of(e);
-            return answer.isAbsent() ? HeadResult.ABSENT : new HeadResult.Unavailable(answer.failure());
-        } catch (RuntimeException e) { // the client lets out what its parts throw
+            MinioErrorResponse response = MinioErrorResponse.of(e);
+            return response.isAbsent() ? HeadResult.ABSENT : new HeadResult.Unavailable(response.failure());
+        } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
             return new HeadResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
 
     @Override
     public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        return write(sending(key, body, marks, Map.of()), MinioErrorResponse::plainWrite);
+        return write(putRequest(key, body, marks, Map.of()), MinioErrorResponse::plainWrite);
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        return write(sending(key, body, marks, Map.of("If-None-Match", "*")), MinioErrorResponse::write);
+        return write(putRequest(key, body, marks, Map.of("If-None-Match", "*")), MinioErrorResponse::write);
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        return write(sending(key, body, marks, Map.of("If-Match", etag)), MinioErrorResponse::write);
+        return write(putRequest(key, body, marks, Map.of("If-Match", etag)), MinioErrorResponse::write);
     }
 
-    private Request sending(String key, byte[] body, ObjectMarks marks, Map<String, String> condition) {
+    private Request putRequest(String key, byte[] body, ObjectMarks marks, Map<String, String> condition) {
         return () -> ResponseClassifier.written(unquoted(client.putObject(PutObjectArgs.builder()
                         .bucket(bucket)
                         .object(key)
@@ -168,7 +168,7 @@ final class MinioStore implements ObjectStore {
             return request.send();
         } catch (MinioException e) {
             return refusal.apply(MinioErrorResponse.of(e));
-        } catch (RuntimeException e) { // the client lets out what its parts throw
+        } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
             return WriteResult.failed(ResponseClassifier.failure(e));
         }
     }
@@ -181,21 +181,21 @@ final class MinioStore implements ObjectStore {
         do {
             List<Listed> page = new ArrayList<>();
             try {
-                ListBucketResultV2 answer = page(prefix, next);
-                for (Item item : answer.contents()) {
-                    listed(item, answer.encodingType()).filter(object -> object.key().startsWith(prefix)).ifPresent(page::add);
+                ListBucketResultV2 response = page(prefix, next);
+                for (Item item : response.contents()) {
+                    listed(item, response.encodingType()).filter(object -> object.key().startsWith(prefix)).ifPresent(page::add);
                 }
-                next = answer.isTruncated() ? Objects.requireNonNullElse(answer.nextContinuationToken(), "") : null;
+                next = response.isTruncated() ? Objects.requireNonNullElse(response.nextContinuationToken(), "") : null;
             } catch (MinioException e) {
                 return new ListResult.Unavailable(MinioErrorResponse.of(e).failure());
-            } catch (RuntimeException e) { // the client lets out what its parts throw
+            } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
                 return new ListResult.Unavailable(ResponseClassifier.failure(e));
             }
             page.forEach(visitor);
             count += page.size();
-            Optional<StoreFailure> wrong = next == null ? Optional.empty() : pages.more(page.size(), next);
-            if (wrong.isPresent()) {
-                return new ListResult.Unavailable(wrong.get());
+            Optional<StoreFailure> failure = next == null ? Optional.empty() : pages.recordPage(page.size(), next);
+            if (failure.isPresent()) {
+                return new ListResult.Unavailable(failure.get());
             }
         } while (next != null);
         return new ListResult.Complete(count);
@@ -206,14 +206,14 @@ final class MinioStore implements ObjectStore {
             return pages.listObjectsV2(ListObjectsV2Args.builder().bucket(bucket).prefix(prefix).encodingType("url").continuationToken(from).build())
                     .join().result();
         } catch (CompletionException e) {
-            if (e.getCause() instanceof MinioException said) {
-                throw said;
+            if (e.getCause() instanceof MinioException cause) {
+                throw cause;
             }
             throw e;
         }
     }
 
-    /** Empty for an item without a key. */
+    /** Returns empty for an item without a key. */
     private static Optional<Listed> listed(Item item, @Nullable String encoding) {
         item.setEncodingType(encoding);
         @Nullable String key = item.objectName();

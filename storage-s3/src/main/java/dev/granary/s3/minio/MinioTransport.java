@@ -23,8 +23,11 @@ import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
 
 /**
- * Makes the object store of the MinIO client. Its retries of 5xx answers are off, and OkHttp's of broken connections too: whether a write
- * may be sent again is for the caller to say. Credentials and region come from where the AWS SDK finds them.
+ * Factory of the object store on the MinIO client.
+ *
+ * <p>Its retries of 5xx responses are off, as are OkHttp's of broken connections: only the caller
+ * can decide whether a write may be retried. Credentials and region come from the same sources as
+ * the AWS SDK's.
  */
 public final class MinioTransport {
     private static final String AMAZON = "https://s3.amazonaws.com";
@@ -32,26 +35,29 @@ public final class MinioTransport {
     private MinioTransport() {}
 
     /**
-     * Sets the client up, without a request.
+     * Creates the client without a request.
      *
-     * @throws IllegalStateException if there is no region, with what to do
+     * @throws IllegalStateException if there is no region; the message states the remedy
      */
     public static ObjectStore open(ConnectionSettings connection) {
         return open(connection, new TrafficCounter());
     }
 
-    /** As {@link #open(ConnectionSettings)}; its bytes are told to {@code traffic}. */
+    /** As {@link #open(ConnectionSettings)}; {@code traffic} counts its bytes. */
     public static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic) {
         return open(connection, traffic, UnaryOperator.identity());
     }
 
-    /** As {@link #open(ConnectionSettings, TrafficCounter)}, over the client of HTTP that {@code changed} makes of the usual one. */
-    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, UnaryOperator<OkHttpClient.Builder> changed) {
+    /**
+     * As {@link #open(ConnectionSettings, TrafficCounter)}, with the HTTP client that
+     * {@code customizer} derives from the default one.
+     */
+    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, UnaryOperator<OkHttpClient.Builder> customizer) {
         StallDetector stalls = new StallDetector(connection.stallTimeout(), traffic);
         Dispatcher dispatcher = new Dispatcher();
         dispatcher.setMaxRequests(connection.maxConnections());
         dispatcher.setMaxRequestsPerHost(connection.maxConnections());
-        OkHttpClient http = changed.apply(new OkHttpClient.Builder()
+        OkHttpClient http = customizer.apply(new OkHttpClient.Builder()
                 .socketFactory(new NoDelaySocketFactory())
                 .dispatcher(dispatcher)
                 .connectionPool(new ConnectionPool(connection.maxConnections(), 30, TimeUnit.SECONDS))
@@ -69,33 +75,40 @@ public final class MinioTransport {
                 .build();
         MinioClient client = MinioClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
-                .region(AwsEnvironment.region(connection).id()) // always: else the client asks the server for it, before the first request
-                .credentialsProvider(new Bridge(AwsEnvironment.credentials(connection)))
+                // always: otherwise the client requests it from the server first
+                .region(AwsEnvironment.region(connection).id())
+                .credentialsProvider(new SdkProvider(AwsEnvironment.credentials(connection)))
                 .httpClient(http)
                 .build();
         client.setRetry(Set.of(), 0L, 0);
         MinioAsyncClient pages = MinioAsyncClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
                 .region(AwsEnvironment.region(connection).id())
-                .credentialsProvider(new Bridge(AwsEnvironment.credentials(connection)))
+                .credentialsProvider(new SdkProvider(AwsEnvironment.credentials(connection)))
                 .httpClient(http)
                 .build();
         pages.setRetry(Set.of(), 0L, 0);
         return new MinioStore(client, pages, http, stalls, connection.bucket());
     }
 
-    /** Takes {@code Retry-After} off an answer: OkHttp sends a request again by itself where a 503 says {@code Retry-After: 0}. */
+    /**
+     * Removes {@code Retry-After} from a response: OkHttp retries a 503 with {@code Retry-After: 0}
+     * by itself.
+     */
     private static Response withoutRetryAfter(Interceptor.Chain chain) throws IOException {
         return chain.proceed(chain.request()).newBuilder().removeHeader("Retry-After").build();
     }
 
-    /** What the AWS SDK finds, in the MinIO client's form; the chain renews and caches by itself. */
-    private record Bridge(AwsCredentialsProvider found) implements Provider {
+    /**
+     * Credentials of the AWS SDK in the MinIO client's form; the SDK's chain caches and renews
+     * them.
+     */
+    private record SdkProvider(AwsCredentialsProvider provider) implements Provider {
         @Override
         public Credentials fetch() {
-            AwsCredentials now = found.resolveCredentials();
-            String token = now instanceof AwsSessionCredentials session ? session.sessionToken() : null;
-            return new Credentials(now.accessKeyId(), now.secretAccessKey(), token, null);
+            AwsCredentials credentials = provider.resolveCredentials();
+            String token = credentials instanceof AwsSessionCredentials session ? session.sessionToken() : null;
+            return new Credentials(credentials.accessKeyId(), credentials.secretAccessKey(), token, null);
         }
     }
 }

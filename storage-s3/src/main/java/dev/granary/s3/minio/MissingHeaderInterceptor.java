@@ -9,41 +9,43 @@ import okhttp3.Interceptor;
 import okhttp3.Response;
 
 /**
- * Puts the headers into answers that the MinIO client takes for granted: it ends in a {@code NullPointerException} without {@code ETag} or
- * {@code Last-Modified}, and then leaves the connection open. What is put in means "not told" to the callers. Headers of S3 that nobody here reads are
- * taken off, since the client fails an answer for those of them that it cannot parse.
+ * Adds headers to responses that the MinIO client requires, and removes unused ones.
+ *
+ * <p>Without {@code ETag} or {@code Last-Modified} the client throws a {@code NullPointerException}
+ * and leaks the connection. The added values mean "absent" to our callers. Unused headers of S3 are
+ * removed, since the client fails a response for those that it cannot parse.
  */
 final class MissingHeaderInterceptor implements Interceptor {
-    private static final Set<String> READ = Set.of("x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
-    private static final String OURS = "x-amz-meta-granary-";
+    private static final Set<String> USED_HEADERS = Set.of("x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
+    private static final String METADATA_PREFIX = "x-amz-meta-granary-";
     private static final String LENGTH = "Content-Length";
     private static final String ETAG = "ETag";
     private static final String LAST_MODIFIED = "Last-Modified";
-    private static final String NOT_TOLD = "Thu, 01 Jan 1970 00:00:00 GMT";
+    private static final String UNKNOWN_DATE = "Thu, 01 Jan 1970 00:00:00 GMT";
 
     @Override
     public Response intercept(Chain chain) throws IOException {
-        Response answer = chain.proceed(chain.request());
-        Response.Builder whole = answer.newBuilder();
-        for (String name : answer.headers().names()) {
+        Response response = chain.proceed(chain.request());
+        Response.Builder completed = response.newBuilder();
+        for (String name : response.headers().names()) {
             String lower = name.toLowerCase(Locale.ROOT);
-            if (lower.startsWith("x-amz-") && !READ.contains(lower) && !lower.startsWith(OURS)) {
-                whole.removeHeader(name);
+            if (lower.startsWith("x-amz-") && !USED_HEADERS.contains(lower) && !lower.startsWith(METADATA_PREFIX)) {
+                completed.removeHeader(name);
             }
         }
-        if (answer.header(ETAG) == null) {
-            whole.header(ETAG, "");
+        if (response.header(ETAG) == null) {
+            completed.header(ETAG, "");
         }
-        if (ServerTimestamps.ofHeaders(answer.header(LAST_MODIFIED), null).lastModifiedMillis() == 0) {
-            whole.header(LAST_MODIFIED, NOT_TOLD);
+        if (ServerTimestamps.ofHeaders(response.header(LAST_MODIFIED), null).lastModifiedMillis() == 0) {
+            completed.header(LAST_MODIFIED, UNKNOWN_DATE);
         }
-        if (chain.request().method().equals("HEAD") && length(answer.headers()) < 0) {
-            whole.header(LENGTH, "0");
+        if (chain.request().method().equals("HEAD") && length(response.headers()) < 0) {
+            completed.header(LENGTH, "0");
         }
-        return whole.build();
+        return completed.build();
     }
 
-    /** The length that the head of an answer tells, in bytes; -1 where it tells none. */
+    /** Returns the length that the response declares, in bytes; -1 if it declares none. */
     static long length(Headers headers) {
         String length = headers.get(LENGTH);
         try {

@@ -6,36 +6,38 @@ import java.net.Socket;
 import javax.net.SocketFactory;
 
 /**
- * Sockets that send at once ({@code TCP_NODELAY}). OkHttp leaves Nagle's algorithm on, and its separate writes of a request's head and body
- * then wait for the delayed acknowledgement of the other side: some 40 ms for each upload.
+ * Creates sockets with {@code TCP_NODELAY}.
+ *
+ * <p>OkHttp leaves Nagle's algorithm on. Its separate writes of head and body then wait for the
+ * delayed acknowledgement of the other side, about 40 ms for each upload.
  */
 final class NoDelaySocketFactory extends SocketFactory {
     @Override
     public Socket createSocket() throws IOException {
-        return prompt(new Socket());
+        return noDelay(new Socket());
     }
 
     @Override
     public Socket createSocket(String host, int port) throws IOException {
-        return prompt(new Socket(host, port));
+        return noDelay(new Socket(host, port));
     }
 
     @Override
     public Socket createSocket(String host, int port, InetAddress localHost, int localPort) throws IOException {
-        return prompt(new Socket(host, port, localHost, localPort));
+        return noDelay(new Socket(host, port, localHost, localPort));
     }
 
     @Override
     public Socket createSocket(InetAddress host, int port) throws IOException {
-        return prompt(new Socket(host, port));
+        return noDelay(new Socket(host, port));
     }
 
     @Override
     public Socket createSocket(InetAddress host, int port, InetAddress localHost, int localPort) throws IOException {
-        return prompt(new Socket(host, port, localHost, localPort));
+        return noDelay(new Socket(host, port, localHost, localPort));
     }
 
-    private static Socket prompt(Socket socket) throws IOException {
+    private static Socket noDelay(Socket socket) throws IOException {
         socket.setTcpNoDelay(true);
         return socket;
     }

@@ -13,24 +13,27 @@ import okio.ForwardingSource;
 import okio.Okio;
 import org.jspecify.annotations.Nullable;
 
-/** Bounds all answers but objects, which their reader bounds: the MinIO client reads them into memory whole. */
+/**
+ * Limits the size of all responses except objects, which {@code BoundedBodyReader} limits: the
+ * MinIO client buffers them completely.
+ */
 final class ResponseSizeInterceptor implements Interceptor {
     @Override
     public Response intercept(Chain chain) throws IOException {
         Response response = chain.proceed(chain.request());
-        return isObject(chain.request(), response) ? response : response.newBuilder().body(new Limited(response.body(), response.code())).build();
+        return isObject(chain.request(), response) ? response : response.newBuilder().body(new LimitedBody(response.body(), response.code())).build();
     }
 
     private static boolean isObject(Request request, Response response) {
         return response.isSuccessful() && request.method().equals("GET") && request.url().queryParameter("list-type") == null;
     }
 
-    /** A body that ends with an exception where it is too long. */
-    private static final class Limited extends ResponseBody {
+    /** A body that throws an exception if it is too long. */
+    private static final class LimitedBody extends ResponseBody {
         private final ResponseBody body;
         private final BufferedSource source;
 
-        Limited(ResponseBody body, int status) {
+        LimitedBody(ResponseBody body, int status) {
             this.body = body;
             ResponseSizeLimit limit = ResponseSizeLimit.ofStatus(status);
             this.source = Okio.buffer(new ForwardingSource(body.source()) {

@@ -16,7 +16,10 @@ import okio.ForwardingSource;
 import okio.Okio;
 import org.jspecify.annotations.Nullable;
 
-/** Ends requests whose bytes stop moving: OkHttp's deadlines are totals, or cover single reads and writes. */
+/**
+ * Aborts requests whose bytes stop moving: OkHttp's timeouts are totals, or cover single reads and
+ * writes.
+ */
 final class StallInterceptor implements Interceptor {
     private final StallDetector stalls;
 
@@ -31,12 +34,12 @@ final class StallInterceptor implements Interceptor {
         try {
             Request request = chain.request();
             RequestBody body = request.body();
-            Response answer = chain.proceed(body == null ? request : request.newBuilder().method(request.method(), new Sent(body, watch)).build());
-            watch.answered();
+            Response response = chain.proceed(body == null ? request : request.newBuilder().method(request.method(), new WatchedRequestBody(body, watch)).build());
+            watch.responseStarted();
             isReading = true;
-            return answer.newBuilder().body(new Read(answer.body(), watch)).build();
+            return response.newBuilder().body(new WatchedResponseBody(response.body(), watch)).build();
         } catch (IOException e) {
-            throw watch.told(e);
+            throw watch.translate(e);
         } finally {
             if (!isReading) {
                 watch.close();
@@ -44,12 +47,12 @@ final class StallInterceptor implements Interceptor {
         }
     }
 
-    /** A body that tells what of it was sent. */
-    private static final class Sent extends RequestBody {
+    /** A request body that reports the bytes sent. */
+    private static final class WatchedRequestBody extends RequestBody {
         private final RequestBody body;
         private final StallDetector.Watch watch;
 
-        Sent(RequestBody body, StallDetector.Watch watch) {
+        WatchedRequestBody(RequestBody body, StallDetector.Watch watch) {
             this.body = body;
             this.watch = watch;
         }
@@ -79,26 +82,26 @@ final class StallInterceptor implements Interceptor {
                 }
             });
             body.writeTo(watched);
-            watched.emit(); // and no flush: the sink is not this body's
+            watched.emit(); // no flush: the sink does not belong to this body
         }
     }
 
-    /** A body that tells what of it has come. */
-    private static final class Read extends ResponseBody {
+    /** A response body that reports the bytes received. */
+    private static final class WatchedResponseBody extends ResponseBody {
         private final ResponseBody body;
         private final BufferedSource source;
 
-        Read(ResponseBody body, StallDetector.Watch watch) {
+        WatchedResponseBody(ResponseBody body, StallDetector.Watch watch) {
             this.body = body;
             this.source = Okio.buffer(new ForwardingSource(body.source()) {
                 @Override
                 public long read(Buffer into, long bytes) throws IOException {
                     try {
                         long read = super.read(into, bytes);
-                        watch.came(read);
+                        watch.received(read);
                         return read;
                     } catch (IOException e) {
-                        throw watch.told(e);
+                        throw watch.translate(e);
                     }
                 }
 

@@ -552,7 +552,7 @@ public final class TargetPackReader {
     private boolean tryFetchLock(ObjectStore store) {
         long timeout = schedule.timeout().toNanos();
         try {
-            return fetchLock.tryLock(store instanceof DeadlineBound limited ? Math.min(timeout, limited.roomNanos()) : timeout, TimeUnit.NANOSECONDS);
+            return fetchLock.tryLock(store instanceof DeadlineBound limited ? Math.min(timeout, limited.remainingNanos()) : timeout, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

@@ -13,46 +13,53 @@ import java.util.List;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
 
-/** Tries a bucket out for a person: may it be reached, read, written and listed, and what does the server keep of what it promises? */
+/**
+ * Diagnoses a bucket for users: access for reading, writing and listing, and the capabilities of
+ * the server.
+ */
 public final class BucketDiagnostics {
     private static final int LIMIT = 100;
 
     private final S3Config config;
     private final ObjectStore store;
     private final CachedCapabilities capabilities;
-    private final FailureAdvice diagnosis;
-    private final String unused;
+    private final FailureAdvice advice;
+    private final String absentKey;
     private final List<BucketFinding> findings = new ArrayList<>();
 
     public BucketDiagnostics(S3Config config, ObjectStore store, BucketLayout layout, CachedCapabilities capabilities, RandomGenerator random) {
         this.config = config;
         this.store = store;
         this.capabilities = capabilities;
-        this.diagnosis = new FailureAdvice(config);
-        this.unused = layout.probeObject(WriteAttemptId.random(random).hex());
+        this.advice = new FailureAdvice(config);
+        this.absentKey = layout.probeObject(WriteAttemptId.random(random).hex());
     }
 
     public List<BucketFinding> run() {
         bucketInHost();
-        switch (store.get(unused, LIMIT)) {
-            case GetResult.Absent _ when config.access() != S3Access.READ_WRITE -> answers("reading");
-            case GetResult.Absent _ -> tryOut(Optional.empty());
+        switch (store.get(absentKey, LIMIT)) {
+            case GetResult.Absent _ when config.access() != S3Access.READ_WRITE -> reportAccess("reading");
+            case GetResult.Absent _ -> probe(Optional.empty());
             case GetResult.Found _, GetResult.TooLarge _ ->
-                findings.add(diagnosis.notS3("it has something under a name that was never used"));
-            case GetResult.Unavailable lost when lost.failure().code().equals("AccessDenied") -> tryOut(Optional.of(lost.failure()));
-            case GetResult.Unavailable lost -> findings.add(diagnosis.of(lost.failure()));
+                findings.add(advice.notS3("it returns an object for a key that was never used"));
+            case GetResult.Unavailable lost when lost.failure().code().equals("AccessDenied") -> probe(Optional.of(lost.failure()));
+            case GetResult.Unavailable lost -> findings.add(advice.of(lost.failure()));
         }
         return List.copyOf(findings);
     }
 
-    /** The cheapest request that needs the server, the credentials and the bucket: what is wrong; empty where nothing is, as far as it can tell. */
+    /**
+     * Sends the cheapest request that needs server, credentials and bucket.
+     *
+     * @return the problem; empty if this request found none
+     */
     public Optional<BucketFinding.Problem> reach() {
-        return switch (store.get(unused, LIMIT)) {
+        return switch (store.get(absentKey, LIMIT)) {
             case GetResult.Absent _ -> Optional.empty();
-            case GetResult.Found _, GetResult.TooLarge _ -> Optional.of(diagnosis.notS3("it has something under a name that was never used"));
-            // Amazon calls an absent object so where the right to list is missing.
+            case GetResult.Found _, GetResult.TooLarge _ -> Optional.of(advice.notS3("it returns an object for a key that was never used"));
+            // Amazon reports an absent object like this if the permission to list is missing.
             case GetResult.Unavailable lost when lost.failure().code().equals("AccessDenied") -> Optional.empty();
-            case GetResult.Unavailable lost -> Optional.of(diagnosis.of(lost.failure()));
+            case GetResult.Unavailable lost -> Optional.of(advice.of(lost.failure()));
         };
     }
 
@@ -60,54 +67,59 @@ public final class BucketDiagnostics {
         boolean isInHost = config.connection().endpoint()
                 .filter(endpoint -> String.valueOf(endpoint.getHost()).startsWith(config.location().bucket() + ".")).isPresent();
         if (isInHost) {
-            findings.add(new BucketFinding.Notice("the host of the endpoint " + diagnosis.server() + " begins with the name of the bucket",
+            findings.add(new BucketFinding.Notice("the host of the endpoint " + advice.server() + " begins with the name of the bucket",
                     "granary puts the bucket in the path: leave it out of the endpoint"));
         }
     }
 
-    /** The trial of the server; {@code unreadable} where an absent object could not be read, which a missing right to list explains as well. */
-    private void tryOut(Optional<StoreFailure> unreadable) {
+    /**
+     * Probes the server.
+     *
+     * @param unreadable the failure of reading an absent object, which a missing permission to
+     *     list explains as well
+     */
+    private void probe(Optional<StoreFailure> unreadable) {
         ProbeResult result = capabilities.probeNow();
         switch (result) {
             case ProbeResult.Probed probed -> {
-                answers(unreadable.isPresent() ? "writing" : "reading and writing");
+                reportAccess(unreadable.isPresent() ? "writing" : "reading and writing");
                 if (unreadable.isPresent()) {
-                    findings.add(new BucketFinding.Problem("an object that is absent is called forbidden (" + unreadable.get() + ")",
+                    findings.add(new BucketFinding.Problem("an absent object is reported as forbidden (" + unreadable.get() + ")",
                             "allow s3:ListBucket on " + config.location().bucket() + ", and s3:GetObject below it: a miss is an error otherwise"));
                 }
                 findings.addAll(probed.findings());
-                findings.add(verdict(probed.writes()));
+                findings.add(finding(probed.writes()));
             }
-            case ProbeResult.NotAllowed refused when unreadable.isPresent() -> findings.add(diagnosis.of(unreadable.get()));
-            case ProbeResult.NotAllowed refused when refused.failure().code().equals("AccessDenied") -> onlyReads(refused.failure());
-            case ProbeResult.NotAllowed refused -> findings.add(diagnosis.of(refused.failure()));
+            case ProbeResult.NotAllowed refused when unreadable.isPresent() -> findings.add(advice.of(unreadable.get()));
+            case ProbeResult.NotAllowed refused when refused.failure().code().equals("AccessDenied") -> checkReadOnly(refused.failure());
+            case ProbeResult.NotAllowed refused -> findings.add(advice.of(refused.failure()));
             case ProbeResult.Unavailable lost -> {
                 findings.addAll(lost.findings());
-                findings.add(diagnosis.of(lost.failure()));
+                findings.add(advice.of(lost.failure()));
             }
         }
     }
 
-    private void answers(String allowed) {
+    private void reportAccess(String allowed) {
         findings.add(new BucketFinding.Sound(config.location() + " answers, and " + allowed + " is allowed"));
     }
 
-    private void onlyReads(StoreFailure refusal) {
-        answers("reading");
+    private void checkReadOnly(StoreFailure refusal) {
+        reportAccess("reading");
         findings.add(new BucketFinding.Notice("writing is not allowed (" + refusal + ")",
-                "this is as it should be on a machine that only reads; to publish from here, allow s3:PutObject"));
-        switch (store.list(unused, object -> {})) {
+                "this is expected on a machine that only reads; to publish from here, allow s3:PutObject"));
+        switch (store.list(absentKey, object -> {})) {
             case ListResult.Complete _ -> findings.add(new BucketFinding.Sound("listing is allowed"));
             case ListResult.Unavailable lost -> findings.add(new BucketFinding.Notice("listing does not work (" + lost.failure() + ")",
-                    "look-ups do without; granary ls --tier bucket needs s3:ListBucket"));
+                    "lookups do not need it; granary ls --tier bucket needs s3:ListBucket"));
         }
     }
 
-    private static BucketFinding verdict(ConditionalWriteSupport writes) {
+    private static BucketFinding finding(ConditionalWriteSupport writes) {
         return switch (writes) {
             case FULL -> new BucketFinding.Sound("conditional writes: FULL");
-            case CREATE_ONLY -> new BucketFinding.Notice("conditional writes: CREATE_ONLY", "entries and packs are shared; what needs If-Match is off");
-            case NONE -> new BucketFinding.Notice("conditional writes: NONE", "entries are shared; all else is off. Amazon S3, MinIO and Ceph do better");
+            case CREATE_ONLY -> new BucketFinding.Notice("conditional writes: CREATE_ONLY", "entries and packs are shared; features that need If-Match are off");
+            case NONE -> new BucketFinding.Notice("conditional writes: NONE", "entries are shared; all other features are off. Amazon S3, MinIO and Ceph support them");
         };
     }
 }

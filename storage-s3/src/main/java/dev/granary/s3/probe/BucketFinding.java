@@ -1,27 +1,27 @@
 package dev.granary.s3.probe;
 
-/** What a check of a bucket found, one line each. */
+/** Finding of a bucket check, one line each. */
 public sealed interface BucketFinding {
     /**
-     * Something works.
+     * A check that succeeded.
      *
-     * @param what what was tried
+     * @param what the subject of the check
      */
     record Sound(String what) implements BucketFinding {}
 
     /**
-     * Something is less than it could be; Granary works with it.
+     * A limitation; Granary works with it.
      *
-     * @param what what was seen, in one line
-     * @param advice what follows, and how to get more, in one line
+     * @param what the observation, in one line
+     * @param advice the consequence and the remedy, in one line
      */
     record Notice(String what, String advice) implements BucketFinding {}
 
     /**
-     * Something does not work.
+     * A check that failed.
      *
-     * @param cause what is wrong, in one line
-     * @param cure what to change, in one line
+     * @param cause the reason, in one line
+     * @param cure the remedy, in one line
      */
     record Problem(String cause, String cure) implements BucketFinding {}
 }

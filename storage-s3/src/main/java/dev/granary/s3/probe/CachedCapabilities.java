@@ -19,119 +19,120 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Learns what may be relied on in a bucket: from the store marker that somebody left there, else by a {@link CapabilityProbe}, whose result it leaves
- * there for the others.
+ * Capabilities from the marker in the bucket, else from a {@link CapabilityProbe}, whose result is
+ * written to the marker.
  *
- * <p>The first that asks sends the requests; others that ask meanwhile wait for it, for a marker read or a probe is short, whoever publishes
- * does so behind its caller's back, and a guess would have to be taken back afterwards. What was learned is kept until the process ends. Where
- * nothing could be learned, {@link ConditionalWriteSupport#FULL} is assumed, which is true of most servers and does no harm with the others; where
- * that was because the server was silent, it is asked again some minutes later.
+ * <p>The first caller sends the requests, and concurrent callers wait for it: both are short,
+ * publication is write-behind, and a guess would need to be revised. Results are kept until the
+ * process ends. If there is none, {@link ConditionalWriteSupport#FULL} is assumed: most servers
+ * support it, and it is harmless with the others. If the server did not respond, the next attempt
+ * follows 5 minutes later.
  */
 public final class CachedCapabilities implements Capabilities {
     private static final Logger LOG = LoggerFactory.getLogger(CachedCapabilities.class);
-    private static final Duration NEXT_QUESTION = Duration.ofMinutes(5);
+    private static final Duration RETRY_INTERVAL = Duration.ofMinutes(5);
 
     private final S3Config config;
     private final BucketLayout layout;
     private final ObjectStore store;
     private final Supplier<CapabilityProbe> probes;
-    private final Ticker timing;
-    private final ReentrantLock learning = new ReentrantLock();
+    private final Ticker ticker;
+    private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable ConditionalWriteSupport known;
     private boolean isProbed;
     private @Nullable Long silentSince;
 
-    public CachedCapabilities(S3Config config, BucketLayout layout, ObjectStore store, Supplier<CapabilityProbe> probes, Ticker timing) {
+    public CachedCapabilities(S3Config config, BucketLayout layout, ObjectStore store, Supplier<CapabilityProbe> probes, Ticker ticker) {
         this.config = config;
         this.layout = layout;
         this.store = store;
         this.probes = probes;
-        this.timing = timing;
+        this.ticker = ticker;
     }
 
-    /** What is known, without asking for it. */
+    /** Returns the known capabilities; sends nothing. */
     public Optional<ConditionalWriteSupport> peek() {
         return Optional.ofNullable(known);
     }
 
     @Override
     public ConditionalWriteSupport conditionalWrites() {
-        ConditionalWriteSupport learned = known;
-        return learned != null ? learned : alone(this::learn);
+        ConditionalWriteSupport current = known;
+        return current != null ? current : withLock(this::resolve);
     }
 
     @Override
     public ConditionalWriteSupport conditionalWritesRefused() {
-        return alone(() -> {
+        return withLock(() -> {
             if (!isProbed && !isSilent()) {
-                probe(find());
+                probe(readMarker());
             }
-            return orFull();
+            return knownOrFull();
         });
     }
 
-    /** Tries the server out in any case, and leaves the result in the marker. */
+    /** Probes the server unconditionally, and writes the result to the marker. */
     ProbeResult probeNow() {
-        return alone(() -> probe(find()));
+        return withLock(() -> probe(readMarker()));
     }
 
-    private <R> R alone(Supplier<R> work) {
-        learning.lock();
+    private <R> R withLock(Supplier<R> work) {
+        lock.lock();
         try {
             return work.get();
         } finally {
-            learning.unlock();
+            lock.unlock();
         }
     }
 
-    private ConditionalWriteSupport learn() {
+    private ConditionalWriteSupport resolve() {
         if (known != null || isSilent()) {
-            return orFull();
+            return knownOrFull();
         }
-        Found found = find();
+        MarkerState found = readMarker();
         switch (found) {
-            case Found.Fresh fresh -> known = fresh.marker().writes();
-            case Found.None _, Found.Stale _, Found.Newer _ -> probe(found);
-            case Found.Unknown unknown -> unlearned(unknown.failure());
+            case MarkerState.Fresh fresh -> known = fresh.marker().writes();
+            case MarkerState.None _, MarkerState.Stale _, MarkerState.Newer _ -> probe(found);
+            case MarkerState.Unknown unknown -> recordFailure(unknown.failure());
         }
-        return orFull();
+        return knownOrFull();
     }
 
     private boolean isSilent() {
-        return silentSince != null && timing.nanos() - silentSince < NEXT_QUESTION.toNanos();
+        return silentSince != null && ticker.nanos() - silentSince < RETRY_INTERVAL.toNanos();
     }
 
-    private ConditionalWriteSupport orFull() {
-        ConditionalWriteSupport learned = known;
-        return learned == null ? ConditionalWriteSupport.FULL : learned;
+    private ConditionalWriteSupport knownOrFull() {
+        ConditionalWriteSupport current = known;
+        return current == null ? ConditionalWriteSupport.FULL : current;
     }
 
-    /** What lies where the marker should be. */
-    private sealed interface Found {
-        record Fresh(CapabilityMarker marker, String etag) implements Found {}
+    /** State of the marker object. */
+    private sealed interface MarkerState {
+        record Fresh(CapabilityMarker marker, String etag) implements MarkerState {}
 
-        /** Expired, or no marker. */
-        record Stale(String etag) implements Found {}
+        /** Expired, or not a valid marker. */
+        record Stale(String etag) implements MarkerState {}
 
-        record Newer() implements Found {}
+        record Newer() implements MarkerState {}
 
-        record None() implements Found {}
+        record None() implements MarkerState {}
 
-        record Unknown(StoreFailure failure) implements Found {}
+        record Unknown(StoreFailure failure) implements MarkerState {}
     }
 
-    private Found find() {
+    private MarkerState readMarker() {
         return switch (store.get(layout.marker(), CapabilityMarker.MAX_BYTES)) {
             case GetResult.Found found -> switch (CapabilityMarker.parse(found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
                 case CapabilityMarker.Parsed.Known _ when found.dates().age().filter(CachedCapabilities::isExpired).isPresent() ->
-                    new Found.Stale(found.etag());
-                case CapabilityMarker.Parsed.Known sound -> new Found.Fresh(sound.marker(), found.etag());
-                case CapabilityMarker.Parsed.Newer _ -> new Found.Newer();
-                case CapabilityMarker.Parsed.Broken _ -> new Found.Stale(found.etag());
+                    new MarkerState.Stale(found.etag());
+                case CapabilityMarker.Parsed.Known sound -> new MarkerState.Fresh(sound.marker(), found.etag());
+                case CapabilityMarker.Parsed.Newer _ -> new MarkerState.Newer();
+                case CapabilityMarker.Parsed.Malformed _ -> new MarkerState.Stale(found.etag());
             };
-            case GetResult.TooLarge _ -> new Found.Stale("");
-            case GetResult.Absent _ -> new Found.None();
-            case GetResult.Unavailable lost -> new Found.Unknown(lost.failure());
+            case GetResult.TooLarge _ -> new MarkerState.Stale("");
+            case GetResult.Absent _ -> new MarkerState.None();
+            case GetResult.Unavailable lost -> new MarkerState.Unknown(lost.failure());
         };
     }
 
@@ -139,45 +140,48 @@ public final class CachedCapabilities implements Capabilities {
         return age.compareTo(CapabilityMarker.TIME_TO_LIVE) >= 0;
     }
 
-    private ProbeResult probe(Found found) {
+    private ProbeResult probe(MarkerState found) {
         isProbed = true;
         ProbeResult result = probes.get().run();
         switch (result) {
             case ProbeResult.Probed probed -> {
                 known = probed.writes();
-                leave(new CapabilityMarker(probed.writes(), probed.deletion(), probed.serverMillis(), config.producer()), found);
+                writeMarker(new CapabilityMarker(probed.writes(), probed.deletion(), probed.serverMillis(), config.producer()), found);
                 LOG.atLevel(known == ConditionalWriteSupport.FULL ? Level.DEBUG : Level.INFO)
-                        .log("{} was tried out: conditional writes are {}", config.location(), known);
+                        .log("probed {}: conditional writes are {}", config.location(), known);
             }
-            case ProbeResult.NotAllowed refused -> unlearned(refused.failure());
-            case ProbeResult.Unavailable lost -> unlearned(lost.failure());
+            case ProbeResult.NotAllowed refused -> recordFailure(refused.failure());
+            case ProbeResult.Unavailable lost -> recordFailure(lost.failure());
         }
         return result;
     }
 
-    private void unlearned(StoreFailure failure) {
-        LOG.debug("what {} can do is not known: {}", config.location(), failure);
+    private void recordFailure(StoreFailure failure) {
+        LOG.debug("the capabilities of {} are unknown: {}", config.location(), failure);
         if (Thread.currentThread().isInterrupted()) {
-            isProbed = false; // the failure is this thread's own, and says nothing of the server: the next one asks again
+            isProbed = false; // the failure is of this thread, not of the server: the next caller probes again
         } else if (failure.isTransient() || failure.isUnsent()) {
             isProbed = false;
-            silentSince = timing.nanos();
+            silentSince = ticker.nanos();
         } else if (known == null) {
             known = ConditionalWriteSupport.FULL;
         }
     }
 
-    /** Writes the marker as carefully as the server can. Whoever was faster has written the same; a failure only makes the next one probe. */
-    private void leave(CapabilityMarker marker, Found found) {
+    /**
+     * Writes the marker with the strongest condition that the server supports. A concurrent writer
+     * has written the same; after a failure the next process probes.
+     */
+    private void writeMarker(CapabilityMarker marker, MarkerState found) {
         byte[] body = marker.json();
         WriteResult result = switch (found) {
-            case Found.Newer _ -> WriteResult.PRECONDITION_FAILED;
-            case Found.None _, Found.Unknown _ when marker.writes() != ConditionalWriteSupport.NONE -> store.putIfAbsent(layout.marker(), body, ObjectMarks.NONE);
-            case Found.Stale stale when marker.writes() == ConditionalWriteSupport.FULL && !stale.etag().isEmpty() ->
+            case MarkerState.Newer _ -> WriteResult.PRECONDITION_FAILED;
+            case MarkerState.None _, MarkerState.Unknown _ when marker.writes() != ConditionalWriteSupport.NONE -> store.putIfAbsent(layout.marker(), body, ObjectMarks.NONE);
+            case MarkerState.Stale stale when marker.writes() == ConditionalWriteSupport.FULL && !stale.etag().isEmpty() ->
                 store.replaceIfMatch(layout.marker(), stale.etag(), body, ObjectMarks.NONE);
-            case Found.Fresh fresh when marker.writes() == ConditionalWriteSupport.FULL ->
+            case MarkerState.Fresh fresh when marker.writes() == ConditionalWriteSupport.FULL ->
                 store.replaceIfMatch(layout.marker(), fresh.etag(), body, ObjectMarks.NONE);
-            case Found.None _, Found.Stale _, Found.Fresh _, Found.Unknown _ -> store.put(layout.marker(), body, ObjectMarks.NONE);
+            case MarkerState.None _, MarkerState.Stale _, MarkerState.Fresh _, MarkerState.Unknown _ -> store.put(layout.marker(), body, ObjectMarks.NONE);
         };
         if (!(result instanceof WriteResult.Done)) {
             LOG.debug("the store marker of {} was not written: {}", config.location(), result);

@@ -1,13 +1,20 @@
 package dev.granary.s3.probe;
 
 /**
- * What may be relied on in a bucket. For the parts of the tier that write: a question may send requests, once per process, so nothing that
- * only looks up or opens asks. Thread-safe.
+ * Capabilities of the server of a bucket, for the parts of the tier that write. Thread-safe.
+ *
+ * <p>A call may send requests, once per process, so opening and lookups must not use it.
  */
 public interface Capabilities {
-    /** Which conditions on writes the server keeps; {@link ConditionalWriteSupport#FULL} where it could not be found out. */
+    /**
+     * Returns the conditional writes that the server supports; {@link ConditionalWriteSupport#FULL}
+     * if they are unknown.
+     */
     ConditionalWriteSupport conditionalWrites();
 
-    /** The same, after the server refused a conditional write (400, 501): what is known is doubted, and the server tried out once. */
+    /**
+     * Returns the same after the server refused a conditional write (400, 501): the server is
+     * probed once more.
+     */
     ConditionalWriteSupport conditionalWritesRefused();
 }

@@ -14,18 +14,19 @@ import java.time.Instant;
 import java.util.Arrays;
 
 /**
- * What is in {@code granary.json}: what a probe found out about the server, so that not every process probes.
+ * Content of {@code granary.json}: the result of a probe, so that not every process sends one.
  *
- * @param writes which conditions on writes the server keeps
- * @param deletion whether it keeps the condition on a deletion
- * @param probedMillis when that was found out, in milliseconds since 1970 by the server's clock, for people; 0 where the server did not tell
- * @param producer what found it out, such as {@code granary 0.1.0}, for people
+ * @param writes the conditional writes that the server supports
+ * @param deletion the support of conditional deletions
+ * @param probedMillis time of the probe by the server's clock, in milliseconds since 1970, for
+ *     people; 0 if the server sent no date
+ * @param producer the program that probed, such as {@code granary 0.1.0}, for people
  */
 public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDeleteSupport deletion, long probedMillis, String producer) {
-    /** How long a marker is believed, from when the object was written. */
+    /** Time for which a marker is valid, from the write time of the object. */
     static final Duration TIME_TO_LIVE = Duration.ofDays(7);
 
-    /** The most bytes that a marker has. */
+    /** Maximum length of a marker, in bytes. */
     static final int MAX_BYTES = 4096;
 
     private static final int FORMAT = 1;
@@ -34,19 +35,19 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
     private static final String DELETION_NAME = "conditionalDelete";
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** What the bytes of a marker are. */
+    /** Result of parsing a marker. */
     public sealed interface Parsed {
         /** A marker of this format. */
         record Known(CapabilityMarker marker) implements Parsed {}
 
-        /** A marker of a format that is newer than this version of Granary: not to be overwritten. */
+        /** A marker of a format newer than this version of Granary: not to be overwritten. */
         record Newer() implements Parsed {}
 
         /** Not a marker. */
-        record Broken() implements Parsed {}
+        record Malformed() implements Parsed {}
     }
 
-    /** The text of the object. */
+    /** Returns the content of the object. */
     public byte[] json() {
         ObjectNode node = JSON.createObjectNode().put(FORMAT_NAME, FORMAT).put(WRITES_NAME, writes.name()).put(DELETION_NAME, deletion.name())
                 .put("probed", probedMillis == 0 ? "" : Instant.ofEpochMilli(probedMillis).toString())
@@ -58,22 +59,22 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
         }
     }
 
-    /** Reads an object, which may hold anything. */
+    /** Parses an object with arbitrary content. */
     public static Parsed parse(byte[] bytes) {
         try {
             JsonNode node = JSON.readTree(bytes);
             if (node == null || !node.path(FORMAT_NAME).canConvertToInt()) {
-                return new Parsed.Broken();
+                return new Parsed.Malformed();
             }
             int format = node.path(FORMAT_NAME).intValue();
             if (format != FORMAT) {
-                return format > FORMAT ? new Parsed.Newer() : new Parsed.Broken();
+                return format > FORMAT ? new Parsed.Newer() : new Parsed.Malformed();
             }
             ConditionalWriteSupport writes = constant(ConditionalWriteSupport.values(), node.path(WRITES_NAME));
             ConditionalDeleteSupport deletion = constant(ConditionalDeleteSupport.values(), node.path(DELETION_NAME));
             return new Parsed.Known(new CapabilityMarker(writes, deletion, millis(node.path("probed").asText()), node.path("producer").asText()));
-        } catch (IOException | RuntimeException e) { // whatever somebody has put there: no marker stops what would publish
-            return new Parsed.Broken();
+        } catch (IOException | RuntimeException e) { // arbitrary content: no marker may stop a publication
+            return new Parsed.Malformed();
         }
     }
 

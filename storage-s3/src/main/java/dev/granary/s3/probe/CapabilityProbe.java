@@ -18,8 +18,8 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * Tries out which promises a server keeps, instead of believing the word "S3-compatible": some 90 small requests on objects that nobody else
- * asks for, deleted afterwards where that is allowed. Used once.
+ * Determines the capabilities of a server with about 90 small requests. The objects have unique
+ * names, and are deleted afterwards if deletion is allowed. For one use.
  */
 public final class CapabilityProbe {
     private static final byte[] BODY = {'g', 'r', 'a', 'n', 'a', 'r', 'y'};
@@ -31,20 +31,20 @@ public final class CapabilityProbe {
     private final List<BucketFinding> findings = new ArrayList<>();
     private long serverMillis;
 
-    /** A probe through {@code store}, which should neither retry nor hold the answers against the bucket. */
-    public CapabilityProbe(ObjectStore store, BucketLayout layout, Ticker timing, RandomGenerator random) {
+    /** Creates a probe; {@code store} should neither retry nor report to the circuit breaker. */
+    public CapabilityProbe(ObjectStore store, BucketLayout layout, Ticker ticker, RandomGenerator random) {
         this.store = store;
-        this.objects = new ProbeObjects(store, layout, timing, random);
+        this.objects = new ProbeObjects(store, layout, ticker, random);
     }
 
     ProbeResult run() {
         try {
-            return examine();
+            return probe();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return stopped(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "interrupted while trying the bucket out"));
+            return stopped(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "interrupted while probing the bucket"));
         } finally {
-            boolean wasInterrupted = Thread.interrupted(); // no client sends a request for a thread that is
+            boolean wasInterrupted = Thread.interrupted(); // clients send no request for an interrupted thread
             objects.deleteAll();
             if (wasInterrupted) {
                 Thread.currentThread().interrupt();
@@ -52,13 +52,13 @@ public final class CapabilityProbe {
         }
     }
 
-    private ProbeResult examine() throws InterruptedException {
+    private ProbeResult probe() throws InterruptedException {
         String key = objects.key();
         return switch (creations(key)) {
-            case ProbeStep.Cut cut -> stopped(cut.failure());
+            case ProbeStep.Aborted aborted -> stopped(aborted.failure());
             case ProbeStep.Broken broken -> withoutConditions(key, broken);
             case ProbeStep.Kept _ -> {
-                sound("of " + ConditionalWriteRace.RACERS + " creates at once exactly one wins");
+                sound("exactly one of " + ConditionalWriteRace.RACERS + " concurrent creates wins");
                 yield withCreation(key);
             }
         };
@@ -69,21 +69,21 @@ public final class CapabilityProbe {
         if (!(plain instanceof WriteResult.Done)) {
             return stopped(failure(plain));
         }
-        notice("create if absent does not hold: " + broken.how(),
-                "entries are written after a look, two machines may do the same work; no packs, claims or leases in this bucket");
+        notice("create if absent is not honoured: " + broken.how(),
+                "entries are written after a HEAD request, and two machines may do the same work; no packs, claims or leases in this bucket");
         return probed(ConditionalWriteSupport.NONE, key);
     }
 
     private ProbeResult withCreation(String key) throws InterruptedException {
         return switch (replacements()) {
-            case ProbeStep.Cut cut -> stopped(cut.failure());
+            case ProbeStep.Aborted aborted -> stopped(aborted.failure());
             case ProbeStep.Broken broken -> {
-                notice("replacing a version does not hold: " + broken.how(),
+                notice("replacing a version is not honoured: " + broken.how(),
                         "damaged entries are overwritten instead; no claims or leases in this bucket");
                 yield probed(ConditionalWriteSupport.CREATE_ONLY, key);
             }
             case ProbeStep.Kept _ -> {
-                sound("of " + ConditionalWriteRace.RACERS + " replacements at once exactly one wins");
+                sound("exactly one of " + ConditionalWriteRace.RACERS + " concurrent replacements wins");
                 yield probed(ConditionalWriteSupport.FULL, key);
             }
         };
@@ -91,7 +91,7 @@ public final class CapabilityProbe {
 
     private ProbeResult probed(ConditionalWriteSupport writes, String key) {
         metadata(key);
-        part(key);
+        rangeRead(key);
         listing(key);
         ConditionalDeleteSupport deletion = deletion(key);
         return new ProbeResult.Probed(writes, deletion, serverMillis, List.copyOf(findings));
@@ -100,7 +100,7 @@ public final class CapabilityProbe {
     private ProbeStep creations(String key) throws InterruptedException {
         WriteResult first = objects.create(key, BODY);
         if (!(first instanceof WriteResult.Done)) {
-            return refused(first, "an object that is not there is not created");
+            return refused(first, "an absent object is not created");
         }
         WriteResult second = objects.write(() -> store.putIfAbsent(key, OTHER, objects.marks()));
         if (!(second instanceof WriteResult.PreconditionFailed || second instanceof WriteResult.Conflict)) {
@@ -111,27 +111,27 @@ public final class CapabilityProbe {
         return afterDeletion instanceof ProbeStep.Kept ? new ConditionalWriteRace(store).run(createRace()) : afterDeletion;
     }
 
-    /** Some servers remember what was deleted. */
+    /** Checks a create after a delete: some servers still see the deleted object. */
     private ProbeStep createAfterDeletion() throws InterruptedException {
         String key = objects.key();
         WriteResult created = objects.create(key, BODY);
         if (!(created instanceof WriteResult.Done)) {
-            return refused(created, "an object that is not there is not created");
+            return refused(created, "an absent object is not created");
         }
         if (!(objects.delete(key) instanceof WriteResult.Done)) {
-            notice("deleting is not allowed", "Granary publishes without it; the trial objects stay, and may be deleted by anyone");
+            notice("deleting is not allowed", "Granary publishes without it; the objects of the probe stay, and may be deleted");
             return ProbeStep.KEPT;
         }
         WriteResult again = objects.create(key, BODY);
         if (!(again instanceof WriteResult.Done)) {
-            return refused(again, "an object that was deleted is not created again");
+            return refused(again, "a deleted object is not created again");
         }
-        sound("an object that was deleted can be created again");
+        sound("a deleted object can be created again");
         return ProbeStep.KEPT;
     }
 
-    private ConditionalWriteRace.Course createRace() {
-        return new ConditionalWriteRace.Course() {
+    private ConditionalWriteRace.Setup createRace() {
+        return new ConditionalWriteRace.Setup() {
             @Override
             public Optional<String> key() {
                 return Optional.of(objects.key());
@@ -147,11 +147,11 @@ public final class CapabilityProbe {
     private ProbeStep replacements() throws InterruptedException {
         String key = objects.key();
         if (!(objects.create(key, BODY) instanceof WriteResult.Done created)) {
-            return new ProbeStep.Cut(StoreFailure.of(StoreFailure.Kind.SERVER, "an object to replace could not be created"));
+            return new ProbeStep.Aborted(StoreFailure.of(StoreFailure.Kind.SERVER, "an object to replace could not be created"));
         }
         WriteResult current = store.replaceIfMatch(key, created.etag(), OTHER, objects.marks());
         if (current instanceof WriteResult.NotAllowed || current instanceof WriteResult.PreconditionFailed) {
-            return refused(current, "the version that is there is not replaced");
+            return refused(current, "the current version is not replaced");
         }
         String old = current instanceof WriteResult.Done ? created.etag() : NO_SUCH_VERSION;
         WriteResult stale = objects.write(() -> store.replaceIfMatch(key, old, BODY, objects.marks()));
@@ -160,16 +160,16 @@ public final class CapabilityProbe {
         }
         sound("a stale version is not replaced");
         String absent = objects.key();
-        WriteResult nothing = objects.write(() -> store.replaceIfMatch(absent, created.etag(), BODY, objects.marks()));
-        if (!(nothing instanceof WriteResult.PreconditionFailed)) {
-            return refused(nothing, "an object that is not there was replaced");
+        WriteResult replacedAbsent = objects.write(() -> store.replaceIfMatch(absent, created.etag(), BODY, objects.marks()));
+        if (!(replacedAbsent instanceof WriteResult.PreconditionFailed)) {
+            return refused(replacedAbsent, "an absent object was replaced");
         }
-        sound("an object that is not there is not replaced");
+        sound("an absent object is not replaced");
         return new ConditionalWriteRace(store).run(replaceRace());
     }
 
-    private ConditionalWriteRace.Course replaceRace() {
-        return new ConditionalWriteRace.Course() {
+    private ConditionalWriteRace.Setup replaceRace() {
+        return new ConditionalWriteRace.Setup() {
             private String etag = "";
 
             @Override
@@ -194,32 +194,32 @@ public final class CapabilityProbe {
             case HeadResult.Found found -> {
                 serverMillis = found.dates().nowMillis();
                 if (found.marks().equals(objects.marks())) {
-                    sound("metadata comes back as it was written");
+                    sound("metadata is returned unchanged");
                 } else {
-                    notice("metadata is lost or changed", "whose entry one is takes a GET to find out; look for a proxy that takes headers off");
+                    notice("metadata is lost or changed", "the writer of an entry is then determined by a GET; look for a proxy that removes headers");
                 }
             }
-            case HeadResult.Absent _ -> notice("an object that was just written is absent", "look-ups may miss what was just published");
-            case HeadResult.Unavailable lost -> notice("a HEAD fails: " + lost.failure(), "whose entry one is cannot be found out");
+            case HeadResult.Absent _ -> notice("a new object is reported as absent", "lookups may miss new entries");
+            case HeadResult.Unavailable lost -> notice("a HEAD fails: " + lost.failure(), "the writer of an entry cannot be determined");
         }
     }
 
-    private void part(String key) {
+    private void rangeRead(String key) {
         byte[] expected = Arrays.copyOfRange(BODY, 2, 5);
         if (store.range(key, 2, 3) instanceof GetResult.Found found && Arrays.equals(expected, found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
-            sound("a part of an object can be read");
+            sound("a range of an object can be read");
         } else {
-            notice("a part of an object cannot be read", "entries in packs are missed; look for a proxy that changes the Range header");
+            notice("a range of an object cannot be read", "entries in packs cannot be read; look for a proxy that changes the Range header");
         }
     }
 
     private void listing(String key) {
         List<String> seen = new ArrayList<>();
         switch (store.list(objects.prefix(), object -> seen.add(object.key()))) {
-            case ListResult.Complete _ when seen.contains(key) -> sound("a listing shows what was just written");
-            case ListResult.Complete _ -> notice("a listing does not show what was just written", "granary ls and clean-up see it late");
+            case ListResult.Complete _ when seen.contains(key) -> sound("a listing contains a new object");
+            case ListResult.Complete _ -> notice("a listing lacks a new object", "granary ls and clean-up see it late");
             case ListResult.Unavailable lost when lost.failure().kind() == StoreFailure.Kind.DENIED -> notice("listing is not allowed",
-                    "allow s3:ListBucket: granary ls needs it, and without it some servers call an absent object forbidden");
+                    "allow s3:ListBucket: granary ls needs it, and without it some servers report an absent object as forbidden");
             case ListResult.Unavailable lost -> notice("a listing fails: " + lost.failure(), "granary ls and clean-up do not work");
         }
     }
@@ -227,17 +227,17 @@ public final class CapabilityProbe {
     private ConditionalDeleteSupport deletion(String key) {
         return switch (store.deleteIfMatch(key, NO_SUCH_VERSION)) {
             case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {
-                sound("deleting a version holds: a stale one is not deleted");
+                sound("conditional deletion is honoured: a stale version is not deleted");
                 yield ConditionalDeleteSupport.HONOURED;
             }
-            case WriteResult.Done _ -> notHonoured("a stale one is deleted");
+            case WriteResult.Done _ -> notHonoured("a stale version is deleted");
             case WriteResult.NotAllowed refused when refused.failure().kind() == NOT_SUPPORTED -> notHonoured("it is refused");
             case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ -> ConditionalDeleteSupport.UNTESTED;
         };
     }
 
     private ConditionalDeleteSupport notHonoured(String how) {
-        notice("deleting a version does not hold: " + how, "nothing that publishes needs it; clean-up looks before it deletes");
+        notice("conditional deletion is not honoured: " + how, "publication does not need it; clean-up reads an object before it deletes it");
         return ConditionalDeleteSupport.NOT_HONOURED;
     }
 
@@ -246,7 +246,7 @@ public final class CapabilityProbe {
         boolean isAnswer = result instanceof WriteResult.Done || result instanceof WriteResult.PreconditionFailed
                 || result instanceof WriteResult.Conflict;
         return isAnswer ? new ProbeStep.Broken(what)
-                : failure.kind() == NOT_SUPPORTED ? new ProbeStep.Broken("it is refused (" + failure + ")") : new ProbeStep.Cut(failure);
+                : failure.kind() == NOT_SUPPORTED ? new ProbeStep.Broken("it is refused (" + failure + ")") : new ProbeStep.Aborted(failure);
     }
 
     private static StoreFailure failure(WriteResult result) {
@@ -255,7 +255,7 @@ public final class CapabilityProbe {
             case WriteResult.NotSent unsent -> unsent.failure();
             case WriteResult.Unknown unknown -> unknown.failure();
             case WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.Done _ ->
-                StoreFailure.of(StoreFailure.Kind.SERVER, "conflicts without end on an object of one writer");
+                StoreFailure.of(StoreFailure.Kind.SERVER, "endless conflicts on an object with one writer");
         };
     }
 

@@ -1,11 +1,11 @@
 package dev.granary.s3.probe;
 
-/** Whether a server keeps the condition on a deletion, as found by trying. */
+/** Probed support of conditional deletions. */
 public enum ConditionalDeleteSupport {
     /** A stale version is not deleted. */
     HONOURED,
-    /** Refused, or ignored: then whatever is there is deleted. */
+    /** The condition is refused or ignored; if ignored, any version is deleted. */
     NOT_HONOURED,
-    /** Not tried, or without an answer. */
+    /** Not probed, or without a response. */
     UNTESTED
 }

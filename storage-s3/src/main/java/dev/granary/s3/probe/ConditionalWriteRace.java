@@ -18,29 +18,30 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Many conditional writes at once, of which exactly one may win, and the object must be that one's.
+ * Concurrent conditional writes, of which exactly one may win and determine the object.
  *
- * <p>Two winners are conclusive at once. An answer that says nothing (409 to all, 500, 503) leaves a round unclear: another round follows, and
- * after the last one a server that let exactly one win in some round, and never more, has kept its promise: 500 is some servers' way to lose.
+ * <p>Two winners are conclusive at once. Ambiguous responses (409 to all, 500, 503) leave a round
+ * unclear, and another round follows. After the last one, a server with exactly one winner in some
+ * round, and never more, has passed: some servers report a lost race as 500.
  */
 final class ConditionalWriteRace {
-    /** How many write at once. */
+    /** Number of concurrent writers. */
     static final int RACERS = 32;
 
     private static final int ROUNDS = 3;
     private static final int LIMIT = 1 << 10;
 
-    /** One of the writes. */
+    /** One of the writers. */
     interface Racer {
         WriteResult write(byte[] body);
     }
 
-    /** Sets up a fresh object for a round. */
-    interface Course {
-        /** The key that all write to; empty where it could not be set up. */
+    /** Setup of a fresh object for a round. */
+    interface Setup {
+        /** Returns the key that all write to; empty if the setup failed. */
         Optional<String> key() throws InterruptedException;
 
-        /** The write to that key. */
+        /** Returns the write to that key. */
         Racer racer(String key);
     }
 
@@ -49,7 +50,10 @@ final class ConditionalWriteRace {
 
         record Broken(String how) implements Round {}
 
-        /** Says nothing for certain; {@code oneWon} where exactly one was told that it won, and the object is its. */
+        /**
+         * Ambiguous; {@code oneWon} if exactly one write was acknowledged and the object has its
+         * body.
+         */
         record Unclear(boolean oneWon, Optional<StoreFailure> failure) implements Round {}
     }
 
@@ -59,15 +63,15 @@ final class ConditionalWriteRace {
         this.store = store;
     }
 
-    ProbeStep run(Course course) throws InterruptedException {
-        boolean everWon = false;
-        StoreFailure last = StoreFailure.of(StoreFailure.Kind.SERVER, "every answer was a conflict");
+    ProbeStep run(Setup setup) throws InterruptedException {
+        boolean hasWinner = false;
+        StoreFailure last = StoreFailure.of(StoreFailure.Kind.SERVER, "every response was a conflict");
         for (int i = 0; i < ROUNDS; i++) {
-            Optional<String> key = course.key();
+            Optional<String> key = setup.key();
             if (key.isEmpty()) {
                 continue;
             }
-            switch (round(key.get(), course.racer(key.get()))) {
+            switch (round(key.get(), setup.racer(key.get()))) {
                 case Round.Clear _ -> {
                     return ProbeStep.KEPT;
                 }
@@ -75,12 +79,12 @@ final class ConditionalWriteRace {
                     return new ProbeStep.Broken(broken.how());
                 }
                 case Round.Unclear unclear -> {
-                    everWon |= unclear.oneWon();
+                    hasWinner |= unclear.oneWon();
                     last = unclear.failure().orElse(last);
                 }
             }
         }
-        return everWon ? ProbeStep.KEPT : new ProbeStep.Cut(last);
+        return hasWinner ? ProbeStep.KEPT : new ProbeStep.Aborted(last);
     }
 
     private Round round(String key, Racer racer) throws InterruptedException {
@@ -106,14 +110,14 @@ final class ConditionalWriteRace {
                     ? new Round.Unclear(false, failure)
                     : new Round.Broken("none of " + RACERS + " won");
         }
-        return judge(key, body(winners.getFirst()), failure);
+        return verifyWinner(key, body(winners.getFirst()), failure);
     }
 
-    private Round judge(String key, byte[] winner, Optional<StoreFailure> failure) {
+    private Round verifyWinner(String key, byte[] winner, Optional<StoreFailure> failure) {
         return switch (store.get(key, LIMIT)) {
             case GetResult.Found found when Arrays.equals(winner, found.bytes().toArray(ValueLayout.JAVA_BYTE)) ->
                 failure.isEmpty() ? new Round.Clear() : new Round.Unclear(true, failure);
-            case GetResult.Found _, GetResult.TooLarge _, GetResult.Absent _ -> new Round.Broken("the object is not the winner's");
+            case GetResult.Found _, GetResult.TooLarge _, GetResult.Absent _ -> new Round.Broken("the object does not have the winner's body");
             case GetResult.Unavailable lost -> new Round.Unclear(false, Optional.of(lost.failure()));
         };
     }

@@ -1,11 +1,11 @@
 package dev.granary.s3.probe;
 
-/** Which conditions on writes a server keeps, as found by trying. From most to least. */
+/** Probed support of conditional writes, from most to least. */
 public enum ConditionalWriteSupport {
-    /** Create if absent and replace a version: each exact, with many writers at once. */
+    /** Create if absent and replace a version, both exact with concurrent writers. */
     FULL,
     /** Create if absent only. */
     CREATE_ONLY,
-    /** Neither: the server refuses them, ignores them, or lets several writers win. */
+    /** Neither: the server refuses or ignores the conditions, or lets several writers win. */
     NONE
 }

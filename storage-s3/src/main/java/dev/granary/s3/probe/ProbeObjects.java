@@ -13,69 +13,75 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
-/** The objects of one {@link CapabilityProbe}, under names that nobody else asks for, and patience where an answer says nothing. Not thread-safe. */
+/**
+ * The uniquely named objects of one {@link CapabilityProbe}, with retries of ambiguous responses.
+ * Not thread-safe.
+ */
 final class ProbeObjects {
     private static final int ATTEMPTS = 3;
     private static final Duration PAUSE = Duration.ofMillis(100);
 
     private final ObjectStore store;
     private final BucketLayout layout;
-    private final Ticker timing;
+    private final Ticker ticker;
     private final String name;
     private final ObjectMarks marks;
     private final List<String> keys = new ArrayList<>();
     private boolean isDeletionRefused;
 
-    ProbeObjects(ObjectStore store, BucketLayout layout, Ticker timing, RandomGenerator random) {
+    ProbeObjects(ObjectStore store, BucketLayout layout, Ticker ticker, RandomGenerator random) {
         this.store = store;
         this.layout = layout;
-        this.timing = timing;
+        this.ticker = ticker;
         this.name = WriteAttemptId.random(random).hex();
         this.marks = new ObjectMarks(name, name);
     }
 
-    /** The metadata of all of them. */
+    /** Returns the metadata of all objects. */
     ObjectMarks marks() {
         return marks;
     }
 
-    /** A name that was never used. */
+    /** Returns a new unique key. */
     String key() {
         String key = layout.probeObject(name + "-" + keys.size());
         keys.add(key);
         return key;
     }
 
-    /** What the names of all begin with. */
+    /** Returns the common prefix of all keys. */
     String prefix() {
         return layout.probeObject(name);
     }
 
-    /** Creates an object. A failed precondition after an attempt without an answer is that attempt's success. */
+    /**
+     * Creates an object. A failed precondition after an ambiguous attempt is a success if the
+     * object is ours.
+     */
     WriteResult create(String key, byte[] body) throws InterruptedException {
         WriteResult first = store.putIfAbsent(key, body, marks);
-        if (!saysNothing(first)) {
+        if (!isAmbiguous(first)) {
             return first;
         }
-        WriteResult again = settled(first, () -> store.putIfAbsent(key, body, marks));
+        WriteResult again = retryAmbiguous(first, () -> store.putIfAbsent(key, body, marks));
         return again instanceof WriteResult.PreconditionFailed
                 && store.head(key) instanceof HeadResult.Found found && found.marks().equals(marks)
                 ? new WriteResult.Done(found.etag()) : again;
     }
 
-    /** Sends a write, again where the answer says nothing. */
+    /** Sends a write, and retries it after ambiguous responses. */
     WriteResult write(Supplier<WriteResult> request) throws InterruptedException {
-        return settled(request.get(), request);
+        return retryAmbiguous(request.get(), request);
     }
 
-    /** Deletes one. */
+    /** Deletes an object. */
     WriteResult delete(String key) throws InterruptedException {
         WriteResult result = write(() -> store.delete(key));
         isDeletionRefused |= result instanceof WriteResult.NotAllowed;
         return result;
     }
 
-    /** Deletes all, as far as the server lets us. */
+    /** Deletes all objects until the server refuses a deletion. */
     void deleteAll() {
         for (String key : keys) {
             if (isDeletionRefused) {
@@ -85,16 +91,16 @@ final class ProbeObjects {
         }
     }
 
-    private WriteResult settled(WriteResult first, Supplier<WriteResult> request) throws InterruptedException {
+    private WriteResult retryAmbiguous(WriteResult first, Supplier<WriteResult> request) throws InterruptedException {
         WriteResult result = first;
-        for (int i = 1; i < ATTEMPTS && saysNothing(result); i++) {
-            timing.pause(PAUSE.multipliedBy(i));
+        for (int i = 1; i < ATTEMPTS && isAmbiguous(result); i++) {
+            ticker.pause(PAUSE.multipliedBy(i));
             result = request.get();
         }
         return result;
     }
 
-    private static boolean saysNothing(WriteResult result) {
+    private static boolean isAmbiguous(WriteResult result) {
         return result instanceof WriteResult.Unknown || result instanceof WriteResult.Conflict;
     }
 }

@@ -3,34 +3,35 @@ package dev.granary.s3.probe;
 import dev.granary.s3.store.StoreFailure;
 import java.util.List;
 
-/** The outcome of a {@link CapabilityProbe}. */
+/** Result of a {@link CapabilityProbe}. */
 sealed interface ProbeResult {
-    /** What each step that was done found, in their order. */
+    /** Returns the findings of the completed steps, in order. */
     List<BucketFinding> findings();
 
     /**
-     * The server was tried out.
+     * The probe has ended normally.
      *
-     * @param writes which conditions on writes it keeps
-     * @param deletion whether it keeps the condition on a deletion
-     * @param serverMillis when that was, in milliseconds since 1970 by the server's clock; 0 where it does not tell
-     * @param findings what each step found
+     * @param writes the conditional writes that the server supports
+     * @param deletion the support of conditional deletions
+     * @param serverMillis time of the probe by the server's clock, in milliseconds since 1970;
+     *     0 if it sent no date
+     * @param findings the findings of all steps
      */
     record Probed(ConditionalWriteSupport writes, ConditionalDeleteSupport deletion, long serverMillis, List<BucketFinding> findings) implements ProbeResult {}
 
     /**
-     * Nothing may be written, or not in this way: nothing is known of conditions.
+     * Writes are refused, or these requests are; the capabilities are unknown.
      *
      * @param failure the refusal
-     * @param findings what the steps before it found
+     * @param findings the findings of the steps before
      */
     record NotAllowed(StoreFailure failure, List<BucketFinding> findings) implements ProbeResult {}
 
     /**
-     * The server fell silent, or failed: nothing is known of conditions.
+     * The server failed or did not respond; the capabilities are unknown.
      *
-     * @param failure the last of its failures
-     * @param findings what the steps before it found
+     * @param failure the last failure
+     * @param findings the findings of the steps before
      */
     record Unavailable(StoreFailure failure, List<BucketFinding> findings) implements ProbeResult {}
 }

@@ -2,25 +2,25 @@ package dev.granary.s3.probe;
 
 import dev.granary.s3.store.StoreFailure;
 
-/** What one step of a {@link CapabilityProbe} showed. */
+/** Result of one step of a {@link CapabilityProbe}. */
 sealed interface ProbeStep {
-    /** The promise was kept. */
+    /** The server behaved as required. */
     record Kept() implements ProbeStep {}
 
     /**
-     * It was not.
+     * The server did not.
      *
-     * @param how what the server did instead
+     * @param how its behaviour instead
      */
     record Broken(String how) implements ProbeStep {}
 
     /**
-     * The server could not be asked to the end.
+     * The step ended early.
      *
-     * @param failure why
+     * @param failure the cause
      */
-    record Cut(StoreFailure failure) implements ProbeStep {}
+    record Aborted(StoreFailure failure) implements ProbeStep {}
 
-    /** The one {@link Kept}. */
+    /** The only {@link Kept}. */
     ProbeStep KEPT = new Kept();
 }

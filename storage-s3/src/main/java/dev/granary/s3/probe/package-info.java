@@ -1,4 +1,4 @@
-/** The capabilities of a server: the probe, the marker that keeps its result, and diagnostics. */
+/** The capabilities of a server: the probe, the marker with its result, and diagnostics. */
 @NullMarked
 package dev.granary.s3.probe;
 

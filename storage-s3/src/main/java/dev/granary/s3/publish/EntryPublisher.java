@@ -24,43 +24,55 @@ import java.time.Duration;
 import java.util.random.RandomGenerator;
 
 /**
- * Publishes entries: first writer wins, and a writer whose answer was lost finds out whether it was the one.
+ * Publishes entries: the first writer wins, and a writer without a response determines whether it
+ * won.
  *
- * <p>A small machine of steps. In the good case it is one request, a PUT with {@code If-None-Match: *} that carries a random put id. Any
- * other answer leads to another step; each step that could go on for ever is bounded.
+ * <p>The protocol is a state machine. It usually takes one request, a PUT with
+ * {@code If-None-Match: *} and a random put id. Any other response leads to another step; the
+ * number of steps is bounded.
  *
  * <table>
  * <caption>The steps</caption>
- * <tr><th>step</th><th>answer</th><th>next</th></tr>
+ * <tr><th>step</th><th>response</th><th>next</th></tr>
  * <tr><td>create</td><td>done</td><td>stored</td></tr>
- * <tr><td></td><td>there is one</td><td>inspect: someone's, or mine whose answer was lost</td></tr>
- * <tr><td></td><td>conflict</td><td>create again after a pause, at most three times</td></tr>
- * <tr><td></td><td>unknown</td><td>create again after a pause with the same put id, at most twice; then inspect</td></tr>
- * <tr><td></td><td>not supported</td><td>inspect, where a trial shows that plain writes work; else as not allowed</td></tr>
- * <tr><td></td><td>not allowed</td><td>refused, or unknown where an earlier attempt may have landed; the tier is only read for a while</td></tr>
- * <tr><td>inspect (HEAD)</td><td>my put id</td><td>stored</td></tr>
- * <tr><td></td><td>same content hash and length, no suspicion</td><td>duplicate; refresh where it is old</td></tr>
+ * <tr><td></td><td>exists</td>
+ *     <td>inspect: another writer's, or ours whose response was lost</td></tr>
+ * <tr><td></td><td>conflict</td><td>create again after a pause, at most 3 times</td></tr>
+ * <tr><td></td><td>unknown</td>
+ *     <td>create again after a pause with the same put id, at most twice; then inspect</td></tr>
+ * <tr><td></td><td>not supported</td>
+ *     <td>inspect if a probe finds that plain writes work; else as not allowed</td></tr>
+ * <tr><td></td><td>not allowed</td>
+ *     <td>refused, or unknown after an ambiguous attempt; writes are suspended</td></tr>
+ * <tr><td>inspect (HEAD)</td><td>our put id</td><td>stored</td></tr>
+ * <tr><td></td><td>same content hash and length, trusted</td>
+ *     <td>duplicate; refresh if it is old</td></tr>
  * <tr><td></td><td>else</td><td>examine</td></tr>
- * <tr><td></td><td>absent</td><td>create again where no earlier attempt may still land; else unknown</td></tr>
- * <tr><td>examine (GET)</td><td>sound</td><td>duplicate (refresh where it is old) or divergent; the first stays</td></tr>
- * <tr><td></td><td>of a newer format</td><td>divergent: a newer version of Granary reads it, and would replace this one's in turn</td></tr>
+ * <tr><td></td><td>absent</td>
+ *     <td>create again if no earlier attempt is pending; else unknown</td></tr>
+ * <tr><td>examine (GET)</td><td>sound</td>
+ *     <td>duplicate (refresh if it is old) or divergent; the first stays</td></tr>
+ * <tr><td></td><td>of a newer format</td>
+ *     <td>divergent: a newer Granary reads it, and would replace ours in turn</td></tr>
  * <tr><td></td><td>damaged, too large</td><td>replace that version</td></tr>
  * <tr><td>replace (If-Match)</td><td>done</td><td>stored</td></tr>
  * <tr><td></td><td>precondition failed, unknown</td><td>inspect</td></tr>
  * <tr><td></td><td>not supported</td><td>overwrite</td></tr>
- * <tr><td>refresh (If-Match)</td><td>whatever</td><td>duplicate</td></tr>
+ * <tr><td>refresh (If-Match)</td><td>any</td><td>duplicate</td></tr>
  * </table>
  *
- * <p>By what the server keeps: with {@link ConditionalWriteSupport#CREATE_ONLY} a damaged entry is overwritten by a plain PUT (it is of no use to
- * anybody), and an old duplicate too (by the same content). With {@link ConditionalWriteSupport#NONE} inspecting comes first, and what is absent is
- * written by a plain PUT: two writers may then overwrite one another, which costs work and nothing else, since entries verify themselves.
+ * <p>With {@link ConditionalWriteSupport#CREATE_ONLY}, a damaged entry is overwritten by a plain
+ * PUT (it is unusable), and so is an old duplicate (by the same content). With
+ * {@link ConditionalWriteSupport#NONE}, inspection comes first, and an absent entry is written by a
+ * plain PUT. Two writers may then overwrite each other, which only costs work, since entries verify
+ * themselves.
  */
 public final class EntryPublisher {
-    /** What is known of the object that may be there already. */
+    /** Prior knowledge of an object that may already exist. */
     public enum Existing {
-        /** Nothing speaks against its metadata. */
+        /** Its metadata is trusted. */
         TRUSTED,
-        /** It was read as damaged: its metadata does not count. */
+        /** It was read as damaged, so its metadata is not trusted. */
         SUSPECT
     }
 
@@ -71,20 +83,20 @@ public final class EntryPublisher {
 
     private final ObjectStore store;
     private final Capabilities capabilities;
-    private final WriteSuspension pause;
+    private final WriteSuspension suspension;
     private final Duration retention;
     private final RequestCounters counters;
-    private final Ticker timing;
+    private final Ticker ticker;
     private final RandomGenerator random;
 
-    public EntryPublisher(ObjectStore store, Capabilities capabilities, WriteSuspension pause, Duration retention, RequestCounters counters, Ticker timing,
+    public EntryPublisher(ObjectStore store, Capabilities capabilities, WriteSuspension suspension, Duration retention, RequestCounters counters, Ticker ticker,
             RandomGenerator random) {
         this.store = store;
         this.capabilities = capabilities;
-        this.pause = pause;
+        this.suspension = suspension;
         this.retention = retention;
         this.counters = counters;
-        this.timing = timing;
+        this.ticker = ticker;
         this.random = random;
     }
 
@@ -116,7 +128,7 @@ public final class EntryPublisher {
         record Done(StoreResult result) implements Step {}
     }
 
-    /** One publication under way. */
+    /** One publication in progress. */
     private final class Publication {
         private final Entry entry;
         private final String key;
@@ -126,7 +138,7 @@ public final class EntryPublisher {
         private ConditionalWriteSupport conditions;
         private int conflicts;
         private int unknowns;
-        private String lastTrouble = "";
+        private String lastFailure = "";
 
         Publication(Entry entry, String key, Existing existing, byte[] body, ObjectMarks marks) {
             this.entry = entry;
@@ -138,7 +150,7 @@ public final class EntryPublisher {
         }
 
         StoreResult run() {
-            Step step = begin();
+            Step step = firstStep();
             try {
                 for (int i = 0; i < MAX_STEPS; i++) {
                     if (step instanceof Step.Done done) {
@@ -146,14 +158,14 @@ public final class EntryPublisher {
                     }
                     step = next(step);
                 }
-                return givenUp("no end after " + MAX_STEPS + " steps: " + lastTrouble).result();
+                return giveUp("not finished after " + MAX_STEPS + " steps: " + lastFailure).result();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                return givenUp("interrupted while waiting to try again").result();
+                return giveUp("interrupted while waiting to try again").result();
             }
         }
 
-        private Step begin() {
+        private Step firstStep() {
             return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : new Step.Create();
         }
 
@@ -175,23 +187,27 @@ public final class EntryPublisher {
                 case WriteResult.PreconditionFailed _ -> new Step.Inspect();
                 case WriteResult.Conflict _ -> afterConflict(new Step.Create());
                 case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Create());
-                case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
+                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
-                    unconditionally(refused.failure());
+                    afterUnsupported(refused.failure());
                 case WriteResult.NotAllowed refused -> refused(refused.failure());
             };
         }
 
-        /** The server may refuse the condition or the write: who cannot tell would never write to a server without conditions. */
-        private Step unconditionally(StoreFailure refusal) {
+        /**
+         * Probes whether the server refuses the condition or the write. Without that, servers
+         * without conditions would never be written.
+         */
+        private Step afterUnsupported(StoreFailure refusal) {
             conditions = capabilities.conditionalWritesRefused();
             return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : refused(refusal);
         }
 
         private Step refused(StoreFailure refusal) {
-            pause.begin(refusal);
+            suspension.suspend(refusal);
             String reason = refusal.toString();
-            return unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : givenUp(reason); // an earlier attempt may have landed
+            // an earlier attempt may have succeeded
+            return unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : giveUp(reason);
         }
 
         private Step write() throws InterruptedException {
@@ -199,9 +215,9 @@ public final class EntryPublisher {
                 case WriteResult.Done _ -> stored();
                 case WriteResult.Conflict _ -> afterConflict(new Step.Inspect());
                 case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Inspect());
-                case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
+                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused -> refused(refused.failure());
-                case WriteResult.PreconditionFailed _ -> givenUp("a write without a condition failed its precondition");
+                case WriteResult.PreconditionFailed _ -> giveUp("a write without a condition failed its precondition");
             };
         }
 
@@ -209,11 +225,12 @@ public final class EntryPublisher {
             return switch (store.head(key)) {
                 case HeadResult.Found found when found.marks().putId().equals(marks.putId()) -> stored();
                 case HeadResult.Found found when existing == Existing.TRUSTED && found.bytes() == body.length
-                        && found.marks().sha256().equals(marks.sha256()) -> // another length is another metadata, or a part of an entry
+                        // another length means other metadata, or a truncated entry
+                        && found.marks().sha256().equals(marks.sha256()) ->
                     duplicate(found.etag(), found.dates());
                 case HeadResult.Found found -> new Step.Examine(found.etag());
-                case HeadResult.Absent _ -> vanished();
-                case HeadResult.Unavailable lost -> givenUp("whose entry it is could not be asked: " + lost.failure());
+                case HeadResult.Absent _ -> afterDisappearance();
+                case HeadResult.Unavailable lost -> giveUp("the existing entry could not be inspected: " + lost.failure());
             };
         }
 
@@ -225,13 +242,13 @@ public final class EntryPublisher {
                         duplicate(found.etag(), found.dates());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
                     case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
-                    case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_LARGE -> givenUp("the entry in the way cannot be read here: " + bad.detail());
+                    case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_LARGE -> giveUp("the existing entry cannot be read here: " + bad.detail());
                     case LoadResult.Damaged _ -> new Step.Replace(found.etag());
                     case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
                 };
                 case GetResult.TooLarge _ -> new Step.Replace(etag);
-                case GetResult.Absent _ -> vanished();
-                case GetResult.Unavailable lost -> givenUp("the entry in the way could not be read: " + lost.failure());
+                case GetResult.Absent _ -> afterDisappearance();
+                case GetResult.Unavailable lost -> giveUp("the existing entry could not be read: " + lost.failure());
             };
         }
 
@@ -241,14 +258,17 @@ public final class EntryPublisher {
                 case WriteResult.PreconditionFailed _ -> new Step.Inspect();
                 case WriteResult.Conflict _ -> afterConflict(new Step.Replace(etag));
                 case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Replace(etag));
-                case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
+                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED -> new Step.Write();
                 case WriteResult.NotAllowed refused ->
-                    givenUp("the damaged entry in the way could not be replaced: " + refused.failure());
+                    giveUp("the existing damaged entry could not be replaced: " + refused.failure());
             };
         }
 
-        /** What is in use and half as old as a lifecycle rule lets it become is written anew, else it would vanish while it is in use. */
+        /**
+         * Rewrites an entry in use that is older than half of the retention: a lifecycle rule would
+         * delete it.
+         */
         private Step duplicate(String etag, ServerTimestamps dates) {
             boolean isOld = !retention.isZero() && dates.age().filter(age -> age.compareTo(retention.dividedBy(2)) > 0).isPresent();
             return isOld ? new Step.Refresh(etag) : new Step.Done(StoreResult.DUPLICATE);
@@ -259,51 +279,57 @@ public final class EntryPublisher {
                     ? store.replaceIfMatch(key, etag, body, marks) : store.put(key, body, marks);
             switch (result) {
                 case WriteResult.Done _ -> counters.refreshed.increment();
-                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> { } // somebody else was faster
+                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> { } // another writer was faster
                 case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ -> counters.refreshFailed.increment();
             }
             return new Step.Done(StoreResult.DUPLICATE);
         }
 
         private Step afterConflict(Step again) throws InterruptedException {
-            lastTrouble = "other writers were faster";
+            lastFailure = "other writers were faster";
             if (++conflicts > MAX_CONFLICTS) {
-                return givenUp("a conflict, " + conflicts + " times");
+                return giveUp(conflicts + " conflicts");
             }
             backOff(conflicts);
             return again;
         }
 
         private Step afterUnknown(StoreFailure failure, Step again) throws InterruptedException {
-            lastTrouble = failure.toString();
+            lastFailure = failure.toString();
             if (++unknowns > MAX_UNKNOWNS) {
-                return unknowns == MAX_UNKNOWNS + 1 ? new Step.Inspect() : givenUp(lastTrouble);
+                return unknowns == MAX_UNKNOWNS + 1 ? new Step.Inspect() : giveUp(lastFailure);
             }
             backOff(unknowns);
             return again;
         }
 
-        /** Nothing is there, although something was: a deletion, or an attempt of ours that has not landed and may still do so. */
-        private Step vanished() throws InterruptedException {
+        /**
+         * Handles an object that has disappeared: it was deleted, or a pending attempt of ours may
+         * still write it.
+         */
+        private Step afterDisappearance() throws InterruptedException {
             if (conditions == ConditionalWriteSupport.NONE) {
-                return unknowns > MAX_UNKNOWNS ? givenUp(lastTrouble) : new Step.Write();
+                return unknowns > MAX_UNKNOWNS ? giveUp(lastFailure) : new Step.Write();
             }
-            return unknowns > 0 ? givenUp(lastTrouble) : afterConflict(new Step.Create());
+            return unknowns > 0 ? giveUp(lastFailure) : afterConflict(new Step.Create());
         }
 
         private Step.Done stored() {
             return new Step.Done(new StoreResult.Stored(body.length));
         }
 
-        /** Nothing was stored, or nobody can know: the latter where an attempt went without an answer. */
-        private Step.Done givenUp(String cause) {
+        /** Returns failed, or unknown if an attempt got no response. */
+        private Step.Done giveUp(String cause) {
             return new Step.Done(unknowns == 0 ? new StoreResult.Failed(cause) : new StoreResult.Unknown(cause));
         }
 
-        /** Waits a random time up to 50 ms, 100 ms, 200 ms (full jitter), so that writers that met do not meet again. */
+        /**
+         * Waits a random time up to 50 ms, 100 ms, 200 ms (full jitter), so that colliding writers
+         * separate.
+         */
         private void backOff(int attempt) throws InterruptedException {
-            long most = FIRST_PAUSE.toNanos() << (attempt - 1);
-            timing.pause(Duration.ofNanos(1 + random.nextLong(most)));
+            long maxNanos = FIRST_PAUSE.toNanos() << (attempt - 1);
+            ticker.pause(Duration.ofNanos(1 + random.nextLong(maxNanos)));
         }
     }
 }

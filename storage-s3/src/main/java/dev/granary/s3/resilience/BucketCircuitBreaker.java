@@ -25,34 +25,37 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Circuit breaker around bulkhead, and the rule of retries: lets a request through only where the bucket is well and a connection will be free.
+ * Circuit breaker around a bulkhead, with the retry policy: admits a request if the breaker permits
+ * it and a connection is free.
  *
- * <p>The bulkhead is a fair queue for as many permits as there are connections. The time in it does not count as the bucket's: only a request
- * that was sent can be slow. Who comes out of it and finds the breaker open is turned away: thousands may have queued while the bucket was well.
+ * <p>The bulkhead is a fair queue with one permit for each connection. Time in the queue does not
+ * count as latency of the bucket. A request that leaves the queue while the breaker is open is
+ * rejected: thousands may have queued before it opened.
  *
- * <p>The breaker opens when at least half of the last {@value #WINDOW} verdicts, and no fewer than {@value #MINIMUM} of them, are failures, or at least
- * half are slow. It opens at once when the bucket is {@linkplain SilenceClock silent}: five requests to a silent bucket, one after the other, are most of a
- * minute. A read gives one verdict, by its last attempt: one object that cannot be read is one verdict, and not three, so that it takes
- * nothing from the other objects of a process that makes few requests (R6).
+ * <p>The breaker opens if at least half of the last {@value #WINDOW} outcomes, and no fewer than
+ * {@value #MINIMUM}, are failures, or at least half are slow. It opens at once if the bucket is
+ * {@linkplain SilenceClock silent}: five successive requests to a silent bucket take most of a
+ * minute. A read counts as one outcome, that of its last attempt: one unreadable object must not
+ * block the others in a process with few requests (R6).
  */
 final class BucketCircuitBreaker {
     private static final int WINDOW = 20;
     private static final int MINIMUM = 5;
-    private static final int TRIALS = 3;
+    private static final int HALF_OPEN_CALLS = 3;
     private static final float THRESHOLD_PERCENT = 50;
 
     private final CircuitBreaker breaker;
     private final Retry retry;
     private final Semaphore bulkhead;
-    private final Ticker timing;
+    private final Ticker ticker;
     private final String location;
-    private final long patienceNanos;
+    private final long connectionWaitNanos;
     private final SilenceClock silence;
     private final long pauseSeconds;
     private volatile String lastFailure = "";
 
-    BucketCircuitBreaker(S3Config config, Ticker timing, TrafficCounter traffic) {
-        this.timing = timing;
+    BucketCircuitBreaker(S3Config config, Ticker ticker, TrafficCounter traffic) {
+        this.ticker = ticker;
         this.silence = new SilenceClock(config.silence().toNanos(), traffic);
         this.location = config.location().toString();
         this.pauseSeconds = Math.max(1, config.breakerPause().toSeconds());
@@ -62,9 +65,9 @@ final class BucketCircuitBreaker {
                 .slowCallRateThreshold(THRESHOLD_PERCENT)
                 .slowCallDurationThreshold(config.slowCall())
                 .waitDurationInOpenState(config.breakerPause())
-                .permittedNumberOfCallsInHalfOpenState(TRIALS)
+                .permittedNumberOfCallsInHalfOpenState(HALF_OPEN_CALLS)
                 .maxWaitDurationInHalfOpenState(config.breakerPause())
-                .clock(new MonotonicClock(timing))
+                .clock(new MonotonicClock(ticker))
                 .build());
         this.retry = Retry.of(location, RetryConfig.<Optional<StoreFailure>>custom()
                 .maxAttempts(config.readAttempts())
@@ -72,50 +75,53 @@ final class BucketCircuitBreaker {
                 .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(config.retryPause(), 2, 0.5))
                 .build());
         this.bulkhead = new Semaphore(config.connection().maxConnections(), true);
-        this.patienceNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();
+        this.connectionWaitNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();
     }
 
-    /** Says after each attempt at one read how long to wait before the next, if there is one. */
+    /** Returns a context that supplies the pause after each attempt at one read. */
     Retry.AsyncContext<Optional<StoreFailure>> attempts() {
         return retry.asyncContext();
     }
 
-    /** How long a request may wait for a connection, in nanoseconds, if it is the first of a look-up. */
-    long patienceNanos() {
-        return patienceNanos;
+    /**
+     * Returns the longest wait for a connection of the first request of a lookup, in nanoseconds.
+     */
+    long connectionWaitNanos() {
+        return connectionWaitNanos;
     }
 
     /**
-     * Sends a request, if it may be.
+     * Sends a request if the breaker and the bulkhead admit it.
      *
-     * @param waitNanos how long it may wait for a connection
-     * @param isLast whether the outcome is a verdict; false where the same request will be sent again
+     * @param waitNanos the longest wait for a connection
+     * @param isFinal whether the outcome counts; false if the same request will be retried
      */
-    <R> R call(long waitNanos, Supplier<R> request, Function<R, Optional<StoreFailure>> failure, Predicate<Optional<StoreFailure>> isLast,
+    <R> R call(long waitNanos, Supplier<R> request, Function<R, Optional<StoreFailure>> failure, Predicate<Optional<StoreFailure>> isFinal,
             Function<StoreFailure, R> rejected) {
         if (!breaker.tryAcquirePermission()) {
             return rejected.apply(suspended());
         }
-        if (!enter(waitNanos)) {
+        if (!acquirePermit(waitNanos)) {
             breaker.releasePermission();
             return rejected.apply(busy());
         }
         boolean recorded = false;
         try {
-            if (breaker.getState() == CircuitBreaker.State.OPEN) { // since this request has queued
+            if (breaker.getState() == CircuitBreaker.State.OPEN) { // opened while this request was queued
                 return rejected.apply(suspended());
             }
-            long start = timing.nanos();
+            long start = ticker.nanos();
             R result = request.get();
             Optional<StoreFailure> failed = failure.apply(result);
-            long took = timing.nanos() - start;
-            boolean isOwn = failed.isPresent() && Thread.currentThread().isInterrupted(); // of this thread, and not of the bucket
-            if (isLast.test(failed) && !isOwn) {
-                record(failed, took);
+            long elapsedNanos = ticker.nanos() - start;
+            // of this thread, not of the bucket
+            boolean isLocal = failed.isPresent() && Thread.currentThread().isInterrupted();
+            if (isFinal.test(failed) && !isLocal) {
+                record(failed, elapsedNanos);
                 recorded = true;
             }
-            if (!isOwn) {
-                listen(failed, start, recorded);
+            if (!isLocal) {
+                updateSilence(failed, start, recorded);
             }
             return result;
         } finally {
@@ -126,8 +132,8 @@ final class BucketCircuitBreaker {
         }
     }
 
-    private void listen(Optional<StoreFailure> failed, long startNanos, boolean isVerdict) {
-        if (silence.isOver(failed, startNanos, timing.nanos(), isVerdict)) {
+    private void updateSilence(Optional<StoreFailure> failed, long startNanos, boolean isFinalAttempt) {
+        if (silence.recordEnd(failed, startNanos, ticker.nanos(), isFinalAttempt)) {
             lastFailure = failed.map(StoreFailure::toString).orElse(lastFailure);
             CircuitBreaker.State state = breaker.getState();
             if (state == CircuitBreaker.State.CLOSED || state == CircuitBreaker.State.HALF_OPEN) {
@@ -136,16 +142,19 @@ final class BucketCircuitBreaker {
         }
     }
 
-    /** A listing: not sent while the breaker is open, and a part of the bucket's silence where it fails. */
+    /**
+     * Sends a listing if the breaker is closed or half-open; its failures count only towards
+     * silence.
+     */
     ListResult callListing(Supplier<ListResult> listing) {
         if (!breaker.tryAcquirePermission()) {
             return new ListResult.Unavailable(suspended());
         }
         try {
-            long start = timing.nanos();
+            long start = ticker.nanos();
             ListResult result = listing.get();
             if (!Thread.currentThread().isInterrupted()) {
-                listen(result instanceof ListResult.Unavailable lost ? Optional.of(lost.failure()) : Optional.empty(), start, true);
+                updateSilence(result instanceof ListResult.Unavailable lost ? Optional.of(lost.failure()) : Optional.empty(), start, true);
             }
             return result;
         } finally {
@@ -153,9 +162,9 @@ final class BucketCircuitBreaker {
         }
     }
 
-    /** A request that waits its turn at the bulkhead and says nothing of the bucket's health, whatever comes of it. */
-    <R> R callUnjudged(Supplier<R> request, Function<StoreFailure, R> rejected) {
-        if (!enter(patienceNanos)) {
+    /** Sends a request through the bulkhead only; its outcome does not affect the breaker. */
+    <R> R callUnrecorded(Supplier<R> request, Function<StoreFailure, R> rejected) {
+        if (!acquirePermit(connectionWaitNanos)) {
             return rejected.apply(busy());
         }
         try {
@@ -165,7 +174,7 @@ final class BucketCircuitBreaker {
         }
     }
 
-    private boolean enter(long waitNanos) {
+    private boolean acquirePermit(long waitNanos) {
         try {
             return bulkhead.tryAcquire(Math.max(0, waitNanos), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
@@ -175,7 +184,7 @@ final class BucketCircuitBreaker {
     }
 
     private StoreFailure suspended() {
-        return StoreFailure.of(StoreFailure.Kind.SUSPENDED, location + " failed or was too slow and is left alone for " + pauseSeconds + " s"
+        return StoreFailure.of(StoreFailure.Kind.SUSPENDED, location + " failed or was too slow; no requests are sent for " + pauseSeconds + " s"
                 + (lastFailure.isEmpty() ? "" : ", after: " + lastFailure));
     }
 
@@ -194,32 +203,35 @@ final class BucketCircuitBreaker {
     }
 
     private void record(Optional<StoreFailure> failure, long nanos) {
-        if (failure.filter(BucketCircuitBreaker::isSickness).isPresent()) {
+        if (failure.filter(BucketCircuitBreaker::isCounted).isPresent()) {
             lastFailure = failure.get().toString();
-            breaker.onError(nanos, TimeUnit.NANOSECONDS, new SickBucket(failure.get().toString()));
+            breaker.onError(nanos, TimeUnit.NANOSECONDS, new BucketFailure(failure.get().toString()));
         } else {
             breaker.onSuccess(nanos, TimeUnit.NANOSECONDS);
         }
     }
 
-    /** A refusal is an answer; a client that cannot be set up would be tried in vain each time. */
-    private static boolean isSickness(StoreFailure failure) {
+    /**
+     * Returns true if the failure counts: a refusal is a response, but an unusable client would
+     * fail each time.
+     */
+    private static boolean isCounted(StoreFailure failure) {
         return failure.isTransient() || failure.kind() == StoreFailure.Kind.CONFIGURATION;
     }
 
-    /** Tells the circuit breaker of a failure; never thrown. */
-    private static final class SickBucket extends Exception {
-        SickBucket(String message) {
+    /** Reports a failure to the circuit breaker; never thrown. */
+    private static final class BucketFailure extends Exception {
+        BucketFailure(String message) {
             super(message, null, false, false);
         }
     }
 
-    /** The monotonic clock in the form that the circuit breaker wants. */
+    /** The ticker as a clock for the circuit breaker. */
     private static final class MonotonicClock extends Clock {
-        private final Ticker timing;
+        private final Ticker ticker;
 
-        MonotonicClock(Ticker timing) {
-            this.timing = timing;
+        MonotonicClock(Ticker ticker) {
+            this.ticker = ticker;
         }
 
         @Override
@@ -234,7 +246,7 @@ final class BucketCircuitBreaker {
 
         @Override
         public Instant instant() {
-            return Instant.EPOCH.plus(Duration.ofNanos(timing.nanos()));
+            return Instant.EPOCH.plus(Duration.ofNanos(ticker.nanos()));
         }
     }
 }

@@ -6,17 +6,17 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Elements that are remembered for a while, at most so many: the oldest is forgotten first. Thread-safe. */
+/** Bounded set whose elements expire; the oldest is evicted first. Thread-safe. */
 public final class ExpiringSet<E> {
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<E, Long> addedAt;
     private final long lifetimeNanos;
-    private final Ticker timing;
+    private final Ticker ticker;
     private long removals;
 
-    public ExpiringSet(int capacity, Duration lifetime, Ticker timing) {
+    public ExpiringSet(int capacity, Duration lifetime, Ticker ticker) {
         this.lifetimeNanos = lifetime.toNanos();
-        this.timing = timing;
+        this.ticker = ticker;
         this.addedAt = new LinkedHashMap<>() {
             @Override
             protected boolean removeEldestEntry(Map.Entry<E, Long> eldest) {
@@ -29,7 +29,7 @@ public final class ExpiringSet<E> {
         lock.lock();
         try {
             Long added = addedAt.get(element);
-            if (added != null && timing.nanos() - added >= lifetimeNanos) {
+            if (added != null && ticker.nanos() - added >= lifetimeNanos) {
                 addedAt.remove(element);
                 return false;
             }
@@ -39,7 +39,7 @@ public final class ExpiringSet<E> {
         }
     }
 
-    /** A mark for {@link #add}: taken before the question whose answer is to be remembered. */
+    /** Returns a mark for {@link #add}, to be taken before the request whose result is added. */
     public long mark() {
         lock.lock();
         try {
@@ -49,13 +49,15 @@ public final class ExpiringSet<E> {
         }
     }
 
-    /** Remembers an element, unless something was removed since {@code mark}: then what was learned may be out of date. */
+    /**
+     * Adds an element, unless one was removed since {@code mark}: the result may then be outdated.
+     */
     public void add(E element, long mark) {
         lock.lock();
         try {
             if (removals == mark && lifetimeNanos > 0) {
-                addedAt.remove(element); // so that it goes to the end
-                addedAt.put(element, timing.nanos());
+                addedAt.remove(element); // moves it to the end
+                addedAt.put(element, ticker.nanos());
             }
         } finally {
             lock.unlock();

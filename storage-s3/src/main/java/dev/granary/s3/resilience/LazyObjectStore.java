@@ -7,8 +7,8 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * A transport that is set up at its first use: loading a client library takes most of a second. A failure to set it up is the result of that
- * use; the next one tries again.
+ * A transport created at its first use: loading a client library takes most of 1 s. A failure to
+ * create it is the result of that use; the next use retries.
  */
 final class LazyObjectStore {
     private final Lazy<ObjectStore> transport;
@@ -20,7 +20,7 @@ final class LazyObjectStore {
                 throw new IllegalStateException("closed");
             }
             ObjectStore opened = opener.get();
-            if (closed) { // meanwhile: nobody else would close it
+            if (closed) { // closed meanwhile, so nothing else would close it
                 opened.close();
                 throw new IllegalStateException("closed");
             }
@@ -32,13 +32,13 @@ final class LazyObjectStore {
         ObjectStore store;
         try {
             store = transport.get();
-        } catch (RuntimeException e) { // whatever a client library finds wrong with its surroundings
+        } catch (RuntimeException e) { // any problem of a client library with its environment
             return failed.apply(StoreFailure.of(StoreFailure.Kind.CONFIGURATION, String.valueOf(e.getMessage())));
         }
         return request.apply(store);
     }
 
-    /** Closes the transport, or keeps it from being opened. */
+    /** Closes the transport, or prevents its creation. */
     void close() {
         closed = true;
         ObjectStore opened = transport.peek();

@@ -3,7 +3,7 @@ package dev.granary.s3.resilience;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts requests as they are sent, and what some of them were for. Thread-safe. */
+/** Counters of sent requests, by kind and some purposes. Thread-safe. */
 public final class RequestCounters {
     final LongAdder get = new LongAdder();
     final LongAdder head = new LongAdder();

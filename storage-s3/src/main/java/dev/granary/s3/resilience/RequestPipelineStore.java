@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 
-/** An object store whose requests to a transport all pass through the same layers: one way for reads, one for writes. */
+/** An object store whose requests pass through one pipeline for reads and one for writes. */
 public abstract class RequestPipelineStore implements ObjectStore {
     private final RequestCounters counters;
 
@@ -21,10 +21,10 @@ public abstract class RequestPipelineStore implements ObjectStore {
     /**
      * Sends a read.
      *
-     * @param counter where each request is counted
+     * @param counter the counter of each request
      * @param request the request
-     * @param failure what failed by its result
-     * @param failed the result of a failure
+     * @param failure returns the failure of a result
+     * @param failed returns the result of a failure
      */
     abstract <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
             Function<StoreFailure, R> failed);

@@ -21,63 +21,75 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * A transport with the layers around it that keep a bad bucket from hurting: for reads, from inside to outside, the transport's own request
- * deadline, a bulkhead, a circuit breaker, and a few retries ({@link BucketCircuitBreaker} has the rule); for writes the same without retries, which are {@link EntryPublisher}'s.
+ * A transport with the layers that contain the failures of a bucket.
  *
- * <p>The bulkhead is as large as the connection pool, so that nobody ever waits for the pool itself; callers queue at it for as long as a
- * look-up has beyond one request. Answers count as well-being, whatever they say: 404, 409, 412 and refusals too.
+ * <p>For reads these are, from inside to outside: the transport's request deadline, a bulkhead, a
+ * circuit breaker, and a few retries ({@link BucketCircuitBreaker} has the policy). Writes have no
+ * retries here; {@link EntryPublisher} has its own.
+ *
+ * <p>The bulkhead is as large as the connection pool, so that no request waits for the pool itself.
+ * Callers queue for at most the difference of load deadline and request timeout. Every response
+ * counts as success, including 404, 409, 412 and refusals.
  */
 public final class ResilientObjectStore extends RequestPipelineStore {
-    /** A look-up of several requests may end later by this part of its deadline, where a request alone may take all of that. */
-    private static final int TOLERANCE = 20;
+    /**
+     * A lookup of several requests may exceed its deadline by 1/20 of it, if one request
+     * alone may take all of it.
+     */
+    private static final int TOLERANCE_DIVISOR = 20;
 
     private final LazyObjectStore transport;
-    private final Lazy<BucketCircuitBreaker> guard;
+    private final Lazy<BucketCircuitBreaker> breaker;
     private final RequestCounters counters;
-    private final Ticker timing;
+    private final Ticker ticker;
     private final long deadlineNanos;
     private final long requestNanos;
-    private final long roomNanos;
+    private final long sendWindowNanos;
 
-    public ResilientObjectStore(Supplier<ObjectStore> opener, S3Config config, Ticker timing, RequestCounters counters) {
-        this(opener, config, timing, counters, new TrafficCounter());
+    public ResilientObjectStore(Supplier<ObjectStore> opener, S3Config config, Ticker ticker, RequestCounters counters) {
+        this(opener, config, ticker, counters, new TrafficCounter());
     }
 
-    /** A store whose transport tells {@code traffic} of its bytes. */
-    public ResilientObjectStore(Supplier<ObjectStore> opener, S3Config config, Ticker timing, RequestCounters counters, TrafficCounter traffic) {
+    /** Creates a store with the counter of its transport's bytes. */
+    public ResilientObjectStore(Supplier<ObjectStore> opener, S3Config config, Ticker ticker, RequestCounters counters, TrafficCounter traffic) {
         super(counters);
         this.transport = new LazyObjectStore(opener);
-        this.guard = new Lazy<>(() -> new BucketCircuitBreaker(config, timing, traffic));
+        this.breaker = new Lazy<>(() -> new BucketCircuitBreaker(config, ticker, traffic));
         this.counters = counters;
-        this.timing = timing;
+        this.ticker = ticker;
         this.deadlineNanos = config.loadDeadline().toNanos();
         this.requestNanos = config.connection().requestTimeout().toNanos();
-        this.roomNanos = Math.max(deadlineNanos - requestNanos, deadlineNanos / TOLERANCE);
+        this.sendWindowNanos = Math.max(deadlineNanos - requestNanos, deadlineNanos / TOLERANCE_DIVISOR);
     }
 
-    /** The state of the circuit breaker. */
+    /** Returns the state of the circuit breaker. */
     public BucketTierStatistics.Breaker breaker() {
-        BucketCircuitBreaker used = guard.peek();
-        return used == null ? BucketTierStatistics.Breaker.CLOSED : used.state();
+        BucketCircuitBreaker opened = breaker.peek();
+        return opened == null ? BucketTierStatistics.Breaker.CLOSED : opened.state();
     }
 
-    /** A view whose reads all end within one load deadline from now: for what one caller waits for. */
+    /** Returns a view whose reads all end within one load deadline from now, for one lookup. */
     public ObjectStore withinDeadline() {
-        return new WithinDeadline(timing.nanos());
-    }
-
-    /** The same store for trials: counted, queued at the bulkhead, neither retried nor held against the bucket nor kept back by its sickness. */
-    public ObjectStore forTrials() {
-        return new TrialStore();
+        return new WithinDeadline(ticker.nanos());
     }
 
     /**
-     * Not retried, and no verdict for the circuit breaker: it may have many pages, and some were handed over before it failed. What it fails of counts
-     * as the bucket's silence all the same, and nothing is sent while the breaker is open.
+     * Returns the same store for probes: requests are counted and queued, but not retried, and
+     * bypass the breaker.
+     */
+    public ObjectStore forProbe() {
+        return new ProbeStore();
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>A listing is not retried, since objects may already have been passed on. Nothing is sent
+     * while the breaker is open, and failures count only towards silence.
      */
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        return guard.get().callListing(() -> transport.call(store -> {
+        return breaker.get().callListing(() -> transport.call(store -> {
             counters.list.increment();
             return store.list(prefix, visitor);
         }, ListResult.Unavailable::new));
@@ -91,67 +103,75 @@ public final class ResilientObjectStore extends RequestPipelineStore {
     @Override
     <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
             Function<StoreFailure, R> failed) {
-        return read(timing.nanos(), "", counter, request, failure, failed);
+        return read(ticker.nanos(), "", counter, request, failure, failed);
     }
 
     /**
-     * Reads, at most as long as a look-up may take that began at {@code start}: nothing is sent that could end after it. {@code before} is what took the
-     * time until now, where that has failed.
+     * Reads within the deadline of a lookup that began at {@code start}: sends nothing that could
+     * end after it.
+     *
+     * @param earlierFailure the failure that took the time so far, for messages; may be empty
      */
-    private <R> R read(long start, String before, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
+    private <R> R read(long start, String earlierFailure, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
             Function<StoreFailure, R> failed) {
-        if (timing.nanos() - start > roomNanos) {
+        if (ticker.nanos() - start > sendWindowNanos) {
             counters.unsent.increment();
-            return failed.apply(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "the requests before took all the time that a look-up has" + before));
+            return failed.apply(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "earlier requests took all the time of the lookup" + earlierFailure));
         }
         Attempts attempts = new Attempts(start);
         while (true) {
-            R result = once(roomNanos - (timing.nanos() - start), counter, request, failure, attempts::isLast, failed);
-            if (attempts.isOver() || !attempts.pause()) {
+            R result = sendOnce(sendWindowNanos - (ticker.nanos() - start), counter, request, failure, attempts::isFinal, failed);
+            if (attempts.hasEnded() || !attempts.pause()) {
                 return result;
             }
             counters.retries.increment();
         }
     }
 
-    /** The attempts at one read, of which all but the last are followed by a pause. For one thread. */
+    /** The attempts at one read, with a pause after each but the last. Not thread-safe. */
     private final class Attempts {
-        private static final long OVER = -1;
+        private static final long NO_RETRY = -1;
 
-        /** Only a server that answers, and asks to come back, is worth more attempts: each other one may take as long as a stall. */
-        private static final int MOST_UNLESS_ASKED = 3;
+        /**
+         * Maximum number of attempts, unless the server itself asks for a retry: others may each
+         * take as long as a stall.
+         */
+        private static final int MAX_ATTEMPTS_UNLESS_ASKED = 3;
 
         private int sent;
 
-        private final Retry.AsyncContext<Optional<StoreFailure>> context = guard.get().attempts();
+        private final Retry.AsyncContext<Optional<StoreFailure>> context = breaker.get().attempts();
         private final long start;
-        private long pauseMillis = OVER;
+        private long pauseMillis = NO_RETRY;
 
         Attempts(long start) {
             this.start = start;
         }
 
-        /** True where a request that ended like that is not sent again; asked once for each that was sent. */
-        boolean isLast(Optional<StoreFailure> failure) {
-            long pause = ++sent >= MOST_UNLESS_ASKED && failure.filter(Attempts::isSaid).isEmpty() ? OVER : context.onResult(failure);
-            boolean hasTime = deadlineNanos - (timing.nanos() - start) - pause * 1_000_000 >= requestNanos;
-            pauseMillis = pause < 0 || !hasTime ? OVER : pause;
-            return isOver();
+        /**
+         * Returns true if a request with this outcome is not retried; called once for each that was
+         * sent.
+         */
+        boolean isFinal(Optional<StoreFailure> failure) {
+            long pause = ++sent >= MAX_ATTEMPTS_UNLESS_ASKED && failure.filter(Attempts::isServerStatus).isEmpty() ? NO_RETRY : context.onResult(failure);
+            boolean hasTime = deadlineNanos - (ticker.nanos() - start) - pause * 1_000_000 >= requestNanos;
+            pauseMillis = pause < 0 || !hasTime ? NO_RETRY : pause;
+            return hasEnded();
         }
 
-        private static boolean isSaid(StoreFailure failure) {
+        private static boolean isServerStatus(StoreFailure failure) {
             return failure.kind() == StoreFailure.Kind.THROTTLED || failure.kind() == StoreFailure.Kind.SERVER;
         }
 
-        boolean isOver() {
-            return pauseMillis == OVER;
+        boolean hasEnded() {
+            return pauseMillis == NO_RETRY;
         }
 
-        /** Waits before the next attempt; false where this thread was interrupted. */
+        /** Waits before the next attempt; returns false if this thread was interrupted. */
         boolean pause() {
             try {
-                timing.pause(Duration.ofMillis(pauseMillis));
-                pauseMillis = OVER; // for an attempt that is not even sent
+                ticker.pause(Duration.ofMillis(pauseMillis));
+                pauseMillis = NO_RETRY; // in case the next attempt is not sent
                 return true;
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
@@ -163,29 +183,29 @@ public final class ResilientObjectStore extends RequestPipelineStore {
     @Override
     WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
             Function<WriteResult, Optional<StoreFailure>> failure, Function<StoreFailure, WriteResult> failed) {
-        return once(guard.get().patienceNanos(), counter, request, failure, _ -> true, failed);
+        return sendOnce(breaker.get().connectionWaitNanos(), counter, request, failure, _ -> true, failed);
     }
 
-    private <R> R once(long waitNanos, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
-            Predicate<Optional<StoreFailure>> isLast, Function<StoreFailure, R> failed) {
-        R result = guard.get().call(waitNanos, () -> counted(counter, request, failed), failure, isLast, failed);
+    private <R> R sendOnce(long waitNanos, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
+            Predicate<Optional<StoreFailure>> isFinal, Function<StoreFailure, R> failed) {
+        R result = breaker.get().call(waitNanos, () -> sendCounted(counter, request, failed), failure, isFinal, failed);
         if (failure.apply(result).filter(StoreFailure::isUnsent).isPresent()) {
             counters.unsent.increment();
         }
         return result;
     }
 
-    private <R> R counted(LongAdder counter, Function<ObjectStore, R> request, Function<StoreFailure, R> failed) {
+    private <R> R sendCounted(LongAdder counter, Function<ObjectStore, R> request, Function<StoreFailure, R> failed) {
         return transport.call(store -> {
             counter.increment();
             return request.apply(store);
         }, failed);
     }
 
-    /** What several requests of one look-up share. */
+    /** A view for several requests of one lookup. */
     private final class WithinDeadline extends RequestPipelineStore implements DeadlineBound {
         private final long start;
-        private volatile String before = "";
+        private volatile String earlierFailure = "";
 
         WithinDeadline(long start) {
             super(counters);
@@ -193,17 +213,17 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         }
 
         @Override
-        public long roomNanos() {
-            return Math.max(0, roomNanos - (timing.nanos() - start));
+        public long remainingNanos() {
+            return Math.max(0, sendWindowNanos - (ticker.nanos() - start));
         }
 
         @Override
         <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
                 Function<StoreFailure, R> failed) {
-            boolean isSent = roomNanos() > 0;
-            R result = ResilientObjectStore.this.read(start, before, counter, request, failure, failed);
-            if (isSent && before.isEmpty()) { // the first failure is the cause of those behind it
-                failure.apply(result).ifPresent(cause -> before = ": " + cause);
+            boolean isSent = remainingNanos() > 0;
+            R result = ResilientObjectStore.this.read(start, earlierFailure, counter, request, failure, failed);
+            if (isSent && earlierFailure.isEmpty()) { // the first failure is the cause of the later ones
+                failure.apply(result).ifPresent(cause -> earlierFailure = ": " + cause);
             }
             return result;
         }
@@ -221,20 +241,23 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
         @Override
         public void close() {
-            // the store around it closes the transport
+            // the outer store closes the transport
         }
     }
 
-    /** Trials provoke what looks like sickness: 500 and 503 are some servers' way to lose a race. */
-    private final class TrialStore extends RequestPipelineStore {
-        TrialStore() {
+    /**
+     * A view for probes: they provoke apparent failures, since some servers report a lost race as
+     * 500 or 503.
+     */
+    private final class ProbeStore extends RequestPipelineStore {
+        ProbeStore() {
             super(counters);
         }
 
         @Override
         <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
                 Function<StoreFailure, R> failed) {
-            return guard.get().callUnjudged(() -> counted(counter, request, failed), failed);
+            return breaker.get().callUnrecorded(() -> sendCounted(counter, request, failed), failed);
         }
 
         @Override
@@ -250,7 +273,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
         @Override
         public void close() {
-            // the store around it closes the transport
+            // the outer store closes the transport
         }
     }
 }

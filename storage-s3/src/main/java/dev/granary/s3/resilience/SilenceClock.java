@@ -5,16 +5,18 @@ import dev.granary.s3.store.TrafficCounter;
 import java.util.Optional;
 
 /**
- * The time in which a bucket has brought nothing: no answer to any request, and no progress of one that is under way. Thread-safe.
+ * Measures the silence of a bucket: no response to any request, and no progress of those in
+ * progress. Thread-safe.
  *
- * <p>It begins with the first request that ends without an answer, and ends with the next answer or progress.
+ * <p>A silence begins with the first request that ends without a response, and ends with the next
+ * response or progress.
  */
 final class SilenceClock {
     private final long limitNanos;
     private final TrafficCounter traffic;
-    private boolean isHeard; // this object is the lock of all that follows
+    private boolean hasResponded; // guarded by this object, like the following fields
     private boolean isSilent;
-    private long sinceNanos;
+    private long silentSinceNanos;
     private long progressBefore;
 
     SilenceClock(long limitNanos, TrafficCounter traffic) {
@@ -23,31 +25,32 @@ final class SilenceClock {
     }
 
     /**
-     * Notes how a request has ended.
+     * Records the end of a request.
      *
-     * @param failure what failed
-     * @param startNanos when it was sent
-     * @param nowNanos when it ended
-     * @param isVerdict false where the same request will be sent again
-     * @return true where the silence is over the limit, or where nothing was ever heard and the request is not sent again
+     * @param failure its failure
+     * @param startNanos the time when it was sent
+     * @param nowNanos the time when it ended
+     * @param isFinalAttempt false if the same request will be retried
+     * @return true if the silence exceeds the limit, or there was never a response and the
+     *     request is not retried
      */
-    synchronized boolean isOver(Optional<StoreFailure> failure, long startNanos, long nowNanos, boolean isVerdict) {
-        if (failure.filter(SilenceClock::isWithoutAnswer).isEmpty()) {
-            isHeard |= failure.filter(StoreFailure::isUnsent).isEmpty();
+    synchronized boolean recordEnd(Optional<StoreFailure> failure, long startNanos, long nowNanos, boolean isFinalAttempt) {
+        if (failure.filter(SilenceClock::isWithoutResponse).isEmpty()) {
+            hasResponded |= failure.filter(StoreFailure::isUnsent).isEmpty();
             isSilent = false;
             return false;
         }
         long progress = traffic.progress();
-        isHeard |= progress > 0;
+        hasResponded |= progress > 0;
         if (!isSilent || progress != progressBefore) {
             isSilent = true;
-            sinceNanos = startNanos;
+            silentSinceNanos = startNanos;
             progressBefore = progress;
         }
-        return nowNanos - sinceNanos >= limitNanos || (isVerdict && !isHeard && failure.get().kind() == StoreFailure.Kind.TIMEOUT);
+        return nowNanos - silentSinceNanos >= limitNanos || (isFinalAttempt && !hasResponded && failure.get().kind() == StoreFailure.Kind.TIMEOUT);
     }
 
-    private static boolean isWithoutAnswer(StoreFailure failure) {
+    private static boolean isWithoutResponse(StoreFailure failure) {
         return failure.status() == 0 && (failure.kind() == StoreFailure.Kind.TIMEOUT || failure.kind() == StoreFailure.Kind.UNREACHABLE);
     }
 }

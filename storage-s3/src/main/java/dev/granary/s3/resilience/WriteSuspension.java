@@ -10,45 +10,48 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps a tier from writing for a while after the bucket refused a write: one log line, instead of a refused request for each entry. */
+/**
+ * Suspends the writes of a tier after the bucket refused one: one log line instead of a refused
+ * request for each entry.
+ */
 public final class WriteSuspension {
     private static final Logger LOG = LoggerFactory.getLogger(WriteSuspension.class);
 
-    private record Pause(StoreFailure reason, long fromNanos) {}
+    private record Suspension(StoreFailure reason, long fromNanos) {}
 
-    private final AtomicReference<@Nullable Pause> current = new AtomicReference<>();
-    private final Duration length;
-    private final Ticker timing;
+    private final AtomicReference<@Nullable Suspension> current = new AtomicReference<>();
+    private final Duration duration;
+    private final Ticker ticker;
     private final S3Location location;
 
-    public WriteSuspension(S3Location location, Duration length, Ticker timing) {
+    public WriteSuspension(S3Location location, Duration duration, Ticker ticker) {
         this.location = location;
-        this.length = length;
-        this.timing = timing;
+        this.duration = duration;
+        this.ticker = ticker;
     }
 
-    public void begin(StoreFailure reason) {
-        Pause mine = new Pause(reason, timing.nanos());
-        Pause before = current.getAndSet(mine);
-        if (before == null || left(before).isZero()) {
-            LOG.warn("{} takes no entries, it is only read for the next {} s: {}", location, length.toSeconds(), reason);
+    public void suspend(StoreFailure reason) {
+        Suspension started = new Suspension(reason, ticker.nanos());
+        Suspension previous = current.getAndSet(started);
+        if (previous == null || remaining(previous).isZero()) {
+            LOG.warn("{} refused a write and is read-only for the next {} s: {}", location, duration.toSeconds(), reason);
         }
     }
 
-    /** Why nothing may be written now; empty where it may. */
+    /** Returns the reason why writes are suspended; empty if they are not. */
     public Optional<StoreFailure> reason() {
-        Pause pause = current.get();
-        return pause == null || left(pause).isZero() ? Optional.empty() : Optional.of(pause.reason());
+        Suspension suspension = current.get();
+        return suspension == null || remaining(suspension).isZero() ? Optional.empty() : Optional.of(suspension.reason());
     }
 
-    /** How long nothing may be written; zero where it may. */
-    public Duration left() {
-        Pause pause = current.get();
-        return pause == null ? Duration.ZERO : left(pause);
+    /** Returns the remaining time of the suspension; zero if there is none. */
+    public Duration remaining() {
+        Suspension suspension = current.get();
+        return suspension == null ? Duration.ZERO : remaining(suspension);
     }
 
-    private Duration left(Pause pause) {
-        Duration left = length.minusNanos(timing.nanos() - pause.fromNanos());
-        return left.isNegative() ? Duration.ZERO : left;
+    private Duration remaining(Suspension suspension) {
+        Duration remaining = duration.minusNanos(ticker.nanos() - suspension.fromNanos());
+        return remaining.isNegative() ? Duration.ZERO : remaining;
     }
 }

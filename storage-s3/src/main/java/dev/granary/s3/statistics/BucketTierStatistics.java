@@ -5,15 +5,19 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What a bucket tier has sent and how it is, at a moment. Who calls it counts the results, with {@code TierStatistics}.
+ * Counters and state of a bucket tier at one moment. Callers count the results of lookups, with
+ * {@code TierStatistics}.
  *
- * @param requests requests that were sent, by kind
- * @param retries reads that were sent again after a failure; counted in {@code requests} as well
- * @param unsent calls that sent nothing, because the bucket was left alone or too many were waiting
- * @param breaker whether the bucket is asked at all
- * @param refreshes entries that were there already and old, and were written anew for the retention's sake
- * @param conditionalWrites which conditions on writes the server keeps; empty where nothing was written yet
- * @param readOnlyFor how long nothing will be written since the bucket refused a write; zero where it may be written
+ * @param requests requests sent, by kind
+ * @param retries reads that were retried after a failure; included in {@code requests}
+ * @param unsent calls that sent nothing: the circuit breaker was open, or too many requests
+ *     were waiting
+ * @param breaker the state of the circuit breaker
+ * @param refreshes existing entries that were rewritten because of their age
+ * @param conditionalWrites the conditional writes that the server supports; empty before the
+ *     first write
+ * @param readOnlyFor the remaining time without writes after the bucket refused one; zero if
+ *     writes are allowed
  */
 public record BucketTierStatistics(
         Requests requests,
@@ -26,34 +30,36 @@ public record BucketTierStatistics(
     /**
      * Requests by kind.
      *
-     * @param get reads, whole or a part
-     * @param head questions without the bytes
+     * @param get reads, whole or a range
+     * @param head reads of metadata
      * @param put writes
      * @param delete deletions
-     * @param list listings, counted once each however many pages
+     * @param list listings, each counted once for all its pages
      */
     public record Requests(long get, long head, long put, long delete, long list) {
-        /** All of them. */
+        /** Returns the number of all requests. */
         public long total() {
             return get + head + put + delete + list;
         }
     }
 
     /**
-     * Old entries that were written anew.
+     * Rewrites of old entries.
      *
-     * @param done those that succeeded
-     * @param failed those that did not; the entry is still there, and old
+     * @param done successful ones
+     * @param failed failed ones; the entry is still there, and old
      */
     public record Refreshes(long done, long failed) {}
 
     /** The state of the circuit breaker. */
     public enum Breaker {
-        /** The bucket is asked. */
+        /** Requests are sent. */
         CLOSED,
-        /** The bucket failed or dawdled too often and is left alone for a while: every look-up is a miss at once. */
+        /**
+         * The bucket failed or was slow too often; for a while, every lookup is an immediate miss.
+         */
         OPEN,
-        /** A few requests find out whether the bucket is well again. */
+        /** A few requests test whether the bucket has recovered. */
         HALF_OPEN
     }
 }

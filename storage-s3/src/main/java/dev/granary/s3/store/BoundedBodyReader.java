@@ -7,13 +7,13 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a body of unknown length up to a limit, and allocates in step with what comes.
+ * Reads a body of unknown length up to a limit, and allocates memory only for received bytes.
  *
- * <p>One body takes at most a quarter of the heap, and half as much again while its memory grows; what is longer is a failure of this process, and says
- * nothing of the object.
+ * <p>One body takes at most a quarter of the heap, and half as much again while its buffer grows. A
+ * longer one is a failure of this process, not of the object.
  */
 public final class BoundedBodyReader {
-    private static final int HEAP_PART = 4;
+    private static final int HEAP_DIVISOR = 4;
     private static final int FIRST_BYTES = 1 << 20;
     private static final int MIN_BYTES = 1 << 10;
     private static final int MAX_ARRAY = Integer.MAX_VALUE - 16;
@@ -24,24 +24,25 @@ public final class BoundedBodyReader {
      * Reads to the end of the stream.
      *
      * @param body the stream; not closed here
-     * @param hint how long the sender says it is, in bytes; negative where it does not say
-     * @param limit the most that may be read, in bytes
-     * @return the bytes, or null where there are more than {@code limit}: where the sender says so, nothing is read
-     * @throws IOException if the stream breaks, or this process has too little memory
+     * @param declared the length that the sender declares, in bytes; negative if it declares none
+     * @param limit the maximum length, in bytes
+     * @return the bytes, or null if there are more than {@code limit}; nothing is read if
+     *     {@code declared} exceeds it
+     * @throws IOException if reading fails, or this process has too little memory
      */
-    public static @Nullable MemorySegment read(InputStream body, long hint, long limit) throws IOException {
-        return read(body, hint, limit, Runtime.getRuntime().maxMemory() / HEAP_PART);
+    public static @Nullable MemorySegment read(InputStream body, long declared, long limit) throws IOException {
+        return read(body, declared, limit, Runtime.getRuntime().maxMemory() / HEAP_DIVISOR);
     }
 
-    static @Nullable MemorySegment read(InputStream body, long hint, long limit, long memory) throws IOException {
-        if (hint > limit) {
+    static @Nullable MemorySegment read(InputStream body, long declared, long limit, long memory) throws IOException {
+        if (declared > limit) {
             return null;
         }
-        if (hint > memory) {
+        if (declared > memory) {
             throw new TooLittleMemoryException(memory);
         }
-        int most = (int) Math.min(Math.min(limit, memory), MAX_ARRAY);
-        byte[] buffer = new byte[(int) Math.min(most, hint >= 0 && hint <= FIRST_BYTES ? hint : FIRST_BYTES)];
+        int max = (int) Math.min(Math.min(limit, memory), MAX_ARRAY);
+        byte[] buffer = new byte[(int) Math.min(max, declared >= 0 && declared <= FIRST_BYTES ? declared : FIRST_BYTES)];
         int length = 0;
         while (true) {
             length += body.readNBytes(buffer, length, buffer.length - length);
@@ -52,13 +53,13 @@ public final class BoundedBodyReader {
             if (next < 0) {
                 return MemorySegment.ofArray(buffer);
             }
-            if (length == most) {
-                if (most < limit) {
-                    throw new TooLittleMemoryException(most);
+            if (length == max) {
+                if (max < limit) {
+                    throw new TooLittleMemoryException(max);
                 }
                 return null;
             }
-            buffer = larger(buffer, grown(buffer.length, hint, most));
+            buffer = enlarge(buffer, newLength(buffer.length, declared, max));
             buffer[length++] = (byte) next;
         }
     }
@@ -66,26 +67,27 @@ public final class BoundedBodyReader {
     /**
      * Reads to the end of a stream that should have {@code length} bytes.
      *
-     * @return the bytes, a part of {@code into}, fewer where the stream ends before; or null where there are more
-     * @throws IOException if the stream breaks
+     * @return the bytes, a slice of {@code into}, fewer if the stream ends early; null if there
+     *     are more
+     * @throws IOException if reading fails
      */
     public static @Nullable MemorySegment readInto(InputStream body, byte[] into, int length) throws IOException {
         int read = body.readNBytes(into, 0, length);
         return read == length && body.read() >= 0 ? null : MemorySegment.ofArray(into).asSlice(0, read);
     }
 
-    private static byte[] larger(byte[] buffer, int length) throws IOException {
+    private static byte[] enlarge(byte[] buffer, int length) throws IOException {
         try {
             return Arrays.copyOf(buffer, length);
-        } catch (OutOfMemoryError e) { // of one large array, and not of the process: what was allocated before is still there
+        } catch (OutOfMemoryError e) { // of one large array, not of the process: the smaller buffer is still intact
             throw new TooLittleMemoryException(buffer.length);
         }
     }
 
-    /** Twice as much, or exactly what the sender says, where that is less. */
-    private static int grown(int length, long hint, int most) {
+    /** Returns twice the length, or the declared length if that is less. */
+    private static int newLength(int length, long declared, int max) {
         long doubled = Math.max(2L * length, MIN_BYTES);
-        long wanted = hint > length ? Math.min(hint, doubled) : doubled;
-        return (int) Math.min(wanted, most);
+        long wanted = declared > length ? Math.min(declared, doubled) : doubled;
+        return (int) Math.min(wanted, max);
     }
 }

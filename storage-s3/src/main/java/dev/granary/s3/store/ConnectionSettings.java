@@ -5,16 +5,19 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * How to reach one bucket: all that a transport is made from.
+ * Settings of the connection to one bucket; a transport needs nothing else.
  *
- * @param bucket its name
- * @param endpoint the server; empty for Amazon S3 itself. With an endpoint, buckets are addressed by path
- * @param region the region that requests are signed for; empty to ask the environment, and {@code us-east-1} where an endpoint is given
- * @param credentials who asks; empty for the usual chain of the AWS SDK (environment, profile, web identity, instance)
- * @param maxConnections how many requests may be under way at once
- * @param connectTimeout how long a connection may take
- * @param requestTimeout how long a request may take as a whole, body included
- * @param stallTimeout how long a request may go without progress, as {@link StallDetector} defines it; the first byte of the answer included
+ * @param bucket the name of the bucket
+ * @param endpoint the server, with path-style addressing; empty for Amazon S3
+ * @param region the region that requests are signed for; empty for that of the environment,
+ *     {@code us-east-1} with an endpoint
+ * @param credentials the credentials; empty for the AWS SDK's default chain (environment,
+ *     profile, web identity, instance)
+ * @param maxConnections the maximum number of concurrent requests
+ * @param connectTimeout the longest time to connect
+ * @param requestTimeout the longest time of one request, including its body
+ * @param stallTimeout the longest time of a request without progress, as {@link StallDetector}
+ *     defines it; it includes the wait for the first byte of the response
  */
 public record ConnectionSettings(
         String bucket,
@@ -25,14 +28,14 @@ public record ConnectionSettings(
         Duration connectTimeout,
         Duration requestTimeout,
         Duration stallTimeout) {
-    /** The region that requests to an endpoint are signed for where nobody chose one. */
+    /** The default region for requests to an endpoint. */
     public static final String ENDPOINT_REGION = "us-east-1";
 
     /**
-     * An access key and its secret. The text form holds no secret.
+     * An access key and its secret. {@link #toString} omits the secret.
      *
-     * @param accessKey the public half
-     * @param secretKey the secret half
+     * @param accessKey the public part
+     * @param secretKey the secret part
      */
     public record Credentials(String accessKey, String secretKey) {
         @Override

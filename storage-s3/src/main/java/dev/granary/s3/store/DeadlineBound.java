@@ -1,7 +1,10 @@
 package dev.granary.s3.store;
 
-/** An object store for one look-up, whose requests all end within one deadline. */
+/** An object store for one lookup, whose requests share one deadline. */
 public interface DeadlineBound {
-    /** For how long, in nanoseconds, a request may still be sent; 0 where none may. Whoever waits for something else meanwhile waits no longer. */
-    long roomNanos();
+    /**
+     * Returns the time within which a request may still be sent, in nanoseconds; 0 if none may.
+     * Other waits of the lookup must not exceed it.
+     */
+    long remainingNanos();
 }

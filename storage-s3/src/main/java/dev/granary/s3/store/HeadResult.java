@@ -1,27 +1,30 @@
 package dev.granary.s3.store;
 
-/** The outcome of asking for an object without its bytes. */
+/** Result of reading the metadata of an object. */
 public sealed interface HeadResult {
     /**
-     * There is such an object.
+     * The object exists.
      *
      * @param bytes its length
      * @param etag its version, unquoted
-     * @param dates when it was written and when the answer was, by the server's clock
+     * @param dates write time of the object and time of the response, by the server's clock
      * @param marks the user metadata
      */
     record Found(long bytes, String etag, ServerTimestamps dates, ObjectMarks marks) implements HeadResult {}
 
-    /** There is no such object. Some servers say the same of a missing bucket, to this request only. */
+    /**
+     * The object does not exist. Some servers report a missing bucket like this, for HEAD requests
+     * only.
+     */
     record Absent() implements HeadResult {}
 
     /**
-     * The store could not say.
+     * The read failed.
      *
-     * @param failure why
+     * @param failure the cause
      */
     record Unavailable(StoreFailure failure) implements HeadResult {}
 
-    /** The one {@link Absent}. */
+    /** The only {@link Absent}. */
     HeadResult ABSENT = new Absent();
 }

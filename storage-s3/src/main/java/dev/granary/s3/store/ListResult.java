@@ -1,18 +1,18 @@
 package dev.granary.s3.store;
 
-/** The outcome of a listing. */
+/** Result of a listing. */
 public sealed interface ListResult {
     /**
-     * Every object was handed over.
+     * All objects were passed on.
      *
-     * @param objects how many there were
+     * @param objects their number
      */
     record Complete(long objects) implements ListResult {}
 
     /**
-     * The listing ended early; what was handed over is true.
+     * The listing ended early; the objects passed on are correct.
      *
-     * @param failure why
+     * @param failure the cause
      */
     record Unavailable(StoreFailure failure) implements ListResult {}
 }

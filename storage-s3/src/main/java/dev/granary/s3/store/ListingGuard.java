@@ -6,20 +6,22 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounds a listing, whatever the server says: in pages, objects and time as a whole, and in pages without an object; and notices when it goes in circles.
- * For one listing.
+ * Limits of one listing, whatever the server sends: pages, objects, total time, consecutive empty
+ * pages, and cycles.
  */
 public final class ListingGuard {
-    /** So many pages has a listing at most: ten million objects, where a page has the usual thousand. */
+    /** Maximum number of pages: 10 million objects, at the usual 1,000 in each page. */
     static final int MAX_PAGES = 10_000;
 
-    /** So many objects has a listing at most; what is in memory for each of them is bounded by it, too. */
+    /** Maximum number of objects; it also bounds the memory for them. */
     static final int MAX_OBJECTS = 2_000_000;
 
-    /** So long takes a listing at most: a page of a thousand objects needs less than 0.3 s with the servers that were measured. */
+    /**
+     * Maximum duration: a page of 1,000 objects takes less than 0.3 s with the measured servers.
+     */
     static final Duration MAX_TIME = Duration.ofMinutes(10);
 
-    /** So many pages without an object follow each other at most. */
+    /** Maximum number of consecutive pages without an object. */
     static final int MAX_EMPTY = 100;
 
     private final LongSupplier nanos;
@@ -29,7 +31,7 @@ public final class ListingGuard {
     private long objects;
     private @Nullable String lastToken;
 
-    /** Before the first page. */
+    /** Starts the listing, before its first page. */
     public ListingGuard() {
         this(System::nanoTime);
     }
@@ -40,21 +42,21 @@ public final class ListingGuard {
     }
 
     /**
-     * Notes a page after which the server says that there are more.
+     * Records a page that the server declares not to be the last.
      *
-     * @param onPage how many objects the page has that belong to the listing
-     * @param token where the next page begins, as the server says
-     * @return why not to go on; empty where nothing speaks against it
+     * @param onPage the number of objects on the page that belong to the listing
+     * @param token the continuation token of the server
+     * @return the reason to end the listing; empty if it may continue
      */
-    public Optional<StoreFailure> more(int onPage, @Nullable String token) {
+    public Optional<StoreFailure> recordPage(int onPage, @Nullable String token) {
         pages++;
         objects += onPage;
         empty = onPage == 0 ? empty + 1 : 0;
         if (token == null || token.isEmpty()) {
-            return broken("a listing that does not end, and does not tell how it goes on");
+            return broken("an incomplete listing without a continuation token");
         }
         if (token.equals(lastToken)) {
-            return broken("a listing that goes in circles");
+            return broken("a listing that repeats its continuation token");
         }
         lastToken = token;
         if (empty == MAX_EMPTY) {

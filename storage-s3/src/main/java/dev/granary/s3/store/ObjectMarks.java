@@ -1,32 +1,34 @@
 package dev.granary.s3.store;
 
 /**
- * The user metadata of an object: whose attempt wrote it, and what it holds. ASCII only, since not every server takes more.
+ * The user metadata of an object: the write attempt and the digest of the content. ASCII only,
+ * since some servers accept nothing else.
  *
- * @param putId the mark of the attempt that wrote the object, as hexadecimal digits; empty where there is none
- * @param sha256 the SHA-256 of the content, as hexadecimal digits; empty where there is none
+ * @param putId the id of the write attempt, as hexadecimal digits; empty if there is none
+ * @param sha256 the SHA-256 of the content, as hexadecimal digits; empty if there is none
  */
 public record ObjectMarks(String putId, String sha256) {
-    /** The name of the put id in the user metadata. */
+    /** Name of the put id in the user metadata. */
     public static final String PUT_ID = "granary-put-id";
 
-    /** The name of the SHA-256 in the user metadata. */
+    /** Name of the SHA-256 in the user metadata. */
     public static final String SHA256 = "granary-sha256";
 
     /** No marks. */
     public static final ObjectMarks NONE = new ObjectMarks("", "");
 
     /**
-     * Checks the texts.
+     * Checks the fields.
      *
-     * @throws IllegalArgumentException if one holds anything but lower-case hexadecimal digits
+     * @throws IllegalArgumentException if one has other characters than lower-case hexadecimal
+     *     digits
      */
     public ObjectMarks {
         requireHex(putId);
         requireHex(sha256);
     }
 
-    /** Marks as a server tells them: what is not hexadecimal counts as not there. */
+    /** Creates marks from a server's response; values that are not hexadecimal count as absent. */
     public static ObjectMarks ofStored(String putId, String sha256) {
         return new ObjectMarks(isHex(putId) ? putId : "", isHex(sha256) ? sha256 : "");
     }

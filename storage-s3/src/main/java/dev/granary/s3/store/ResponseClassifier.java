@@ -30,44 +30,53 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLPeerUnverifiedException;
 
-/** Tells what the answers of S3 servers mean, the same for every transport. */
+/**
+ * Maps the responses of S3 servers and the exceptions of clients to results, alike for all
+ * transports.
+ */
 public final class ResponseClassifier {
     private static final int MESSAGE_LIMIT = 200;
 
-    /** So much of a message is looked at: a server's error may have 256 KiB. */
-    private static final int READ_LIMIT = 4096;
+    /** Characters of a message that are examined: an error of a server may have 256 KiB. */
+    private static final int EXAMINED_LIMIT = 4096;
 
     private static final Pattern CODE = Pattern.compile("[A-Za-z0-9._-]{0,64}");
 
     private ResponseClassifier() {}
 
-    /** True where a read's answer says that the object, and not the bucket, is missing. */
+    /**
+     * Returns true if the response to a read reports that the object, and not the bucket, is
+     * missing.
+     */
     public static boolean isAbsent(int status, String code) {
         return status == 404 && !isMissingBucket(code);
     }
 
-    /** What a status other than success says of a request. */
+    /** Returns the failure for a status other than success. */
     public static StoreFailure failure(int status, String code, String message) {
-        String told = CODE.matcher(code).matches() ? SecretRedactor.hide(code) : "";
-        return new StoreFailure(kind(status, told), status, told, oneLine(message));
+        String safeCode = CODE.matcher(code).matches() ? SecretRedactor.redact(code) : "";
+        return new StoreFailure(kind(status, safeCode), status, safeCode, oneLine(message));
     }
 
     /**
-     * The outcome of a PUT that the server called a success. Every S3 server names the new version; a success without one is a proxy's page or
-     * the like, and nothing is known.
+     * Returns the result of a PUT with a success status. Every S3 server returns the new ETag; a
+     * success without one comes from a proxy or the like, and is ambiguous.
      */
     public static WriteResult written(String etag) {
         return etag.isEmpty()
-                ? WriteResult.failed(StoreFailure.of(BROKEN, "a success that names no ETag: is this an S3 server?"))
+                ? WriteResult.failed(StoreFailure.of(BROKEN, "a success without an ETag: is this an S3 server?"))
                 : new WriteResult.Done(etag);
     }
 
-    /** The outcome of a write without a condition to which the server said no: a 404 or 412 is the word of something that is no S3 server. */
+    /**
+     * Returns the result of a failed write without a condition: a 404 or 412 does not come from an
+     * S3 server.
+     */
     public static WriteResult plainWrite(int status, String code, String message) {
         return status == 409 ? WriteResult.CONFLICT : WriteResult.failed(failure(status, code, message));
     }
 
-    /** The outcome of a conditional write or deletion to which the server said no. */
+    /** Returns the result of a failed conditional write or deletion. */
     public static WriteResult write(int status, String code, String message) {
         return switch (status) {
             case 412, 304 -> WriteResult.PRECONDITION_FAILED;
@@ -79,7 +88,7 @@ public final class ResponseClassifier {
         };
     }
 
-    /** What an exception says that came instead of an answer; looks through its causes. */
+    /** Returns the failure for an exception instead of a response; examines all of its causes. */
     public static StoreFailure failure(Throwable thrown) {
         StoreFailure.Kind kind = BROKEN;
         Throwable deepest = thrown;
@@ -94,7 +103,7 @@ public final class ResponseClassifier {
             if (t instanceof UnknownHostException || t instanceof ConnectException || t instanceof NoRouteToHostException
                     || t instanceof UnresolvedAddressException) {
                 kind = UNREACHABLE;
-            } else if (t instanceof InterruptedIOException) { // SocketTimeoutException among them
+            } else if (t instanceof InterruptedIOException) { // includes SocketTimeoutException
                 kind = isConnecting(t) ? UNREACHABLE : TIMEOUT;
             } else if (t instanceof SSLHandshakeException || t instanceof SSLPeerUnverifiedException
                     || t instanceof CertificateException || t instanceof CertPathBuilderException || isNoTls(t)) {
@@ -109,19 +118,22 @@ public final class ResponseClassifier {
         return StoreFailure.of(kind, oneLine(cause(deepest)));
     }
 
-    /** What people are told of the exception at the bottom: client libraries tell some of them in words that mean nothing to them. */
+    /**
+     * Returns the message for the root cause, in plain words for obscure messages of client
+     * libraries.
+     */
     private static String cause(Throwable deepest) {
         String name = deepest.getClass().getSimpleName();
         String message = String.valueOf(deepest.getMessage());
         if (isClosedHere(deepest)) {
-            return "no whole answer within the deadline, so the connection was closed";
+            return "no complete response within the deadline, so the connection was closed";
         }
         if (deepest instanceof EOFException || message.contains("failed to respond") || message.startsWith("unexpected end of stream")) {
-            return "the server closed the connection before its answer was whole";
+            return "the server closed the connection before its response was complete";
         }
         if (deepest instanceof NullPointerException || deepest instanceof ArithmeticException || deepest instanceof IndexOutOfBoundsException
                 || deepest instanceof NumberFormatException || deepest instanceof DateTimeException) {
-            return "the answer is not in the form of S3 (" + name + ")";
+            return "the response is not in the S3 format (" + name + ")";
         }
         return deepest.getMessage() == null ? name : name + ": " + message;
     }
@@ -136,10 +148,11 @@ public final class ResponseClassifier {
                 WRONG_REGION;
             case "ExpiredToken", "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied" -> DENIED;
             case "SlowDown", "ServiceUnavailable", "TooManyRequests" -> THROTTLED;
-            case "RequestTimeout" -> TIMEOUT; // a 400 of S3 that speaks of the connection, not of the request
+            case "RequestTimeout" -> TIMEOUT; // a 400 of S3 that concerns the connection, not the request
             default -> switch (status) {
                 case 301, 307, 308 -> WRONG_REGION;
-                case 300, 302, 303, 304, 305 -> NOT_SUPPORTED; // of a proxy or a web page: the same request would be led away again
+                // of a proxy or a web page, which would redirect a retry as well
+                case 300, 302, 303, 304, 305 -> NOT_SUPPORTED;
                 case 401, 403, 407 -> DENIED;
                 case 404 -> NO_BUCKET;
                 case 408 -> TIMEOUT;
@@ -154,7 +167,10 @@ public final class ResponseClassifier {
         return code.equals("NoSuchBucket");
     }
 
-    /** OkHttp ends a call whose deadline has passed by closing its socket, and the MinIO client tells only that. */
+    /**
+     * Returns true for a closed socket: OkHttp closes it at the deadline, and the MinIO client
+     * reports only that.
+     */
     private static boolean isClosedHere(Throwable t) {
         return t instanceof SocketException && "Socket closed".equals(t.getMessage());
     }
@@ -163,7 +179,7 @@ public final class ResponseClassifier {
         return t.getClass().getSimpleName().toLowerCase(Locale.ROOT).contains("timeout");
     }
 
-    /** What the JDK throws where the other side answers in plain text. */
+    /** Returns true for the JDK's exception for a plain-text response. */
     private static boolean isNoTls(Throwable t) {
         return t instanceof SSLException && String.valueOf(t.getMessage()).contains("SSL message");
     }
@@ -174,8 +190,8 @@ public final class ResponseClassifier {
     }
 
     private static String oneLine(String message) {
-        String read = message.length() <= READ_LIMIT ? message : message.substring(0, READ_LIMIT);
-        String line = SecretRedactor.hide(read).replaceAll("[\\s\\p{Cntrl}\\p{Cf}\\p{Co}\\p{Cs}]+", " ").strip();
+        String read = message.length() <= EXAMINED_LIMIT ? message : message.substring(0, EXAMINED_LIMIT);
+        String line = SecretRedactor.redact(read).replaceAll("[\\s\\p{Cntrl}\\p{Cf}\\p{Co}\\p{Cs}]+", " ").strip();
         return line.length() <= MESSAGE_LIMIT ? line : line.substring(0, MESSAGE_LIMIT) + "...";
     }
 }

@@ -3,16 +3,16 @@ package dev.granary.s3.store;
 import java.io.IOException;
 
 /**
- * How long an answer may be that is no object: client libraries read errors and pages of listings into memory whole, however long they are.
- * For one answer.
+ * Limit of the size of one response that is not an object: client libraries buffer errors and
+ * listing pages of any size.
  */
 public final class ResponseSizeLimit {
-    /** Of an error, in bytes; S3's have a few hundred. */
+    /** Limit of an error, in bytes; those of S3 have a few hundred. */
     static final int ERROR_BYTES = 256 << 10;
 
     /**
-     * Of anything else, in bytes: a page of a thousand keys of the greatest length, 1024 bytes, has three quarters of it. Client libraries need some
-     * twenty times as much while they read it.
+     * Limit of other responses, in bytes: a page of 1,000 keys of the maximum length, 1024 bytes,
+     * has three quarters of it. Client libraries take about 20 times as much while they parse it.
      */
     static final int PAGE_BYTES = 2 << 20;
 
@@ -23,20 +23,20 @@ public final class ResponseSizeLimit {
         this.limit = limit;
     }
 
-    /** For an answer of that HTTP status. */
+    /** Returns the limit for a response with this HTTP status. */
     public static ResponseSizeLimit ofStatus(int status) {
         return new ResponseSizeLimit(status >= 300 ? ERROR_BYTES : PAGE_BYTES);
     }
 
     /**
-     * Notes so many bytes that have come; a negative number is the end.
+     * Adds received bytes; a negative number is the end of the stream.
      *
-     * @throws IOException if they are too many
+     * @throws IOException if the limit is exceeded
      */
     public void add(long bytes) throws IOException {
         read += Math.max(0, bytes);
         if (read > limit) {
-            throw new IOException("The server's answer is longer than " + limit + " bytes");
+            throw new IOException("The server's response is longer than " + limit + " bytes");
         }
     }
 }

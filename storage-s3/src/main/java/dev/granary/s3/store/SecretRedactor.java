@@ -7,54 +7,63 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes secrets out of texts that people are shown: those of this process's credentials exactly, and whatever else looks like a key or a token. A server
- * may echo what it was sent. Thread-safe.
+ * Removes secrets from messages: known credentials of this process, and anything that looks like a
+ * key or a token. A server may echo parts of a request. Thread-safe.
  */
 public final class SecretRedactor {
-    private static final int MOST = 16;
-    private static final int SHORTEST = 8;
-    private static final String HIDDEN = "[hidden]";
+    private static final int MAX_SECRETS = 16;
+    private static final int MIN_LENGTH = 8;
+    private static final String REDACTED = "[hidden]";
     private static final Pattern USER_INFO = Pattern.compile("(?<=//)[^/?#\\s]*@");
     private static final Pattern QUERY = Pattern.compile("(?<=[?&])([A-Za-z0-9._~-]{1,64})=[^&\\s\"'<>)]+");
 
-    /** A long run of letters and digits, taken whole: a search that began again within it would take the square of its length. */
+    /**
+     * A long run of letters and digits, matched possessively: backtracking would take quadratic
+     * time.
+     */
     private static final Pattern RUN = Pattern.compile("[A-Za-z0-9+/=_%-]{32,}+");
 
-    private static final Deque<String> KNOWN = new ArrayDeque<>(); // its own lock
+    private static final Deque<String> KNOWN = new ArrayDeque<>(); // guarded by itself
 
     private SecretRedactor() {}
 
-    /** Notes a secret that requests are signed with: a few of the last are kept, since credentials are renewed. */
-    public static void note(@Nullable String secret) {
-        if (secret == null || secret.length() < SHORTEST) {
+    /**
+     * Registers a secret that requests are signed with; the last 16 are kept, since credentials are
+     * renewed.
+     */
+    public static void register(@Nullable String secret) {
+        if (secret == null || secret.length() < MIN_LENGTH) {
             return;
         }
         synchronized (KNOWN) {
             if (!KNOWN.contains(secret)) {
                 KNOWN.addFirst(secret);
-                if (KNOWN.size() > MOST) {
+                if (KNOWN.size() > MAX_SECRETS) {
                     KNOWN.removeLast();
                 }
             }
         }
     }
 
-    /** The text without secrets, without user information, and without the values of an address's query parameters. */
-    public static String hide(String text) {
-        String hidden = text;
+    /** Returns the text without secrets, user information, and values of query parameters. */
+    public static String redact(String text) {
+        String redacted = text;
         synchronized (KNOWN) {
             for (String secret : KNOWN) {
-                hidden = hidden.replace(secret, HIDDEN);
+                redacted = redacted.replace(secret, REDACTED);
             }
         }
-        hidden = USER_INFO.matcher(hidden).replaceAll("");
-        hidden = QUERY.matcher(hidden).replaceAll("$1=" + HIDDEN);
-        return withoutTokens(hidden);
+        redacted = USER_INFO.matcher(redacted).replaceAll("");
+        redacted = QUERY.matcher(redacted).replaceAll("$1=" + REDACTED);
+        return withoutTokens(redacted);
     }
 
-    /** Secret keys and session tokens have letters of both cases and digits in a long run; names of entries have one case, host names have dots. */
+    /**
+     * Redacts long runs with digits and letters of both cases, as in secret keys and session
+     * tokens; names of entries have one case, host names have dots.
+     */
     static String withoutTokens(CharSequence text) {
-        return RUN.matcher(text).replaceAll(run -> isToken(run.group()) ? HIDDEN : Matcher.quoteReplacement(run.group()));
+        return RUN.matcher(text).replaceAll(run -> isToken(run.group()) ? REDACTED : Matcher.quoteReplacement(run.group()));
     }
 
     private static boolean isToken(String run) {

@@ -9,21 +9,27 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a server's own clock says of an object: no machine compares its clock with another's.
+ * Timestamps of an object by the server's clock: clocks of different machines are never compared.
  *
- * @param lastModifiedMillis when the object was written, in milliseconds since 1970; 0 where the server does not tell
- * @param nowMillis when the server answered, in milliseconds since 1970; 0 where it does not tell
+ * @param lastModifiedMillis write time of the object, in milliseconds since 1970; 0 if unknown
+ * @param nowMillis time of the response, in milliseconds since 1970; 0 if unknown
  */
 public record ServerTimestamps(long lastModifiedMillis, long nowMillis) {
-    /** Of a server that tells nothing. */
+    /** No timestamps. */
     public static final ServerTimestamps NONE = new ServerTimestamps(0, 0);
 
-    /** As the headers {@code Last-Modified} and {@code Date} tell them; what is missing or cannot be read counts as not told. */
+    /**
+     * Parses the headers {@code Last-Modified} and {@code Date}; missing and malformed values count
+     * as unknown.
+     */
     public static ServerTimestamps ofHeaders(@Nullable String lastModified, @Nullable String date) {
         return new ServerTimestamps(millis(lastModified), millis(date));
     }
 
-    /** How old the object is; empty where the server does not tell. An object "from the future" is new. */
+    /**
+     * Returns the age of the object; empty if it is unknown. The age of an object "from the future"
+     * is zero.
+     */
     public Optional<Duration> age() {
         return lastModifiedMillis == 0 || nowMillis == 0
                 ? Optional.empty()
@@ -32,10 +38,13 @@ public record ServerTimestamps(long lastModifiedMillis, long nowMillis) {
 
     private static long difference(long later, long earlier) {
         long difference = later - earlier;
-        return difference < 0 ? Long.MAX_VALUE : difference; // over the range of a long
+        return difference < 0 ? Long.MAX_VALUE : difference; // overflow of a long
     }
 
-    /** A date in milliseconds since 1970; 0 for none, and for one that milliseconds cannot tell. */
+    /**
+     * Returns a date in milliseconds since 1970; 0 for null and for a date outside the range of a
+     * long.
+     */
     public static long millis(@Nullable Instant date) {
         try {
             return date == null ? 0 : date.toEpochMilli();

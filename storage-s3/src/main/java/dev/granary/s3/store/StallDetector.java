@@ -12,20 +12,25 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Aborts the requests of one transport that make no progress: connecting, sending, waiting for the first byte, and reading each count. Thread-safe.
+ * Aborts requests of one transport without progress, from connecting to the last byte of the
+ * response. Thread-safe.
  *
- * <p>A request must move {@value #MIN_BYTES} bytes, bring the head of its answer, or end, within each period of the limit. A total cannot tell a slow
- * network from a silent server: a part of 16 MiB may need minutes, and the first byte of an answer needs none.
+ * <p>Within each period of the limit, a request must move {@value #MIN_BYTES} bytes, receive the
+ * head of its response, or end. A total timeout cannot distinguish a slow network from a silent
+ * server: a range of 16 MiB may need minutes, but its first byte does not.
  */
 public final class StallDetector implements AutoCloseable {
-    /** The bytes that a request must move within the limit: fewer are a server that drips to keep its connections. */
+    /**
+     * Bytes that a request must move within the limit; a server that sends fewer only keeps its
+     * connections open.
+     */
     public static final int MIN_BYTES = 1 << 10;
 
     private final ScheduledThreadPoolExecutor thread = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("granary-stalls").factory());
     private final Duration limit;
     private final TrafficCounter traffic;
 
-    /** Of one transport; {@code limit} is above zero. */
+    /** Creates the detector of one transport; {@code limit} is above zero. */
     public StallDetector(Duration limit, TrafficCounter traffic) {
         this.limit = limit;
         this.traffic = traffic;
@@ -33,9 +38,10 @@ public final class StallDetector implements AutoCloseable {
     }
 
     /**
-     * Begins to watch a request.
+     * Starts to watch a request.
      *
-     * @param abort ends the request from another thread, so that the thread that waits for it gets an {@link IOException}
+     * @param abort ends the request from another thread, so that its own thread gets an
+     *     {@link IOException}
      */
     public Watch watch(Runnable abort) {
         Watch watch = new Watch(abort);
@@ -44,21 +50,21 @@ public final class StallDetector implements AutoCloseable {
         return watch;
     }
 
-    /** Ends the thread; requests under way are not watched any more. */
+    /** Stops the thread; requests in progress are no longer watched. */
     @Override
     public void close() {
         thread.shutdownNow();
     }
 
-    /** One request that is watched. Bytes are told by one thread at a time. */
+    /** One watched request. Bytes are reported by one thread at a time. */
     public final class Watch implements AutoCloseable {
         private final Runnable abort;
         private volatile long lastNanos = System.nanoTime();
         private volatile boolean stalled;
-        private boolean ended; // this watch is its lock
+        private boolean ended; // guarded by this watch
         private @Nullable Future<?> check;
         private long moved;
-        private long enough = MIN_BYTES;
+        private long nextProgress = MIN_BYTES;
 
         private Watch(Runnable abort) {
             this.abort = abort;
@@ -69,7 +75,7 @@ public final class StallDetector implements AutoCloseable {
                 try {
                     check = thread.schedule(this::check, nanos, TimeUnit.NANOSECONDS);
                 } catch (RejectedExecutionException e) {
-                    ended = true; // the transport is closed, and its connections with it
+                    ended = true; // the transport is closed, with its connections
                     traffic.end();
                 }
             }
@@ -84,49 +90,55 @@ public final class StallDetector implements AutoCloseable {
             }
         }
 
-        /** Notes bytes that moved in either direction. */
+        /** Records bytes moved in either direction. */
         public void moved(long bytes) {
             traffic.moved();
             moved += Math.max(0, bytes);
-            if (moved >= enough) {
-                enough = moved + MIN_BYTES;
+            if (moved >= nextProgress) {
+                nextProgress = moved + MIN_BYTES;
                 lastNanos = System.nanoTime();
                 traffic.progressed();
             }
         }
 
-        /** Notes that the head of the answer came. */
-        public void answered() {
+        /** Records the arrival of the response head. */
+        public void responseStarted() {
             traffic.moved();
             lastNanos = System.nanoTime();
         }
 
-        /** The exception to throw for {@code thrown}: that of a stall, where this watch has aborted the request. */
-        public IOException told(IOException thrown) {
+        /**
+         * Returns the exception to throw for {@code thrown}: that of a stall if this watch aborted
+         * the request.
+         */
+        public IOException translate(IOException thrown) {
             if (!stalled) {
                 return thrown;
             }
             SocketTimeoutException stall = new SocketTimeoutException("fewer than " + MIN_BYTES + " bytes moved for " + seconds(limit));
-            stall.addSuppressed(thrown); // and no cause: the deepest cause is what people are told
+            stall.addSuppressed(thrown); // not as a cause: messages report the root cause
             return stall;
         }
 
-        /** The body of the answer, watched until its end; closing it ends this watch. */
+        /** Returns the response body, watched until its end; closing it ends this watch. */
         public InputStream body(InputStream body) {
             return new Body(body, this);
         }
 
-        /** Notes bytes of the answer's body that have come; a negative number is its end, and that of this watch. */
-        public void came(long bytes) {
+        /**
+         * Records received bytes of the response body; a negative number is its end and ends this
+         * watch.
+         */
+        public void received(long bytes) {
             if (bytes < 0) {
                 close();
             } else {
-                traffic.came(bytes);
+                traffic.received(bytes);
                 moved(bytes);
             }
         }
 
-        /** Ends the watch: nothing is aborted any more. */
+        /** Ends the watch; the request is no longer aborted. */
         @Override
         public void close() {
             close(false);
@@ -150,7 +162,7 @@ public final class StallDetector implements AutoCloseable {
         return limit.toMillis() % 1000 == 0 ? limit.toSeconds() + " s" : limit.toMillis() + " ms";
     }
 
-    /** A body whose bytes are told to a watch. */
+    /** A response body that reports its bytes to a watch. */
     private static final class Body extends FilterInputStream {
         private final Watch watch;
 
@@ -163,10 +175,10 @@ public final class StallDetector implements AutoCloseable {
         public int read() throws IOException {
             try {
                 int value = in.read();
-                watch.came(value < 0 ? value : 1);
+                watch.received(value < 0 ? value : 1);
                 return value;
             } catch (IOException e) {
-                throw watch.told(e);
+                throw watch.translate(e);
             }
         }
 
@@ -174,10 +186,10 @@ public final class StallDetector implements AutoCloseable {
         public int read(byte[] into, int offset, int length) throws IOException {
             try {
                 int read = in.read(into, offset, length);
-                watch.came(read);
+                watch.received(read);
                 return read;
             } catch (IOException e) {
-                throw watch.told(e);
+                throw watch.translate(e);
             }
         }
 

@@ -1,54 +1,56 @@
 package dev.granary.s3.store;
 
 /**
- * Why a request brought no answer that its kind of result knows.
+ * Failure of a request.
  *
- * @param kind what to make of it
- * @param status the HTTP status, 0 where no answer came
- * @param code the error code of the server, such as {@code SlowDown}; empty where there is none
- * @param message what happened, in one line for people; holds no secret
+ * @param kind the kind of the failure
+ * @param status the HTTP status, 0 without a response
+ * @param code the error code of the server, such as {@code SlowDown}; empty if there is none
+ * @param message the cause, in one line for people; contains no secret
  */
 public record StoreFailure(Kind kind, int status, String code, String message) {
-    /** What to make of a failure. */
+    /** Kind of a failure. */
     public enum Kind {
-        /** The server refuses the credentials, or what they ask for; or there are none. */
+        /** The server refuses the credentials or their permissions, or there are no credentials. */
         DENIED,
-        /** The server says that this machine's clock is wrong. */
+        /** The server reports that this machine's clock is wrong. */
         CLOCK_SKEW,
-        /** There is no such bucket. */
+        /** The bucket does not exist. */
         NO_BUCKET,
         /** The bucket is in another region than the requests are signed for. */
         WRONG_REGION,
-        /** The server does not know or not support what was asked (400, 501). */
+        /** The server does not support the request (400, 501). */
         NOT_SUPPORTED,
-        /** The server asks for fewer requests (429, 503). */
+        /** The server requests a lower rate (429, 503). */
         THROTTLED,
-        /** The server failed (other 5xx), or answered what nobody should. */
+        /** The server failed (other 5xx), or sent an unexpected status. */
         SERVER,
-        /** No connection came about: nobody there, unknown host. */
+        /** The connection failed: connection refused, unknown host. */
         UNREACHABLE,
-        /** A connection came about, but no agreement on https: the other side speaks http, or its certificate is not trusted. */
+        /**
+         * The TLS handshake failed: the server uses plain HTTP, or its certificate is not trusted.
+         */
         TLS,
-        /** No whole answer within the deadline. */
+        /** The response was not complete at the deadline. */
         TIMEOUT,
-        /** The connection broke, or the answer could not be read. */
+        /** The connection broke, or the response could not be parsed. */
         BROKEN,
-        /** The answer is longer than this process has memory for. */
+        /** The response is longer than this process has memory for. */
         NO_MEMORY,
-        /** No request was made: too many are waiting already. */
+        /** No request was sent: too many are waiting. */
         BUSY,
-        /** No request was made: the store has failed or dawdled too often, and is left alone for a while. */
+        /** No request was sent: the circuit breaker is open. */
         SUSPENDED,
-        /** No request was made: the client could not be set up. */
+        /** No request was sent: the client could not be created. */
         CONFIGURATION
     }
 
-    /** A failure to which the server gave no status. */
+    /** Creates a failure without an HTTP status. */
     public static StoreFailure of(Kind kind, String message) {
         return new StoreFailure(kind, 0, "", message);
     }
 
-    /** True where the very same request may well succeed in a moment. */
+    /** Returns true if a retry of the request may succeed. */
     public boolean isTransient() {
         return switch (kind) {
             case THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> true;
@@ -56,7 +58,7 @@ public record StoreFailure(Kind kind, int status, String code, String message) {
         };
     }
 
-    /** True where no request left this machine. */
+    /** Returns true if no request was sent. */
     public boolean isUnsent() {
         return switch (kind) {
             case BUSY, SUSPENDED, CONFIGURATION -> true;

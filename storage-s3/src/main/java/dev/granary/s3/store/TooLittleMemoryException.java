@@ -2,7 +2,10 @@ package dev.granary.s3.store;
 
 import java.io.IOException;
 
-/** A body is longer than this process has memory for; a {@link StoreFailure.Kind#NO_MEMORY} for its reader. */
+/**
+ * Thrown if a body is longer than this process has memory for; reported as
+ * {@link StoreFailure.Kind#NO_MEMORY}.
+ */
 final class TooLittleMemoryException extends IOException {
     private static final long serialVersionUID = 1;
 

@@ -6,19 +6,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The bytes that move between this process and one bucket. A transport reports them; the layers above and tools that show progress read them. Thread-safe.
+ * Counter of bytes between this process and one bucket. A transport updates it; upper layers and
+ * progress displays read it. Thread-safe.
  */
 public final class TrafficCounter {
-    private final AtomicInteger underWay = new AtomicInteger();
+    private final AtomicInteger inProgress = new AtomicInteger();
     private final AtomicLong progress = new AtomicLong();
     private final LongAdder received = new LongAdder();
     private volatile long lastNanos = System.nanoTime();
 
-    /** No request so far. */
+    /** Creates a counter without requests. */
     public TrafficCounter() {}
 
     void begin() {
-        if (underWay.getAndIncrement() == 0) {
+        if (inProgress.getAndIncrement() == 0) {
             lastNanos = System.nanoTime();
         }
     }
@@ -27,37 +28,43 @@ public final class TrafficCounter {
         lastNanos = System.nanoTime();
     }
 
-    void came(long bytes) {
+    void received(long bytes) {
         received.add(bytes);
         lastNanos = System.nanoTime();
     }
 
-    /** Notes that the bucket is alive: a request moved as many bytes as it must within its stall limit, or brought an answer. */
+    /**
+     * Records progress: a request moved the bytes required within its stall limit, or received a
+     * response.
+     */
     public void progressed() {
         progress.incrementAndGet();
     }
 
     void end() {
-        underWay.decrementAndGet();
+        inProgress.decrementAndGet();
     }
 
-    /** How many requests are under way. */
-    int underWay() {
-        return underWay.get();
+    /** Returns the number of requests in progress. */
+    int inProgress() {
+        return inProgress.get();
     }
 
-    /** A number that changes whenever the bucket proves to be alive. */
+    /** Returns a number that changes with each progress. */
     public long progress() {
         return progress.get();
     }
 
-    /** How many bytes of bodies have come so far. */
+    /** Returns the number of bytes of bodies received so far. */
     public long receivedBytes() {
         return received.sum();
     }
 
-    /** How long requests have been under way without a byte in either direction; zero while none is under way. For tools that show progress. */
+    /**
+     * Returns the time since the last byte in either direction while requests are in progress, else
+     * zero. For progress displays.
+     */
     public Duration quiet() {
-        return underWay() == 0 ? Duration.ZERO : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
+        return inProgress() == 0 ? Duration.ZERO : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
     }
 }

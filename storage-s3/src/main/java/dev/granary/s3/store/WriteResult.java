@@ -1,48 +1,55 @@
 package dev.granary.s3.store;
 
-/** The outcome of a write or a deletion. */
+/** Result of a write or a deletion. */
 public sealed interface WriteResult {
     /**
-     * It is done, by this request.
+     * This request succeeded.
      *
      * @param etag the new version, unquoted; empty after a deletion
      */
     record Done(String etag) implements WriteResult {}
 
-    /** The condition did not hold when the request was carried out: there is an object, or another version, or none. Nothing changed. */
+    /**
+     * The condition did not hold: the object exists, has another version, or is absent. Nothing
+     * changed.
+     */
     record PreconditionFailed() implements WriteResult {}
 
-    /** Another request for this key was under way (409). Nothing is known to have changed; the same request may be sent again. */
+    /**
+     * Another request for this key was in progress (409). No change is known; the same request may
+     * be retried.
+     */
     record Conflict() implements WriteResult {}
 
     /**
-     * The store does not let us, or cannot (400, 403, 501, no such bucket). Nothing changed.
+     * The store refuses the request (400, 403, 501, no such bucket). Nothing changed.
      *
-     * @param failure why
+     * @param failure the cause
      */
     record NotAllowed(StoreFailure failure) implements WriteResult {}
 
     /**
-     * The request was never sent. Nothing changed.
+     * The request was not sent. Nothing changed.
      *
-     * @param failure why
+     * @param failure the cause
      */
     record NotSent(StoreFailure failure) implements WriteResult {}
 
     /**
-     * It may be done or not, now or later: no answer came, or one that says nothing (timeout, reset, 5xx).
+     * The write is ambiguous and may still take effect later: no response, or an inconclusive one
+     * (timeout, reset, 5xx).
      *
-     * @param failure what happened
+     * @param failure the cause
      */
     record Unknown(StoreFailure failure) implements WriteResult {}
 
-    /** The one {@link PreconditionFailed}. */
+    /** The only {@link PreconditionFailed}. */
     WriteResult PRECONDITION_FAILED = new PreconditionFailed();
 
-    /** The one {@link Conflict}. */
+    /** The only {@link Conflict}. */
     WriteResult CONFLICT = new Conflict();
 
-    /** The outcome of a write that ended in {@code failure}. */
+    /** Returns the result of a write that ended with {@code failure}. */
     static WriteResult failed(StoreFailure failure) {
         return switch (failure.kind()) {
             case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, NO_MEMORY -> new NotAllowed(failure);

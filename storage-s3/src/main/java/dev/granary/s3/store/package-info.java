@@ -1,4 +1,6 @@
-/** Object stores: what Granary needs of an S3-compatible bucket, as a plug, and its outcomes as sealed types. */
+/**
+ * Object stores: the operations on an S3 bucket as an interface, and their results as sealed types.
+ */
 @NullMarked
 package dev.granary.s3.store;
 

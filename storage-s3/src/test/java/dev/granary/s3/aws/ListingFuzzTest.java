@@ -15,7 +15,7 @@ import software.amazon.awssdk.http.HttpExecuteResponse;
 import software.amazon.awssdk.http.SdkHttpClient;
 import software.amazon.awssdk.http.SdkHttpResponse;
 
-/** Mutated listings through the AWS SDK as it is set up, but for the socket. */
+/** Fuzz test of listings through the AWS SDK as configured, without a socket. */
 class ListingFuzzTest {
     @Test
     @DisplayName("Fuzz: a listing is complete or unavailable, and every object has a key")
@@ -27,7 +27,7 @@ class ListingFuzzTest {
         }
     }
 
-    /** A client that answers by itself. */
+    /** A client that responds by itself. */
     private static final class Server implements SdkHttpClient, ExecutableHttpRequest {
         private byte[] body = {};
 
@@ -47,7 +47,7 @@ class ListingFuzzTest {
 
         @Override
         public void abort() {
-            // nothing is under way
+            // nothing is in progress
         }
 
         @Override

@@ -20,7 +20,7 @@ import software.amazon.awssdk.http.SdkHttpMethod;
 import software.amazon.awssdk.http.SdkHttpRequest;
 import software.amazon.awssdk.http.SdkHttpResponse;
 
-/** What becomes of a body that nobody reads to its end. */
+/** Tests of bodies that are not read to their end. */
 class WatchedHttpClientTest {
     private static final int READ = 1000;
     private static final int MAX_REST = 4 << 10;
@@ -28,7 +28,7 @@ class WatchedHttpClientTest {
 
     private final TrafficCounter traffic = new TrafficCounter();
 
-    /** A client whose answers have a body of a given length. */
+    /** A client whose responses have a body of a given length. */
     private static final class Wire implements SdkHttpClient, ExecutableHttpRequest {
         private final ByteArrayInputStream body;
         private boolean isClosed;
@@ -80,8 +80,8 @@ class WatchedHttpClientTest {
     }
 
     @Test
-    @DisplayName("S5 A9 closing a body reads a short rest, so that the connection is used again, and aborts a long one")
-    void rest() throws IOException {
+    @DisplayName("S5 A9 closing a body reads a short rest, to reuse the connection, and aborts a long one")
+    void shortAndLongRest() throws IOException {
         for (int shortRest : new int[] {0, 1, MAX_REST - 1}) {
             Wire reused = closedEarly(READ + shortRest);
             assertTrue(reused.isClosed && !reused.isAborted, "a rest of " + shortRest);

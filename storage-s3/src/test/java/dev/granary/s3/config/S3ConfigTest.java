@@ -12,10 +12,10 @@ import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Settings: what is right is taken, what is wrong is named with what to write instead. */
+/** Tests of settings: valid ones are accepted, invalid ones are reported with the right form. */
 class S3ConfigTest {
     @Test
-    @DisplayName("locations are read as they are written")
+    @DisplayName("locations are parsed and printed alike")
     void locations() {
         assertEquals(new S3Location("kernels", ""), S3Location.parse("s3://kernels"));
         assertEquals(new S3Location("kernels", ""), S3Location.parse("s3://kernels/"));
@@ -26,14 +26,14 @@ class S3ConfigTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "kernels", "http://kernels", "s3:/kernels", "s3://", "s3://K", "s3://Kernels", "s3://a", "s3://ab/../c",
             "s3://kernels//x", "s3://kernels/x//", "s3://kernels/x y", "s3://kernels/\u00e4", "s3://-kernels"})
-    @DisplayName("T5 other texts are refused, with the right form in the message")
+    @DisplayName("T5 malformed locations are refused, with the right form in the message")
     void wrongLocations(String text) {
         String message = String.valueOf(assertThrows(IllegalArgumentException.class, () -> S3Config.parse(text)).getMessage());
         assertTrue(message.contains("such as") || message.contains("Write s3://"), message);
     }
 
     @Test
-    @DisplayName("T4 wrong settings are refused, and credentials in an endpoint are not repeated")
+    @DisplayName("T4 invalid settings are refused, and credentials in an endpoint are not repeated")
     void wrongSettings() {
         S3Config.Builder builder = S3Config.builder("kernels");
         assertMessage("http", () -> builder.endpoint(URI.create("minio:9000")));

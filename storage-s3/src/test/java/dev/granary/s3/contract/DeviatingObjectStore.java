@@ -12,35 +12,37 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 
-/** An object store in memory that deviates from S3 as servers do that are in use. Thread-safe. */
+/** An in-memory object store that deviates from S3 like real servers. Thread-safe. */
 public final class DeviatingObjectStore extends MemoryObjectStore {
-    /** What it does otherwise. */
+    /** Kind of a deviation. */
     public enum Deviation {
-        /** Conditions on PUT are not read: every write succeeds. */
+        /** Conditions of PUT are ignored: every write succeeds. */
         IGNORES_CONDITIONS,
-        /** A PUT with a condition is answered 501. */
+        /** A PUT with a condition returns 501. */
         REFUSES_CONDITIONS,
-        /** If-Match on PUT is not read. */
+        /** If-Match of PUT is ignored. */
         IGNORES_IF_MATCH,
-        /** If-Match on PUT is answered 501. */
+        /** If-Match of PUT returns 501. */
         REFUSES_IF_MATCH,
-        /** If-None-Match is looked at before the write, not with it: two writers at once win. */
+        /**
+         * If-None-Match is checked before the write, not atomically: two concurrent writers win.
+         */
         RACY_CREATE,
-        /** If-Match is looked at before the write, not with it: two writers at once win. */
+        /** If-Match is checked before the write, not atomically: two concurrent writers win. */
         RACY_REPLACE,
-        /** Of several writers at once, all but one are answered 500. */
+        /** Of several concurrent writers, all but one get 500. */
         LOSES_WITH_500,
-        /** Conditions on DELETE are not read. */
+        /** Conditions of DELETE are ignored. */
         IGNORES_CONDITIONAL_DELETE,
-        /** What was deleted cannot be created again. */
+        /** A deleted object cannot be created again. */
         REMEMBERS_DELETED,
         /** User metadata is lost. */
         LOSES_METADATA,
-        /** Every PUT is answered 400, as of checksum headers that are refused. */
+        /** Every PUT returns 400, like refused checksum headers. */
         REFUSES_WRITES,
-        /** Every PUT is answered 403. */
+        /** Every PUT returns 403. */
         FORBIDS_WRITES,
-        /** Deletions are answered 403. */
+        /** Deletions return 403. */
         FORBIDS_DELETIONS
     }
 
@@ -53,7 +55,7 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     private final Map<String, Set<Thread>> winners = new HashMap<>();
     private final Set<String> deleted = new HashSet<>();
 
-    /** A store that deviates in all these ways. */
+    /** Creates a store with all of these deviations. */
     public DeviatingObjectStore(Deviation first, Deviation... others) {
         this.deviations = EnumSet.of(first, others);
     }
@@ -139,7 +141,10 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
         return result;
     }
 
-    /** True for one writer, from another thread than the one that has won: what comes from one thread comes one after the other. */
+    /**
+     * Returns true for one writer of another thread than the winner: writes of one thread are
+     * successive.
+     */
     private boolean isAtOnce(String race) {
         return isOthers(race) && winners.getOrDefault(race, Set.of()).size() == 1
                 && winners.computeIfAbsent(race, _ -> new HashSet<>()).add(Thread.currentThread());

@@ -7,82 +7,95 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What happens to one request on its way to an S3 server and back. {@link FaultyS3} does it on the wire, {@link MemoryObjectStore} as a
- * transport would report it.
+ * A fault of one request to an S3 server or its response. {@link FaultyS3} injects it on the wire,
+ * {@link MemoryObjectStore} as a transport would report it.
  *
- * <p>What matters most is on which side of the server's commit a fault falls, so each kind of fault that could fall on both comes as both.
+ * <p>Faults that may occur on either side of the server's commit come in both variants, since that
+ * decides their effect.
  */
 public sealed interface Fault {
-    /** Before the server has seen the request, or after it has carried it out. */
+    /** Before the server has received the request, or after it has processed it. */
     enum Moment {
-        /** The server never sees the request. */
+        /** The server never receives the request. */
         BEFORE,
-        /** The server has carried the request out. */
+        /** The server has processed the request. */
         AFTER
     }
 
-    /** How an answer is changed on its way. */
+    /** Change of a response in transit. */
     enum Change {
-        /** It ends in the middle, and the connection with it. */
+        /** It ends in the middle, and so does the connection. */
         TRUNCATED,
-        /** It is longer than its head says: the rest stays in the connection, ahead of the next answer. */
+        /**
+         * It is longer than declared: the rest stays in the connection, before the next response.
+         */
         SURPLUS,
-        /** It is longer than what is stored, and its head says so, as of a server that does not know ranges. Bodies of reads only. */
+        /**
+         * It is longer than the stored bytes and declared so, like that of a server without ranges.
+         * Bodies of reads only.
+         */
         LONGER,
         /** It names another version. */
         WRONG_ETAG,
-        /** It is the answer to an earlier read of another key. Reads only; all else goes through unchanged. */
+        /**
+         * It is the response to an earlier read of another key. Reads only; other requests are
+         * unchanged.
+         */
         OTHER_BODY
     }
 
-    /** Nothing. */
+    /** No fault. */
     record None() implements Fault {}
 
-    /** Something happens just before the request is carried out. */
+    /** An event occurs just before the request is processed. */
     record Meanwhile(Runnable event) implements Fault {}
 
     /**
      * The request never arrives.
      *
-     * @param failure what its sender gets to know: an error answer where it has a status, else silence where it is a timeout, else a reset
+     * @param failure the failure at the sender: an error response if it has a status, silence
+     *     if it is a timeout, else a reset
      */
     record Lost(StoreFailure failure) implements Fault {}
 
     /**
-     * The request is carried out, its answer is lost.
+     * The request is processed, and its response is lost.
      *
-     * @param failure what its sender gets to know instead, as in {@link Lost}
+     * @param failure the failure at the sender, as in {@link Lost}
      */
     record AnswerLost(StoreFailure failure) implements Fault {}
 
-    /** The request is carried out and its answer is lost; then something happens. */
+    /** The request is processed and its response is lost; then an event occurs. */
     record AnswerLostThen(StoreFailure failure, Runnable event) implements Fault {}
 
-    /** The request arrives, and is carried out, after its sender has given up. */
+    /** The request arrives, and is processed, after its sender has given up. */
     record Late() implements Fault {}
 
-    /** The request, or its answer, takes so much longer. */
+    /** The request or its response is delayed. */
     record Delayed(Moment moment, Duration time) implements Fault {}
 
-    /** The answer is 409. */
+    /** The response is 409. */
     record Conflicting(Moment moment) implements Fault {}
 
-    /** The answer is 412, whatever the condition. */
+    /** The response is 412, whatever the condition. */
     record PreconditionFailed(Moment moment) implements Fault {}
 
-    /** The answer is 200, and nothing else. */
+    /** The response is an empty 200. */
     record Blank(Moment moment) implements Fault {}
 
-    /** The answer is 200 and a page of HTML, as of a proxy that wants somebody to sign in. */
+    /** The response is 200 with an HTML page, like the sign-in page of a proxy. */
     record Page(Moment moment) implements Fault {}
 
-    /** The answer is changed on its way. */
+    /** The response is changed in transit. */
     record Changed(Change change) implements Fault {}
 
-    /** The server handles the condition of this write so. The embedded server and the one in memory only; nothing happens to reads. */
+    /**
+     * The server handles the condition of this write in this mode. Embedded and in-memory servers
+     * only; reads are unaffected.
+     */
     record Conditioned(ConditionMode conditions) implements Fault {}
 
-    /** No answer within the deadline. */
+    /** No response within the deadline. */
     StoreFailure TIMEOUT = StoreFailure.of(StoreFailure.Kind.TIMEOUT, "no answer");
 
     /** The connection was reset. */
@@ -91,19 +104,19 @@ public sealed interface Fault {
     /** A failure of the server. */
     StoreFailure ERROR_500 = new StoreFailure(StoreFailure.Kind.SERVER, 500, "InternalError", "a failure");
 
-    /** The server asks for fewer requests. */
+    /** The server requests a lower rate. */
     StoreFailure SLOW_DOWN = new StoreFailure(StoreFailure.Kind.THROTTLED, 503, "SlowDown", "please reduce your request rate");
 
-    /** A refusal; what an absent object looks like, too, to who may not list. */
+    /** A refusal; also the response for an absent object without the permission to list. */
     StoreFailure DENIED = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "not for you");
 
-    /** The credentials have expired, as Amazon says it. */
+    /** The credentials have expired, in Amazon's form. */
     StoreFailure EXPIRED = new StoreFailure(StoreFailure.Kind.DENIED, 400, "ExpiredToken", "the provided token has expired");
 
-    /** The credentials have expired, as others say it. */
+    /** The credentials have expired, in the form of other servers. */
     StoreFailure EXPIRED_403 = new StoreFailure(StoreFailure.Kind.DENIED, 403, "ExpiredToken", "the provided token has expired");
 
-    /** One of each kind, at both moments where it has them: what a protocol must stand. */
+    /** Returns one fault of each kind, at both moments if it has them. */
     static List<Fault> each() {
         List<Fault> all = new ArrayList<>();
         for (StoreFailure failure : List.of(TIMEOUT, RESET, ERROR_500, SLOW_DOWN, DENIED, EXPIRED, EXPIRED_403)) {
@@ -126,12 +139,18 @@ public sealed interface Fault {
         return List.copyOf(all);
     }
 
-    /** Those of {@link #each} after which nothing false was said: then the first entry of an id must stay, whatever happens. */
+    /**
+     * Returns those of {@link #each} without false responses: with them, the first entry of an id
+     * must stay.
+     */
     static List<Fault> honest() {
         return each().stream().filter(fault -> !fault.isFalse()).toList();
     }
 
-    /** True where the sender may hear nothing, and wait as long as its deadline lets it; after a surplus, for the next answer. */
+    /**
+     * Returns true if the sender may get no response until its deadline; after a surplus, to the
+     * next request.
+     */
     default boolean isSilent() {
         return switch (this) {
             case Lost lost -> lost.failure().equals(TIMEOUT);
@@ -143,12 +162,15 @@ public sealed interface Fault {
         };
     }
 
-    /** True where the sender may send another request that nobody gets: into a connection that has ended, or too late for its own deadline. */
+    /**
+     * Returns true if the sender may send another request that never arrives: on a closed
+     * connection, or after its own deadline.
+     */
     default boolean mayHideRequests() {
         return isSilent() || equals(new Changed(Change.TRUNCATED));
     }
 
-    /** True where what the sender is told of an object, or of its write, is not true; false where it is true or nothing. */
+    /** Returns true if the sender gets false information on an object or its write. */
     default boolean isFalse() {
         return switch (this) {
             case AnswerLost lost -> !lost.failure().isTransient();

@@ -7,32 +7,38 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 
-/** Says what happens to which request. Asked once for each, by many threads at once, in the order in which the requests come. */
+/**
+ * Chooses the fault of each request. Called once for each, by many threads, in the order of the
+ * requests.
+ */
 @FunctionalInterface
 public interface FaultPlan {
-    /** Nothing happens to any. */
+    /** No faults. */
     FaultPlan SOUND = _ -> new Fault.None();
 
-    /** What happens to {@code request}. */
+    /** Returns the fault of {@code request}. */
     Fault next(S3Request request);
 
-    /** This happens to every request. */
+    /** Returns a plan with this fault for every request. */
     static FaultPlan always(Fault fault) {
         return _ -> fault;
     }
 
-    /** This happens to every request that {@code chosen} accepts, and nothing to the others. */
+    /** Returns a plan with this fault for every request that {@code chosen} accepts. */
     static FaultPlan when(Predicate<S3Request> chosen, Fault fault) {
         return request -> chosen.test(request) ? fault : new Fault.None();
     }
 
-    /** This happens to one request: of those that {@code chosen} accepts, the one with that number, from 0. */
+    /**
+     * Returns a plan with this fault for one request: the one with this number, from 0, of those
+     * that {@code chosen} accepts.
+     */
     static FaultPlan once(Predicate<S3Request> chosen, int number, Fault fault) {
         AtomicInteger seen = new AtomicInteger();
         return request -> chosen.test(request) && seen.getAndIncrement() == number ? fault : new Fault.None();
     }
 
-    /** These happen to the next requests, one after the other; then nothing does. */
+    /** Returns a plan with these faults for the next requests, in order, and none afterwards. */
     static FaultPlan script(Fault... faults) {
         Deque<Fault> left = new ArrayDeque<>(List.of(faults));
         return _ -> {
@@ -42,7 +48,10 @@ public interface FaultPlan {
         };
     }
 
-    /** One of these happens to each request with that probability; {@code random} is used by this plan alone. */
+    /**
+     * Returns a plan with a random fault of these for each request with that probability;
+     * {@code random} belongs to the plan.
+     */
     static FaultPlan drawn(SplittableRandom random, double probability, List<Fault> faults) {
         return _ -> {
             synchronized (random) {

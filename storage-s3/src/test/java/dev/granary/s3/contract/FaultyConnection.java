@@ -13,7 +13,10 @@ import java.time.Duration;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** One client's connection to a {@link FaultyS3}: takes its requests one after the other, and lets their faults happen. */
+/**
+ * One client's connection to a {@link FaultyS3}: processes its requests in order and injects their
+ * faults.
+ */
 final class FaultyConnection {
     private static final long FRESH_NANOS = Duration.ofSeconds(5).toNanos();
     private static final byte[] SURPLUS = "SURPLUS".getBytes(UTF_8);
@@ -24,7 +27,7 @@ final class FaultyConnection {
     private final OutputStream out;
     private @Nullable Socket server;
     private long serverUsedAt;
-    private boolean isOver;
+    private boolean isClosed;
 
     FaultyConnection(FaultyS3 proxy, Socket client) throws IOException {
         this.proxy = proxy;
@@ -33,15 +36,16 @@ final class FaultyConnection {
         this.out = client.getOutputStream();
     }
 
-    /** Serves until the client hangs up, or a fault does. */
+    /** Serves until the client or a fault closes the connection. */
     void serve() throws IOException {
         try {
-            while (!isOver) {
+            while (!isClosed) {
                 HttpMessage head = HttpMessage.readHead(in);
                 if (head.header("Expect").isPresent()) {
                     out.write("HTTP/1.1 100 Continue\r\n\r\n".getBytes(UTF_8));
                 }
-                HttpMessage request = head.withBody(in).without("Expect"); // never signed, since it is for the next hop alone
+                // never signed, since it is a hop-by-hop header
+                HttpMessage request = head.withBody(in).without("Expect");
                 FaultyS3.Exchange exchange = proxy.begin(request);
                 try {
                     carryOut(request, exchange);
@@ -74,14 +78,14 @@ final class FaultyConnection {
                 fail(lost.failure(), request);
             }
             case Fault.Late _ -> {
-                awaitHangUp();
+                awaitDisconnect();
                 forward(request, exchange);
             }
             case Fault.Delayed delayed -> delay(delayed, request, exchange);
-            case Fault.Conflicting told -> sendInstead(told.moment(), error(409, "ConditionalRequestConflict", request), request, exchange);
-            case Fault.PreconditionFailed told -> sendInstead(told.moment(), error(412, "PreconditionFailed", request), request, exchange);
-            case Fault.Blank told -> sendInstead(told.moment(), HttpMessage.answer(200, new byte[0]), request, exchange);
-            case Fault.Page told -> sendInstead(told.moment(), page(request), request, exchange);
+            case Fault.Conflicting injected -> sendReplacement(injected.moment(), error(409, "ConditionalRequestConflict", request), request, exchange);
+            case Fault.PreconditionFailed injected -> sendReplacement(injected.moment(), error(412, "PreconditionFailed", request), request, exchange);
+            case Fault.Blank injected -> sendReplacement(injected.moment(), HttpMessage.answer(200, new byte[0]), request, exchange);
+            case Fault.Page injected -> sendReplacement(injected.moment(), page(request), request, exchange);
             case Fault.Changed changed -> sendChanged(changed.change(), request, exchange);
             case Fault.Conditioned how -> {
                 if (exchange.request().operation().startsWith("PUT")) {
@@ -103,7 +107,7 @@ final class FaultyConnection {
         send(answer);
     }
 
-    private void sendInstead(Moment moment, HttpMessage answer, HttpMessage request, FaultyS3.Exchange exchange) throws IOException {
+    private void sendReplacement(Moment moment, HttpMessage answer, HttpMessage request, FaultyS3.Exchange exchange) throws IOException {
         if (moment == Moment.AFTER) {
             forward(request, exchange);
         }
@@ -117,7 +121,7 @@ final class FaultyConnection {
                 byte[] whole = answer.bytes();
                 int kept = answer.body().length == 0 ? whole.length / 2 : whole.length - answer.body().length / 2 - 1;
                 out.write(whole, 0, kept);
-                isOver = true;
+                isClosed = true;
             }
             case SURPLUS -> {
                 int length = answer.body().length;
@@ -133,29 +137,29 @@ final class FaultyConnection {
         }
     }
 
-    /** What the sender learns of a failure: an answer, or silence, or a reset. */
+    /** Reports a failure to the sender: a response, silence, or a reset. */
     private void fail(StoreFailure failure, HttpMessage request) throws IOException {
         if (failure.status() != 0) {
             send(error(failure.status(), failure.code(), request));
         } else if (failure.kind() == StoreFailure.Kind.TIMEOUT) {
-            awaitHangUp();
+            awaitDisconnect();
         } else if (failure.kind() == StoreFailure.Kind.BROKEN) {
-            isOver = true;
-            client.setSoLinger(true, 0); // a reset, not an end
+            isClosed = true;
+            client.setSoLinger(true, 0); // a reset, not an end of stream
         } else {
-            throw new IllegalArgumentException("No server and no network tells a client " + failure);
+            throw new IllegalArgumentException("Neither a server nor a network reports to a client " + failure);
         }
     }
 
-    /** Says nothing; the client's deadline ends this. */
-    private void awaitHangUp() {
-        isOver = true;
+    /** Sends nothing until the client's deadline ends the connection. */
+    private void awaitDisconnect() {
+        isClosed = true;
         try {
             while (in.read() >= 0) {
-                // a client that says more waits for its answer all the same
+                // a client that sends more still waits for its response
             }
         } catch (IOException reset) {
-            // it hung up in another way
+            // disconnected in another way
         }
     }
 
@@ -169,11 +173,11 @@ final class FaultyConnection {
         }
         HttpMessage answer = isHead(request) || head.status() == 204 || head.status() == 304 ? head : head.withBody(answers);
         serverUsedAt = System.nanoTime();
-        proxy.answered(exchange, answer);
+        proxy.responded(exchange, answer);
         return answer;
     }
 
-    /** The connection to the server; a new one where the server may have tired of the last. */
+    /** Returns the connection to the server; a new one if the server may have closed the last. */
     private Socket connection() throws IOException {
         Socket known = server;
         if (known != null && System.nanoTime() - serverUsedAt < FRESH_NANOS) {
@@ -189,14 +193,14 @@ final class FaultyConnection {
 
     private void send(HttpMessage answer) throws IOException {
         out.write(answer.bytes());
-        isOver |= answer.header("Connection").filter("close"::equalsIgnoreCase).isPresent();
+        isClosed |= answer.header("Connection").filter("close"::equalsIgnoreCase).isPresent();
     }
 
     private static HttpMessage error(int status, String code, HttpMessage request) {
         byte[] text = ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
-                + "</Code><Message>as told</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>").getBytes(UTF_8);
+                + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>").getBytes(UTF_8);
         HttpMessage answer = HttpMessage.answer(status, isHead(request) ? Arrays.copyOf(text, 0) : text, "Content-Type: application/xml");
-        return status == 503 ? answer.with("Retry-After", "0") : answer; // which some clients obey unasked
+        return status == 503 ? answer.with("Retry-After", "0") : answer; // some clients obey it by default
     }
 
     private static HttpMessage page(HttpMessage request) {

@@ -13,7 +13,10 @@ import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 
-/** What a transport reports of an answer that a {@link Fault} has changed or replaced; the same as both transports do on the wire. */
+/**
+ * The results of a transport for a response that a {@link Fault} has changed or replaced, as of
+ * both transports on the wire.
+ */
 final class FaultyResponses {
     private static final String WRONG_ETAG = "0".repeat(32);
     private static final int SURPLUS_BYTES = 7;
@@ -68,21 +71,21 @@ final class FaultyResponses {
         return new GetResult.Found(MemorySegment.ofArray(PAGE.clone()), "", ObjectMarks.NONE);
     }
 
-    /** The head of an answer that names neither version nor marks. */
+    /** Returns the head of a response with neither version nor marks. */
     static HeadResult bare() {
         return new HeadResult.Found(0, "", ServerTimestamps.NONE, ObjectMarks.NONE);
     }
 
-    /** A success that names no version: a deletion needs none. */
+    /** Returns the result of a success without a version: a deletion needs none. */
     static WriteResult bareWrite(boolean isDeletion) {
         return isDeletion ? new WriteResult.Done("") : ResponseClassifier.written("");
     }
 
     static StoreFailure conflict() {
-        return ResponseClassifier.failure(409, "ConditionalRequestConflict", "as told");
+        return ResponseClassifier.failure(409, "ConditionalRequestConflict", "scripted");
     }
 
     static StoreFailure preconditionFailed() {
-        return ResponseClassifier.failure(412, "PreconditionFailed", "as told");
+        return ResponseClassifier.failure(412, "PreconditionFailed", "scripted");
     }
 }

@@ -23,21 +23,26 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bad way to an S3 server: a proxy on the loopback interface in front of any server, which does to each request what a {@link FaultPlan}
- * says, and keeps a log. Requests pass unchanged, Host and all headers included, so their signatures stay valid. Thread-safe.
+ * A faulty path to an S3 server: a loopback proxy that injects the faults of a {@link FaultPlan}
+ * and logs requests. Thread-safe.
  *
- * <p>Whether a server keeps conditions cannot be changed on the way: they are signed. {@link Fault.Conditioned} therefore needs the embedded
- * server, which is told beforehand what to do with the next write of that key.
+ * <p>Requests pass unchanged, including Host and all headers, so their signatures stay valid.
  *
- * <p>Nothing here waits by the clock but {@link Fault.Delayed}: silence ends when the client hangs up, so its own deadline says how long it
- * lasts. {@link #close} hangs up on everybody, and throws where something was asked of this proxy that it cannot do.
+ * <p>Conditions cannot be changed on the path, since they are signed. {@link Fault.Conditioned}
+ * therefore needs the embedded server, whose handling of the next write of the key is set in
+ * advance.
+ *
+ * <p>Only {@link Fault.Delayed} waits by the clock: silence ends when the client disconnects at its
+ * own deadline. {@link #close} closes all connections, and throws if an unsupported fault was
+ * requested.
  */
 public final class FaultyS3 implements AutoCloseable {
     /**
-     * What came, and what was done with it.
+     * A request and its handling.
      *
-     * @param fault what happened to it
-     * @param serverStatus what the server behind answered; 0 where it never saw the request, or has not answered
+     * @param fault its fault
+     * @param serverStatus the status of the server; 0 if it never received the request, or has
+     *     not responded
      */
     public record Exchange(S3Request request, Fault fault, int serverStatus) {}
 
@@ -60,36 +65,36 @@ public final class FaultyS3 implements AutoCloseable {
         threads.execute(this::accept);
     }
 
-    /** Starts in front of any server that speaks plain HTTP. */
+    /** Starts a proxy for any plain-HTTP server. */
     public static FaultyS3 inFrontOf(URI server) throws IOException {
         return new FaultyS3(server, (_, how) -> {
-            throw new IllegalArgumentException("Only the embedded server can be told that conditions are " + how);
+            throw new IllegalArgumentException("Only the embedded server supports conditions that are " + how);
         });
     }
 
-    /** Starts in front of the embedded server. */
+    /** Starts a proxy for the embedded server. */
     public static FaultyS3 inFrontOf(EmbeddedS3 server) throws IOException {
         return new FaultyS3(server.endpoint(), server::conditionsOfNextWrite);
     }
 
-    /** What happens to requests from now on. */
+    /** Sets the faults of all further requests. */
     public void plan(FaultPlan next) {
         plan = next;
     }
 
-    /** Where this listens; clients take it for the server. */
+    /** Returns the address of this proxy, for clients. */
     public URI endpoint() {
         return URI.create("http://127.0.0.1:" + listening.getLocalPort());
     }
 
-    /** All that came so far, in order. */
+    /** Returns all requests so far, in order. */
     public List<Exchange> exchanges() {
         synchronized (log) {
             return List.copyOf(log);
         }
     }
 
-    /** How many requests came so far. */
+    /** Returns the number of requests so far. */
     public int requests() {
         synchronized (log) {
             return log.size();
@@ -109,7 +114,7 @@ public final class FaultyS3 implements AutoCloseable {
     }
 
     /**
-     * Waits until nothing is under way any more, such as a write that arrives after its sender has given up.
+     * Waits until nothing is in progress, such as a late write after its sender has given up.
      *
      * @return false if that took longer than {@code limit}
      */
@@ -127,7 +132,7 @@ public final class FaultyS3 implements AutoCloseable {
         }
     }
 
-    /** Notes a request that has arrived, and asks the plan what happens to it. */
+    /** Records a received request, and chooses its fault. */
     Exchange begin(HttpMessage message) {
         synchronized (log) {
             S3Request request = S3Request.of(log.size(), message);
@@ -138,8 +143,8 @@ public final class FaultyS3 implements AutoCloseable {
         }
     }
 
-    /** Notes what the server said. */
-    void answered(Exchange exchange, HttpMessage answer) {
+    /** Records the response of the server. */
+    void responded(Exchange exchange, HttpMessage answer) {
         S3Request request = exchange.request();
         if (request.operation().equals("GET") && answer.status() == 200) {
             reads.put(request.key(), answer);
@@ -149,7 +154,7 @@ public final class FaultyS3 implements AutoCloseable {
         }
     }
 
-    /** Notes that all is done with a request. */
+    /** Records the end of a request. */
     void end() {
         synchronized (log) {
             underWay--;
@@ -157,18 +162,18 @@ public final class FaultyS3 implements AutoCloseable {
         }
     }
 
-    /** The answer to a read of another key than the one of {@code exchange}. */
+    /** Returns the response to a read of another key than that of {@code exchange}. */
     HttpMessage anotherRead(Exchange exchange) {
         return reads.entrySet().stream().filter(read -> !read.getKey().equals(exchange.request().key())).map(Map.Entry::getValue).findAny()
                 .orElseThrow(() -> new IllegalStateException("There is no other body yet: read another key before"));
     }
 
-    /** Tells the server what to do with the next write of a key. */
+    /** Sets the server's handling of the next write of a key. */
     void conditions(String key, ConditionMode how) {
         conditions.accept(key, how);
     }
 
-    /** A new connection to the server behind. */
+    /** Opens a new connection to the server. */
     Socket connect() throws IOException {
         Socket socket = new Socket();
         open.add(socket);
@@ -189,7 +194,7 @@ public final class FaultyS3 implements AutoCloseable {
                 open.add(client);
                 client.setTcpNoDelay(true);
                 threads.execute(() -> serve(client));
-            } catch (IOException | RuntimeException e) { // closed, or the client is gone already
+            } catch (IOException | RuntimeException e) { // closed, or the client has disconnected
                 if (!isClosed) {
                     misuse.compareAndSet(null, new IllegalStateException("The faulty S3 accepts no more connections", e));
                 }
@@ -201,7 +206,7 @@ public final class FaultyS3 implements AutoCloseable {
         try {
             new FaultyConnection(this, client).serve();
         } catch (IOException hungUp) {
-            // its right
+            // expected of a client
         } catch (RuntimeException e) {
             misuse.compareAndSet(null, e);
         } finally {
@@ -213,7 +218,7 @@ public final class FaultyS3 implements AutoCloseable {
         try {
             socket.close();
         } catch (IOException e) {
-            // it is gone already
+            // already disconnected
         }
     }
 }

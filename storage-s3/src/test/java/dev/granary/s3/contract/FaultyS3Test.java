@@ -34,7 +34,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The faulty S3 does what it is told, on the side of the commit that it is told, and nothing else. */
+/**
+ * Tests that the faulty S3 injects exactly the planned faults, on the planned side of the commit.
+ */
 class FaultyS3Test {
     private static final Duration SHORT = Duration.ofMillis(300);
     private static final Duration LONG = Duration.ofSeconds(30);
@@ -97,7 +99,7 @@ class FaultyS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("without faults everything passes, signatures included, large bodies too, and the log has it all")
+    @DisplayName("without faults everything passes, including signatures and large bodies, and the log is complete")
     void sound(S3ClientLibrary client) {
         byte[] large = new byte[3 << 20];
         new SplittableRandom(1).nextBytes(large);
@@ -120,7 +122,7 @@ class FaultyS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("each failure comes as what it is, before the commit without it, after the commit with it")
+    @DisplayName("each failure is reported as its kind, before the commit without it, after the commit with it")
     void failures(S3ClientLibrary client) throws Exception {
         try (ObjectStore store = open(client, LONG)) {
             for (StoreFailure failure : List.of(Fault.RESET, Fault.ERROR_500, Fault.SLOW_DOWN, Fault.DENIED, Fault.EXPIRED, Fault.EXPIRED_403)) {
@@ -141,7 +143,7 @@ class FaultyS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("silence lasts as long as the client's deadline; a late request is carried out after it")
+    @DisplayName("silence lasts until the client's deadline; a late request is processed after it")
     void silence(S3ClientLibrary client) throws Exception {
         try (ObjectStore store = open(client, SHORT); ObjectStore patient = open(client, LONG)) {
             String key = key(client, "silence");
@@ -159,7 +161,7 @@ class FaultyS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("false answers: 409, 412, an empty 200 and a page, before and after the commit")
+    @DisplayName("false responses: 409, 412, an empty 200 and a page, before and after the commit")
     void falseAnswers(S3ClientLibrary client) throws Exception {
         try (ObjectStore store = open(client, LONG)) {
             for (Moment moment : Moment.values()) {
@@ -182,7 +184,7 @@ class FaultyS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("changed answers: half of it, more than it says, another version, another key's body")
+    @DisplayName("changed responses: truncated, too long, another version, the body of another key")
     void changes(S3ClientLibrary client) {
         String key = key(client, "changed");
         try (ObjectStore store = open(client, LONG)) {
@@ -202,7 +204,7 @@ class FaultyS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R15 conditions of one write, or of all, are ignored or half kept where the server is told so, and kept else")
+    @DisplayName("R15 conditions of one write, or of all, are ignored or racy if the server is configured so, else honoured")
     void conditions(S3ClientLibrary client) throws Exception {
         String key = key(client, "conditions");
         try (ObjectStore store = open(client, LONG)) {
@@ -227,7 +229,7 @@ class FaultyS3Test {
     }
 
     @Test
-    @DisplayName("who asks for what this proxy cannot do is told so")
+    @DisplayName("an unsupported fault is reported")
     void misuse() throws Exception {
         FaultyS3 anyServer = FaultyS3.inFrontOf(SERVER.endpoint());
         anyServer.plan(FaultPlan.always(new Fault.Conditioned(ConditionMode.IGNORED)));
@@ -239,7 +241,7 @@ class FaultyS3Test {
     }
 
     @Test
-    @DisplayName("a listing that is no listing is not an empty one")
+    @DisplayName("an invalid listing is not an empty one")
     void listings() {
         for (S3ClientLibrary client : S3ClientLibrary.values()) {
             try (ObjectStore store = open(client, LONG)) {

@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** One HTTP/1.1 request or answer, whole in memory: its lines as they came, and its body without framing. Immutable. */
+/**
+ * One complete HTTP/1.1 request or response: its original header lines, and its body without
+ * framing. Immutable.
+ */
 final class HttpMessage {
     private static final byte[] EMPTY = {};
 
@@ -24,7 +27,7 @@ final class HttpMessage {
         this.body = body;
     }
 
-    /** An answer that nobody gave. */
+    /** Creates a response. */
     static HttpMessage answer(int status, byte[] body, String... headers) {
         List<String> lines = new ArrayList<>(List.of("HTTP/1.1 " + status + " As-Told"));
         lines.addAll(List.of(headers));
@@ -33,9 +36,9 @@ final class HttpMessage {
     }
 
     /**
-     * Reads the head of a message; its body is still in the stream.
+     * Reads the head of a message; its body stays in the stream.
      *
-     * @throws EOFException if the stream ends before
+     * @throws EOFException if the stream ends early
      */
     static HttpMessage readHead(InputStream in) throws IOException {
         List<String> lines = new ArrayList<>();
@@ -49,7 +52,7 @@ final class HttpMessage {
         }
     }
 
-    /** This head with its body, which the stream goes on with: as long as the head says. */
+    /** Returns this head with its body, read from the stream at the declared length. */
     HttpMessage withBody(InputStream in) throws IOException {
         if (header("Transfer-Encoding").filter(value -> value.toLowerCase(Locale.ROOT).contains("chunked")).isPresent()) {
             byte[] whole = readChunks(in);
@@ -92,12 +95,12 @@ final class HttpMessage {
         }
     }
 
-    /** The request line, or the status line. */
+    /** Returns the request line, or the status line. */
     String firstLine() {
         return lines.getFirst();
     }
 
-    /** The status of an answer. */
+    /** Returns the status of a response. */
     int status() {
         return Integer.parseInt(firstLine().split(" ", 3)[1]);
     }
@@ -120,19 +123,19 @@ final class HttpMessage {
         return new HttpMessage(changed, body);
     }
 
-    /** This answer with more at the end of its body. */
+    /** Returns this response with more bytes at the end of its body. */
     HttpMessage longer(byte[] more) {
         byte[] whole = Arrays.copyOf(body, body.length + more.length);
         System.arraycopy(more, 0, whole, body.length, more.length);
         return new HttpMessage(lines, whole).with("Content-Length", Integer.toString(whole.length));
     }
 
-    /** This answer without its body, as to a HEAD. */
+    /** Returns this response without its body, as to a HEAD. */
     HttpMessage bodiless() {
         return new HttpMessage(lines, EMPTY);
     }
 
-    /** Head and body as they go over the wire. */
+    /** Returns head and body as sent over the wire. */
     byte[] bytes() {
         byte[] head = (String.join("\r\n", lines) + "\r\n\r\n").getBytes(ISO_8859_1);
         byte[] whole = Arrays.copyOf(head, head.length + body.length);

@@ -6,7 +6,7 @@ import java.util.Set;
 
 /** A server whose deviations are known, by measurement. */
 public enum KnownServer {
-    /** One that nobody described: it is expected to do as Amazon S3 does. */
+    /** An unknown server: it is expected to behave like Amazon S3. */
     OTHER,
     /** MinIO. */
     MINIO,
@@ -25,20 +25,20 @@ public enum KnownServer {
         this.deviations.addAll(Set.of(deviations));
     }
 
-    /** What it is known to do otherwise. */
+    /** Returns the known deviations. */
     public Set<Deviation> deviations() {
         return Set.copyOf(deviations);
     }
 
-    /** The name of its script, and its value of {@code GRANARY_TEST_S3_SERVER}. */
+    /** Returns the name of its script, and its value of {@code GRANARY_TEST_S3_SERVER}. */
     public String id() {
         return name().toLowerCase(Locale.ROOT);
     }
 
     /**
-     * The server of that name; an empty one is {@link #OTHER}.
+     * Returns the server of that name; {@link #OTHER} for an empty one.
      *
-     * @throws IllegalArgumentException if there is none, with those that there are
+     * @throws IllegalArgumentException if there is none; the message lists the known ones
      */
     static KnownServer named(String id) {
         if (id.isEmpty()) {
@@ -49,6 +49,6 @@ public enum KnownServer {
                 return server;
             }
         }
-        throw new IllegalArgumentException("GRANARY_TEST_S3_SERVER is \"" + id + "\": write one of " + Set.of(values()) + " in small letters");
+        throw new IllegalArgumentException("GRANARY_TEST_S3_SERVER is \"" + id + "\": write one of " + Set.of(values()) + " in lower case");
     }
 }

@@ -25,9 +25,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An object store in memory that keeps every promise, until it is told to break one: each {@link Fault} of the script happens to one request,
- * and when the script has ended, what the {@link FaultPlan} says. What takes time on the wire takes none here; a write that comes late comes
- * just before the next but one request. It writes down what it was asked. Thread-safe.
+ * An in-memory object store that keeps all guarantees except for injected faults. Thread-safe.
+ *
+ * <p>Each {@link Fault} of the script applies to one request; after the script the
+ * {@link FaultPlan} applies. Delays take no time here; a late write takes effect just before the
+ * next but one request. Requests are recorded.
  */
 public class MemoryObjectStore implements ObjectStore {
     private record Stored(MemorySegment body, String etag, long writtenMillis, ObjectMarks marks) {}
@@ -41,69 +43,69 @@ public class MemoryObjectStore implements ObjectStore {
     private int versions;
     private long nowMillis = 1_700_000_000_000L;
 
-    /** Sets what happens to the next requests, one after the other. */
+    /** Sets the faults of the next requests, in order. */
     public synchronized void script(Fault... faults) {
         script.addAll(List.of(faults));
     }
 
-    /** Forgets what is left of the script. */
+    /** Clears the rest of the script. */
     public synchronized void forgetScript() {
         script.clear();
     }
 
-    /** What happens to requests that the script says nothing of. */
+    /** Sets the faults of requests after the script. */
     public synchronized void plan(FaultPlan next) {
         plan = next;
     }
 
-    /** What was asked so far, such as {@code PUT none-match}, in order. */
+    /** Returns the requests so far, such as {@code PUT none-match}, in order. */
     public synchronized List<String> requests() {
         return List.copyOf(requests);
     }
 
-    /** Forgets what was asked. */
+    /** Clears the recorded requests. */
     public synchronized void forgetRequests() {
         requests.clear();
     }
 
-    /** How many writes have not arrived yet. */
+    /** Returns the number of writes that have not taken effect yet. */
     public synchronized int underWay() {
         return late.size();
     }
 
-    /** Carries out what has not arrived yet. */
+    /** Applies the late writes. */
     public synchronized void land() {
         while (!late.isEmpty()) {
             late.remove().run();
         }
     }
 
-    /** Puts an object in place, whatever is there; not a request. */
+    /** Stores an object unconditionally; not a request. */
     public synchronized void place(String key, byte[] body, ObjectMarks marks) {
         objects.put(key, new Stored(copy(body), "v" + versions++, nowMillis, marks));
     }
 
-    /** Turns the server's clock. */
+    /** Advances the server's clock. */
     public synchronized void pass(Duration duration) {
         nowMillis += duration.toMillis();
     }
 
-    /** Takes an object away; not a request. */
+    /** Removes an object; not a request. */
     public synchronized void remove(String key) {
         objects.remove(key);
     }
 
-    /** The body of an object; not a request. */
+    /** Returns the body of an object; not a request. */
     public synchronized byte[] body(String key) {
         return stored(key).body().toArray(ValueLayout.JAVA_BYTE);
     }
 
-    /** The marks of an object; not a request. */
+    /** Returns the marks of an object; not a request. */
     public synchronized ObjectMarks marks(String key) {
         return stored(key).marks();
     }
 
-    /** All keys; not a request. */
+    /** Returns all keys; not a request. */
     public synchronized List<String> keys() {
         return List.copyOf(objects.keySet());
     }
@@ -242,7 +244,7 @@ public class MemoryObjectStore implements ObjectStore {
 
     @Override
     public void close() {
-        // nothing is held
+        // no resources
     }
 
     private synchronized WriteResult write(String name, String key, Function<ConditionMode, WriteResult> change) {
@@ -253,29 +255,29 @@ public class MemoryObjectStore implements ObjectStore {
             case Fault.Lost lost -> WriteResult.failed(lost.failure());
             case Fault.AnswerLost lost -> instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
             case Fault.AnswerLostThen lost -> {
-                WriteResult told = instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
+                WriteResult falsified = instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
                 lost.event().run();
-                yield told;
+                yield falsified;
             }
             case Fault.Late _ -> {
                 late.add(() -> instead(Moment.AFTER, sound, WriteResult.CONFLICT));
                 lateFrom = requests.size() + 2;
                 yield WriteResult.failed(Fault.TIMEOUT);
             }
-            case Fault.Conflicting told -> instead(told.moment(), sound, WriteResult.CONFLICT);
-            case Fault.PreconditionFailed told -> instead(told.moment(), sound, WriteResult.PRECONDITION_FAILED);
-            case Fault.Blank told -> instead(told.moment(), sound, FaultyResponses.bareWrite(isDeletion));
-            case Fault.Page told -> instead(told.moment(), sound, FaultyResponses.bareWrite(isDeletion));
+            case Fault.Conflicting falsified -> instead(falsified.moment(), sound, WriteResult.CONFLICT);
+            case Fault.PreconditionFailed falsified -> instead(falsified.moment(), sound, WriteResult.PRECONDITION_FAILED);
+            case Fault.Blank falsified -> instead(falsified.moment(), sound, FaultyResponses.bareWrite(isDeletion));
+            case Fault.Page falsified -> instead(falsified.moment(), sound, FaultyResponses.bareWrite(isDeletion));
             case Fault.Changed changed -> FaultyResponses.write(sound.get(), changed.change());
             case Fault.Conditioned how -> change.apply(how.conditions());
         };
     }
 
-    private static WriteResult instead(Moment moment, Supplier<WriteResult> sound, WriteResult told) {
+    private static WriteResult instead(Moment moment, Supplier<WriteResult> sound, WriteResult falsified) {
         if (moment == Moment.AFTER) {
-            WriteResult unheard = sound.get();
+            WriteResult lostFailure = sound.get();
         }
-        return told;
+        return falsified;
     }
 
     private Fault next(String operation, String key) {
@@ -315,7 +317,7 @@ public class MemoryObjectStore implements ObjectStore {
         return stored != null && (conditions == ConditionMode.IGNORED || stored.etag().equals(etag));
     }
 
-    /** The first other key; the key itself where there is none. */
+    /** Returns the first other key; the key itself if there is none. */
     private String another(String key) {
         return objects.keySet().stream().filter(other -> !other.equals(key)).findFirst().orElse(key);
     }

@@ -34,8 +34,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every {@link ObjectStore} must do. Extend it, say how to open the store, and run it. Where the server behind it deviates by design,
- * {@link #deviations} says so, and the checks hold that it does.
+ * Contract tests of {@link ObjectStore}; implementations extend this class and supply the store. If
+ * the server deviates by design, {@link #deviations} names the deviations, and the checks assert
+ * them.
  */
 public abstract class ObjectStoreContract extends ServerChecks {
     private static final int RACERS = 32;
@@ -46,19 +47,22 @@ public abstract class ObjectStoreContract extends ServerChecks {
     private @Nullable ObjectStore opened;
     private int keys;
 
-    /** Opens a store that may be read and written. */
+    /** Opens a store for reading and writing. */
     protected abstract ObjectStore openStore();
 
     /** Opens a store whose bucket does not exist. */
     protected abstract ObjectStore openUnknownBucket();
 
-    /** Opens a store with credentials that the server does not know. */
+    /** Opens a store with credentials unknown to the server. */
     protected abstract ObjectStore openWithWrongCredentials();
 
-    /** The prefix of all keys; ends with a slash. */
+    /** Returns the prefix of all keys, with a trailing slash. */
     protected abstract String prefix();
 
-    /** Puts an object where there is none, to be read by a check, and returns its ETag; without a condition, which not every server knows. */
+    /**
+     * Creates an object for a check and returns its ETag; without a condition, which some servers
+     * do not support.
+     */
     private String place(String key, byte[] body, ObjectMarks marks) {
         return done(store().put(key, body, marks)).etag();
     }
@@ -73,7 +77,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
         store().close();
     }
 
-    /** The store under test. */
+    /** Returns the store under test. */
     protected final ObjectStore store() {
         return Objects.requireNonNull(opened);
     }
@@ -83,7 +87,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("what was never written is absent")
+    @DisplayName("an object that was never written is absent")
     void absent() {
         assertInstanceOf(GetResult.Absent.class, store().get(key(), LIMIT));
         assertInstanceOf(GetResult.Absent.class, store().range(key(), 0, 10));
@@ -92,7 +96,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("bodies and user metadata come back, from nothing to 3 MiB")
+    @DisplayName("bodies and user metadata are returned unchanged, from 0 bytes to 3 MiB")
     void roundTrip() {
         for (int length : new int[] {0, 1, 1023, 65_536, 3 << 20}) {
             String key = key();
@@ -134,7 +138,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("a read takes no more than it was allowed")
+    @DisplayName("a read returns no more than its limit")
     void limit() {
         String key = key();
         place(key, bytes(1000), MARKS);
@@ -155,7 +159,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("of 32 racing creates exactly one wins, and the object is its body")
+    @DisplayName("of 32 concurrent creates exactly one wins, and the object has its body")
     void racingCreates() throws Exception {
         String key = key();
         List<WriteResult> results = Race.run(RACERS, i -> store().putIfAbsent(key, body(i), MARKS));
@@ -171,7 +175,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("of 32 racing replacements of one version exactly one wins, and the object is its body")
+    @DisplayName("of 32 concurrent replacements of one version exactly one wins, and the object has its body")
     void racingReplacements() throws Exception {
         String key = key();
         byte[] before = bytes(10);
@@ -209,7 +213,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("a deleted object is absent, and may be created again")
+    @DisplayName("a deleted object is absent, and can be created again")
     void delete() {
         String key = key();
         place(key, bytes(10), MARKS);
@@ -265,7 +269,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("a write without a condition creates, and replaces whatever is there")
+    @DisplayName("a write without a condition creates, and replaces any version")
     void plainWrite() {
         String key = key();
         String first = done(store().put(key, body(1), MARKS)).etag();
@@ -286,7 +290,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("an unknown bucket is told from an absent object")
+    @DisplayName("an unknown bucket is distinguished from an absent object")
     void unknownBucket() {
         try (ObjectStore unknown = openUnknownBucket()) {
             assertEquals(StoreFailure.Kind.NO_BUCKET,
@@ -299,7 +303,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("wrong credentials are not allowed, whatever is asked")
+    @DisplayName("wrong credentials are not allowed, for any request")
     void wrongCredentials() {
         String key = key();
         String etag = place(key, bytes(1), MARKS);
@@ -309,7 +313,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
             assertEquals(StoreFailure.Kind.DENIED, assertInstanceOf(HeadResult.Unavailable.class, head).failure().kind(), head::toString);
             assertEquals(StoreFailure.Kind.DENIED,
                     assertInstanceOf(ListResult.Unavailable.class, wrong.list(prefix(), object -> {})).failure().kind());
-            boolean conditionsFirst = deviates(Deviation.CONDITIONAL_PUT_REFUSED); // such a server refuses them to everyone
+            // such a server refuses them to everyone
+            boolean conditionsFirst = deviates(Deviation.CONDITIONAL_PUT_REFUSED);
             for (WriteResult write : List.of(wrong.putIfAbsent(key(), bytes(1), MARKS), wrong.replaceIfMatch(key, etag, bytes(1), MARKS))) {
                 assertNotAllowed(conditionsFirst ? StoreFailure.Kind.NOT_SUPPORTED : StoreFailure.Kind.DENIED, write);
             }
@@ -320,7 +325,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
         assertInstanceOf(GetResult.Found.class, store().get(key, LIMIT));
     }
 
-    /** A new object is new by the server's own clock, whatever this machine's says. */
+    /** Checks that a new object is new by the server's own clock, independent of this machine's. */
     private static void assertAge(ServerTimestamps dates) {
         assertTrue(dates.age().orElseThrow().compareTo(Duration.ofMinutes(1)) < 0, dates::toString);
     }
@@ -333,7 +338,10 @@ public abstract class ObjectStoreContract extends ServerChecks {
         return results.indexOf(results.stream().filter(WriteResult.Done.class::isInstance).findFirst().orElseThrow());
     }
 
-    /** A conflict, or a 5xx of a server that loses a compare-and-swap so, is a way to lose. */
+    /**
+     * Checks that the others lost: by a conflict, or a 5xx of a server that reports a lost
+     * compare-and-swap like that.
+     */
     private static void assertOthersLost(List<WriteResult> results) {
         for (WriteResult result : results) {
             assertFalse(result instanceof WriteResult.NotAllowed || result instanceof WriteResult.NotSent, result::toString);

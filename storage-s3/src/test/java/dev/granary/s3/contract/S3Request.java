@@ -7,15 +7,16 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * One request as a server of the tests sees it.
+ * One request as a test server receives it.
  *
- * @param number its place among all requests to that server, from 0
- * @param operation the method, with what the protocol is about: {@code GET}, {@code GET range}, {@code HEAD}, {@code PUT},
- *     {@code PUT none-match}, {@code PUT match}, {@code DELETE}, {@code DELETE match}, {@code LIST}
- * @param key the object's key; of a listing, the prefix
+ * @param number its number among all requests to that server, from 0
+ * @param operation the method and its variant: {@code GET}, {@code GET range}, {@code HEAD},
+ *     {@code PUT}, {@code PUT none-match}, {@code PUT match}, {@code DELETE}, {@code DELETE match},
+ *     {@code LIST}
+ * @param key the key of the object; for a listing, the prefix
  */
 public record S3Request(int number, String operation, String key) {
-    /** What a request on the wire asks for; buckets are addressed by path. */
+    /** Parses a request with path-style addressing. */
     static S3Request of(int number, HttpMessage message) {
         String[] line = message.firstLine().split(" ", 3);
         String[] target = line[1].split("\\?", 2);
@@ -37,7 +38,7 @@ public record S3Request(int number, String operation, String key) {
         return URLDecoder.decode(part.replace("+", "%2B"), UTF_8);
     }
 
-    /** True for {@code GET} and {@code HEAD}, of an object or a part of it. */
+    /** Returns true for {@code GET} and {@code HEAD} of an object or a range of it. */
     public boolean isRead() {
         return operation.startsWith("GET") || operation.equals("HEAD");
     }

@@ -15,30 +15,36 @@ import java.util.Objects;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The real servers that the scripts of {@code it/servers} run: each is started once, when a test first wants it, and ends with this process,
- * however that ends; its script then removes what it held.
+ * The real servers started by the scripts of {@code it/servers}. Each starts at its first use and
+ * ends with this process, even after a crash; its script then removes its data.
  */
 public final class ScriptedServer {
-    /** What came of starting a server. */
+    /** Result of starting a server. */
     private sealed interface Start {
-        /** It is up. */
+        /** It is running. */
         record Up(TestS3 server) implements Start {}
 
         /** Its packages are not installed. */
         record Missing(String reason) implements Start {}
     }
 
-    /** The exit code of a script that lacks a package. */
+    /** The exit code of a script if a package is missing. */
     private static final int MISSING = 3;
 
-    /** Says what the server is, then waits for the end of its input, which is the end of this process. */
+    /**
+     * Prints the server's environment, then waits for the end of its input, which is the end of
+     * this process.
+     */
     private static final String COMMAND = "env | grep -E '^(GRANARY_TEST_S3|AWS)_'; echo ready; exec cat >/dev/null";
 
     private static final Map<KnownServer, Start> STARTED = new EnumMap<>(KnownServer.class);
 
     private ScriptedServer() {}
 
-    /** The server of that kind; where its packages are not installed, the test is skipped, and the reason printed. */
+    /**
+     * Returns the server of that kind; if its packages are not installed, skips the test and prints
+     * the reason.
+     */
     public static TestS3 of(KnownServer kind) {
         Start start;
         synchronized (STARTED) {

@@ -6,11 +6,14 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestReporter;
 
-/** Checks of a server that may deviate: each that meets a known deviation holds that one, and says so in the report of the tests. */
+/**
+ * Checks of a server that may deviate: each that meets a known deviation asserts it, and reports
+ * it.
+ */
 abstract class ServerChecks {
     private @Nullable TestReporter reporter;
 
-    /** Where the server is known to do otherwise than Amazon S3; none by default. */
+    /** Returns the known deviations of the server from Amazon S3; none by default. */
     protected Set<Deviation> deviations() {
         return Set.of();
     }
@@ -20,7 +23,7 @@ abstract class ServerChecks {
         reporter = given;
     }
 
-    /** True where the server deviates so; the check must then assert just that. */
+    /** Returns true if the server has this deviation; the check must then assert it. */
     protected final boolean deviates(Deviation deviation) {
         if (!deviations().contains(deviation)) {
             return false;

@@ -18,8 +18,8 @@ import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 
 /**
- * What a server does below what {@link ObjectStoreContract} sees: facts that the transports were built around. Extend it for a server; a new
- * version of that server that does otherwise fails here.
+ * Tests of server behaviour below the level of {@link ObjectStoreContract}, on which the transports
+ * rely. Subclasses name a server; a new version of it that behaves differently fails here.
  */
 public abstract class ServerFacts extends ServerChecks {
     private static final byte[] BODY = "a body".getBytes(UTF_8);
@@ -29,7 +29,7 @@ public abstract class ServerFacts extends ServerChecks {
     private final S3Client client;
     private final String prefix = "facts-" + UUID.randomUUID() + "/";
 
-    /** Facts of that server. */
+    /** Creates the tests of that server. */
     protected ServerFacts(TestS3 server) {
         this.server = server;
         this.client = server.client();
@@ -46,7 +46,7 @@ public abstract class ServerFacts extends ServerChecks {
     }
 
     @Test
-    @DisplayName("If-Match holds with the ETag in quotes, as the server wrote it")
+    @DisplayName("If-Match holds with the quoted ETag, as the server sent it")
     void quotedEtag() {
         put("quoted", request -> request);
         String quoted = '"' + client.headObject(request -> request.bucket(server.bucket()).key(prefix + "quoted")).eTag().replace("\"", "") + '"';
@@ -73,7 +73,7 @@ public abstract class ServerFacts extends ServerChecks {
     }
 
     @Test
-    @DisplayName("a body in the framing of the AWS SDK's defaults is stored without it")
+    @DisplayName("a body in the AWS SDK's default framing is stored without it")
     void framing() {
         try (S3Client untuned = server.untunedClient()) {
             int status = status(() -> untuned.putObject(object("framed").build(), RequestBody.fromBytes(BODY)));
@@ -88,7 +88,7 @@ public abstract class ServerFacts extends ServerChecks {
     }
 
     @Test
-    @DisplayName("a body that does not fit its checksum is refused")
+    @DisplayName("a body with a wrong checksum is refused")
     void checksum() {
         int status = put("checksum", request -> request.checksumCRC32("AAAAAA=="));
         assertEquals(deviates(Deviation.WRONG_CHECKSUM_ACCEPTED) ? DONE : 400, status);

@@ -26,13 +26,13 @@ import software.amazon.awssdk.services.s3.model.BucketAlreadyOwnedByYouException
 import software.amazon.awssdk.services.s3.model.NoSuchBucketException;
 
 /**
- * The S3 server that the tests of this process run against; started once, ends with the process, and says on standard output which it is.
- *
+ * The S3 server of the tests in this process; starts once, ends with the process, and is named on
+ * standard output.
  * <ol>
- *   <li>The server that {@code GRANARY_TEST_S3_ENDPOINT} names, with {@code AWS_ACCESS_KEY_ID} and {@code AWS_SECRET_ACCESS_KEY}, and the
- *       bucket {@code GRANARY_TEST_S3_BUCKET} and the region {@code AWS_REGION} where they are set; {@code GRANARY_TEST_S3_SERVER} says
- *       which {@link KnownServer} it is;
- *   <li>else MinIO in a container, where Docker runs;
+ *   <li>The server at {@code GRANARY_TEST_S3_ENDPOINT}, with {@code AWS_ACCESS_KEY_ID} and
+ *       {@code AWS_SECRET_ACCESS_KEY}, and {@code GRANARY_TEST_S3_BUCKET} and {@code AWS_REGION} if
+ *       set; {@code GRANARY_TEST_S3_SERVER} names its {@link KnownServer};
+ *   <li>else MinIO in a container, if Docker runs;
  *   <li>else the embedded server.
  * </ol>
  */
@@ -65,7 +65,7 @@ public final class TestS3 {
         System.out.println("granary.test.s3=" + name + " at " + endpoint + ", bucket " + bucket);
     }
 
-    /** The one server. */
+    /** Returns the only server. */
     public static synchronized TestS3 server() {
         if (instance == null) {
             instance = find();
@@ -74,9 +74,9 @@ public final class TestS3 {
     }
 
     /**
-     * The server that these variables name, or none; the class comment says which.
+     * Returns the server of these variables, or none; see the class comment.
      *
-     * @throws IllegalStateException if the endpoint is there and something that goes with it is not
+     * @throws IllegalStateException if the endpoint is set, but a required variable is not
      */
     static Optional<TestS3> named(Map<String, String> environment) {
         String endpoint = environment.getOrDefault("GRANARY_TEST_S3_ENDPOINT", "");
@@ -90,22 +90,22 @@ public final class TestS3 {
                 environment.getOrDefault("GRANARY_TEST_S3_BUCKET", DEFAULT_BUCKET)));
     }
 
-    /** Where the server is known to do otherwise than Amazon S3. */
+    /** Returns the known deviations of the server from Amazon S3. */
     public Set<Deviation> deviations() {
         return kind.deviations();
     }
 
-    /** The bucket of the tests. */
+    /** Returns the bucket of the tests. */
     public String bucket() {
         return bucket;
     }
 
-    /** Settings for a part of the bucket that no other test uses. */
+    /** Returns settings with a new prefix of the bucket. */
     public S3Config.Builder config() {
         return config(bucket);
     }
 
-    /** Settings for a part of another bucket, which need not exist. */
+    /** Returns settings with a new prefix of another bucket, which need not exist. */
     public S3Config.Builder config(String otherBucket) {
         return S3Config.builder(new S3Location(otherBucket, "test-" + UUID.randomUUID()))
                 .endpoint(endpoint)
@@ -113,7 +113,7 @@ public final class TestS3 {
                 .credentials(accessKey, secretKey);
     }
 
-    /** The environment of a {@code granary} process that uses a part of the bucket that no other test uses. */
+    /** Returns the environment of a {@code granary} process with a new prefix of the bucket. */
     public Map<String, String> environment() {
         return Map.of(
                 "GRANARY_BUCKET", "s3://" + bucket + "/test-" + UUID.randomUUID(),
@@ -123,7 +123,7 @@ public final class TestS3 {
                 "AWS_REGION", region);
     }
 
-    /** A client of the server, for what a test does behind Granary's back; to be closed by the caller. */
+    /** Returns a client of the server, for changes that bypass Granary; the caller closes it. */
     public S3Client client() {
         return builder()
                 .requestChecksumCalculation(RequestChecksumCalculation.WHEN_REQUIRED)
@@ -132,17 +132,23 @@ public final class TestS3 {
                 .build();
     }
 
-    /** A faulty way to the server; to be closed by the caller. */
+    /** Returns a faulty path to the server; the caller closes it. */
     public FaultyS3 faulty() throws IOException {
         return embedded.isPresent() ? FaultyS3.inFrontOf(embedded.get()) : FaultyS3.inFrontOf(endpoint);
     }
 
-    /** {@link Fault#each} that {@link #faulty} can do: without the broken conditions where the server cannot be told to break them. */
+    /**
+     * Returns {@link Fault#each} as far as {@link #faulty} supports it: without broken conditions
+     * if the server cannot be configured so.
+     */
     public List<Fault> faults() {
         return Fault.each().stream().filter(fault -> embedded.isPresent() || !(fault instanceof Fault.Conditioned)).toList();
     }
 
-    /** A client with the defaults of the AWS SDK, which not every server can talk to; to be closed by the caller. */
+    /**
+     * Returns a client with the defaults of the AWS SDK, which some servers do not support; the
+     * caller closes it.
+     */
     S3Client untunedClient() {
         return builder().forcePathStyle(true).build();
     }
@@ -183,12 +189,13 @@ public final class TestS3 {
 
     private void createBucket() {
         try (S3Client client = client()) {
-            client.headBucket(request -> request.bucket(bucket)); // who may use a bucket may not always make one
+            // access to a bucket does not imply the permission to create one
+            client.headBucket(request -> request.bucket(bucket));
         } catch (NoSuchBucketException none) {
             try (S3Client client = client()) {
                 client.createBucket(request -> request.bucket(bucket));
             } catch (BucketAlreadyOwnedByYouException | BucketAlreadyExistsException exists) {
-                // made by another process meanwhile
+                // created by another process meanwhile
             }
         }
     }

@@ -1,4 +1,7 @@
-/** The contract suite of object stores, and the server that tests run against; other modules use them from the test jar. */
+/**
+ * The contract suite of object stores, and the test server; other modules use them from the test
+ * jar.
+ */
 @NullMarked
 package dev.granary.s3.contract;
 

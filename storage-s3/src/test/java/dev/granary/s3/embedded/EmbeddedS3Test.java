@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The embedded server over a directory, and what it counts. */
+/** Tests of the embedded server over a directory, and of its counters. */
 class EmbeddedS3Test {
     private static final int WRITERS = 6;
     private static final int INCREMENTS = 15;
@@ -47,7 +47,7 @@ class EmbeddedS3Test {
         this.directory = directory;
         this.server = EmbeddedS3.start(directory);
         server.createBucket("kernels");
-        server.createBucket("kernels"); // again: nothing happens
+        server.createBucket("kernels"); // again: no effect
     }
 
     @AfterEach
@@ -68,18 +68,20 @@ class EmbeddedS3Test {
         Entry entry = entries.entry(100_000);
         Entry other = entries.entry(3_000_000);
         try (BucketTier before = BucketTier.open(config(server, client))) {
-            before.check(); // another process that has tried the server out
+            before.check(); // another process that has probed the server
         }
         server.resetRequests();
         try (BucketTier tier = BucketTier.open(config(server, client))) {
             assertEquals(0, server.requests().total());
             assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-            assertEquals(new ServerRequestCounts(2, 0, 1, 0, 0, 0), server.requests()); // the marker, and whether there are packs
+            // the marker, and the request for packs
+            assertEquals(new ServerRequestCounts(2, 0, 1, 0, 0, 0), server.requests());
             assertInstanceOf(StoreResult.Stored.class, tier.store(other));
             assertEquals(new ServerRequestCounts(3, 0, 2, 0, 0, 0), server.requests());
             for (int i = 1; i <= 3; i++) {
                 PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
-                assertEquals(new ServerRequestCounts(3 + i, 0, 2, 0, 0, 0), server.requests()); // and once a question for packs
+                // and one request for packs
+                assertEquals(new ServerRequestCounts(3 + i, 0, 2, 0, 0, 0), server.requests());
             }
             var absent = entries.id();
             for (int i = 0; i < 10; i++) {
@@ -114,7 +116,7 @@ class EmbeddedS3Test {
     }
 
     @Test
-    @DisplayName("a counter that six writers increment by If-Match loses no update, and no read is torn, on a directory")
+    @DisplayName("six writers increment a counter by If-Match: no update is lost, and no read is torn, on a directory")
     void noLostUpdate() throws Exception {
         try (ObjectStore store = ObjectStoreFactory.open(config(server, S3ClientLibrary.AWS))) {
             store.putIfAbsent("counter", body(0), ObjectMarks.NONE);
@@ -142,7 +144,7 @@ class EmbeddedS3Test {
                 case WriteResult.Done _ -> {
                     return;
                 }
-                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> { } // another was faster
+                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> { } // another one was faster
                 case WriteResult.NotAllowed bad -> throw new AssertionError(bad);
                 case WriteResult.NotSent bad -> throw new AssertionError(bad);
                 case WriteResult.Unknown bad -> throw new AssertionError(bad);
@@ -154,7 +156,7 @@ class EmbeddedS3Test {
         return assertInstanceOf(GetResult.Found.class, store.get("counter", 1 << 20));
     }
 
-    /** A long body that holds its number many times, so that a torn one shows. */
+    /** Returns a long body that repeats its number, to detect torn reads. */
     private static byte[] body(int number) {
         return "%08d".formatted(number).repeat(4000).getBytes(UTF_8);
     }
@@ -167,7 +169,7 @@ class EmbeddedS3Test {
     }
 
     @Test
-    @DisplayName("what is in a directory is there again after a restart")
+    @DisplayName("objects in a directory survive a restart")
     void restart() throws Exception {
         Entry entry = entries.entry(1000);
         try (BucketTier tier = BucketTier.open(config(server, S3ClientLibrary.AWS))) {
@@ -180,7 +182,7 @@ class EmbeddedS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 the check finds a good server good, in 89 requests, and leaves the store marker alone; a missing bucket is named")
+    @DisplayName("O9 the check finds no problem with a sound server, in 89 requests, and keeps the marker; a missing bucket is reported")
     void check(S3ClientLibrary client) throws Exception {
         server.resetRequests();
         try (BucketTier tier = BucketTier.open(config(server, client))) {

@@ -342,7 +342,7 @@ final class History {
         for (Entry entry : some) {
             enqueue(entry);
             Optional<StoreResult> there = duplicates.find(entry);
-            if (!hasForgotten && duplicates.hasMetLostPack(entry.id())) {
+            if (!hasForgotten && duplicates.hasFoundMissingPack(entry.id())) {
                 hasForgotten = true;
                 PackPublisher.Forgotten forgotten = publisher.forgetLost();
                 lostPacksForgotten += forgotten instanceof PackPublisher.Forgotten.Done(int packs) ? packs : 0;
@@ -414,12 +414,12 @@ final class History {
     private static Object tryCompact(Machine machine, PackManifest.UnpackedEntries unpackedEntries) {
         Object last = "nothing";
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            switch (machine.process().packed().compaction(NAMESPACE).plan(GRACE)) {
+            switch (machine.process().packed().compactor(NAMESPACE).plan(GRACE)) {
                 case PackCompactor.Planned.Unavailable unavailable -> {
                     return unavailable;
                 }
                 case PackCompactor.Planned.Ready ready -> {
-                    last = machine.process().packed().compaction(NAMESPACE).run(ready.plan(), unpackedEntries, _ -> {});
+                    last = machine.process().packed().compactor(NAMESPACE).run(ready.plan(), unpackedEntries, _ -> {});
                     if (!(last instanceof PackCompactor.Result.Overtaken)) {
                         return last;
                     }
@@ -453,7 +453,7 @@ final class History {
             return Optional.empty();
         }
         try {
-            BulkEntryReader reader = SequentialReading.of(machine.process().packed().warming(NAMESPACE));
+            BulkEntryReader reader = SequentialReading.of(machine.process().packed().bulkReader(NAMESPACE));
             BulkReadPlan plan = reader.plan(newest, BulkEntryReader.UnpackedEntries.READ, _ -> true);
             reader.run(plan, new BulkEntryReader.Receiver() {
                 @Override

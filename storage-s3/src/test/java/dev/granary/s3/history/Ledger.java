@@ -232,7 +232,7 @@ final class Ledger {
     private TestProcess reader(boolean mayList) {
         SplittableRandom random = new SplittableRandom(1);
         return new TestProcess(config, new FaultFreeStore(bucket, mayList),
-                new TestProcess.Surroundings(() -> bucket.nowMillis() * 1_000_000, bucket::nowMillis, (Duration _) -> {}, random, _ -> {}));
+                new TestProcess.Environment(() -> bucket.nowMillis() * 1_000_000, bucket::nowMillis, (Duration _) -> {}, random, _ -> {}));
     }
 
     private Shape shape(Id id) {

@@ -110,7 +110,7 @@ final class Machine {
         this.name = kind.name();
         this.mayList = kind.mayList();
         this.skewMillis = kind.skewMillis();
-        kind.indexDirectory().ifPresent(config::shelves);
+        kind.indexDirectory().ifPresent(config::packIndexCache);
         this.config = config.build();
         this.manifestFile = kind.indexDirectory().map(indexDirectory -> indexDirectory.resolve(namespace).resolve("manifest"));
         this.wire = new Wire(bucket, ledger, this);
@@ -127,7 +127,7 @@ final class Machine {
     }
 
     private TestProcess start() {
-        return new TestProcess(config, wire, new TestProcess.Surroundings(() -> bucket.nowMillis() * 1_000_000, () -> bucket.nowMillis() + skewMillis,
+        return new TestProcess(config, wire, new TestProcess.Environment(() -> bucket.nowMillis() * 1_000_000, () -> bucket.nowMillis() + skewMillis,
                 (Duration _) -> bucket.pass(ONE_PAUSE_MILLIS), random, backgroundTasks::add));
     }
 

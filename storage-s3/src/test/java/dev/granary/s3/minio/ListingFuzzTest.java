@@ -18,7 +18,10 @@ import okhttp3.ResponseBody;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Mutated listings through the MinIO client as it is set up, but for the socket; in the calling thread, whose memory is counted. */
+/**
+ * Fuzz test of listings through the MinIO client as configured, without a socket; in the calling
+ * thread, whose memory is measured.
+ */
 class ListingFuzzTest {
     private static final MediaType XML = MediaType.get("application/xml");
 
@@ -33,7 +36,7 @@ class ListingFuzzTest {
         }
     }
 
-    /** What works on the wire works on the answer's way to the caller instead, since there is no wire. */
+    /** Moves network interceptors to the application level, since there is no network. */
     private OkHttpClient.Builder withoutSocket(OkHttpClient.Builder usual) {
         List<Interceptor> wire = List.copyOf(usual.networkInterceptors());
         usual.networkInterceptors().clear();
@@ -43,7 +46,7 @@ class ListingFuzzTest {
                 .body(ResponseBody.create(body, XML)).build());
     }
 
-    /** Runs each task in the thread that hands it over. */
+    /** Runs each task in the submitting thread. */
     private static final class InCaller extends AbstractExecutorService {
         private volatile boolean isShutdown;
 

@@ -222,7 +222,7 @@ class PackManifestLogTest {
         }
 
         @Override
-        public long roomNanos() {
+        public long remainingNanos() {
             return Long.MAX_VALUE;
         }
 

@@ -45,7 +45,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What is told to a person whose bucket, server or credentials are not what Granary needs. */
+/** Tests of the advice to users whose bucket, server or credentials do not meet Granary's needs. */
 class BucketDiagnosticsTest {
     @TempDir
     private Path directory = Path.of("");
@@ -67,7 +67,7 @@ class BucketDiagnosticsTest {
         }
     }
 
-    /** The one problem, which must have these words in its cause and its cure, one line each. */
+    /** Checks the only problem, whose cause and cure must contain these words, in one line each. */
     private static void assertProblem(List<BucketFinding> findings, String cause, String cure) {
         BucketFinding.Problem problem = assertInstanceOf(BucketFinding.Problem.class, findings.getLast(), findings::toString);
         assertEquals(1, findings.stream().filter(BucketFinding.Problem.class::isInstance).count(), findings::toString);
@@ -84,7 +84,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 a sound bucket: a line per step, the verdict, and the store marker is left")
+    @DisplayName("O9 a sound bucket: one line for each step, the capabilities, and the marker is written")
     void sound(S3ClientLibrary client) {
         S3Config config = TestS3.server().config().client(client).build();
         List<BucketFinding> findings = check(config);
@@ -100,21 +100,21 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 what a server answers to a wrong configuration: cause and cure")
-    void answers(S3ClientLibrary client) throws Exception {
+    @DisplayName("O9 responses of a server to a wrong configuration: cause and cure")
+    void responses(S3ClientLibrary client) throws Exception {
         Map<ScriptedHttpServer.Answer, List<String>> expected = Map.ofEntries(
                 Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), List.of("there is no bucket bucket at http://", "create it")),
-                Map.entry(ScriptedHttpServer.error(403, "InvalidAccessKeyId"), List.of("does not know the access key", "AWS_ACCESS_KEY_ID")),
+                Map.entry(ScriptedHttpServer.error(403, "InvalidAccessKeyId"), List.of("does not accept the access key", "AWS_ACCESS_KEY_ID")),
                 Map.entry(ScriptedHttpServer.error(403, "SignatureDoesNotMatch"), List.of("the secret key does not fit", "AWS_SECRET_ACCESS_KEY")),
                 Map.entry(ScriptedHttpServer.error(400, "ExpiredToken"), List.of("session", "AWS_SESSION_TOKEN")),
                 Map.entry(ScriptedHttpServer.error(403, "AccessDenied"), List.of("access to s3://bucket is denied", "s3:GetObject")),
                 Map.entry(ScriptedHttpServer.error(403, "RequestTimeTooSkewed"), List.of("clock", "NTP")),
                 Map.entry(ScriptedHttpServer.error(301, "PermanentRedirect"), List.of("another region", "AWS_REGION")),
                 Map.entry(ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"), List.of("another region", "AWS_REGION")),
-                Map.entry(ScriptedHttpServer.error(403, "SecondLevelDomainForbidden"), List.of("wants the bucket in the host name", "path-style")),
+                Map.entry(ScriptedHttpServer.error(403, "SecondLevelDomainForbidden"), List.of("requires the bucket in the host name", "path-style")),
                 Map.entry(ScriptedHttpServer.error(503, "SlowDown"), List.of("fails (503 SlowDown", "log")),
-                Map.entry(ScriptedHttpServer.hangUp(), List.of("does not answer properly", "https://")),
-                Map.entry(ScriptedHttpServer.page(), List.of("there is no S3 server: it has something", "web page")),
+                Map.entry(ScriptedHttpServer.disconnect(), List.of("does not respond correctly", "https://")),
+                Map.entry(ScriptedHttpServer.page(), List.of("there is no S3 server: it returns an object", "web page")),
                 Map.entry(ScriptedHttpServer.body(404, "text/html", "<html>Not found</html>"), List.of("there is no S3 server", "web page")),
                 Map.entry(ScriptedHttpServer.body(405, "text/html", "<html>Not allowed</html>"), List.of("there is no S3 server", "web page")),
                 Map.entry(ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"), List.of("there is no S3 server", "proxy")),
@@ -132,16 +132,16 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 R3 credentials that may only read are sound for a reader, and told so")
-    void onlyReads(S3ClientLibrary client) throws Exception {
+    @DisplayName("O9 R3 read-only credentials are sufficient for a reader, and reported so")
+    void readOnly(S3ClientLibrary client) throws Exception {
         try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             server.answer(exchange -> {
                 boolean isList = String.valueOf(exchange.getRequestURI().getQuery()).contains("list-type");
                 (isList || !exchange.getRequestMethod().equals("GET") ? ScriptedHttpServer.error(403, "AccessDenied") : ScriptedHttpServer.error(404, "NoSuchKey"))
-                        .give(exchange);
+                        .handle(exchange);
             });
             List<BucketFinding> findings = check(client, server.endpoint());
-            assertNotice(findings, "writing is not allowed", "as it should be on a machine that only reads");
+            assertNotice(findings, "writing is not allowed", "expected on a machine that only reads");
             assertNotice(findings, "listing does not work", "s3:ListBucket");
             assertTrue(server.requests() < 10, () -> server.requests() + " requests");
         }
@@ -149,24 +149,24 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 nobody listening, no such host")
-    void nobody(S3ClientLibrary client) throws Exception {
+    @DisplayName("O9 no server at the port, no such host")
+    void unreachable(S3ClientLibrary client) throws Exception {
         int port;
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
         }
-        assertProblem(check(client, URI.create("http://127.0.0.1:" + port)), "nobody answers", "start the server");
+        assertProblem(check(client, URI.create("http://127.0.0.1:" + port)), "cannot connect to", "start the server");
         assertProblem(check(client, URI.create("http://granary-no-such-host.invalid:9000")), "there is no host", "correct the endpoint");
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 https to a server of http, http to a server of https, a certificate that nobody trusts")
+    @DisplayName("O9 https to an http server, http to an https server, an untrusted certificate")
     void schemes(S3ClientLibrary client) throws Exception {
         byte[] plain = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(UTF_8);
         byte[] alert = {0x15, 3, 1, 0, 2, 2, 70};
-        assertProblem(checkAnsweredBy(plain, client, "https"), "does not speak https", "http://");
-        assertProblem(checkAnsweredBy(alert, client, "http"), "does not answer properly", "https://");
+        assertProblem(checkResponse(plain, client, "https"), "does not support https", "http://");
+        assertProblem(checkResponse(alert, client, "http"), "does not respond correctly", "https://");
         HttpsServer tls = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         tls.setHttpsConfigurator(new HttpsConfigurator(selfSigned()));
         tls.start();
@@ -178,15 +178,15 @@ class BucketDiagnosticsTest {
         }
     }
 
-    /** The check of a server that answers these bytes to whatever comes, and hangs up. */
-    private static List<BucketFinding> checkAnsweredBy(byte[] answer, S3ClientLibrary client, String scheme) throws Exception {
-        Thread answering;
+    /** Checks a server that sends these bytes to any request, and disconnects. */
+    private static List<BucketFinding> checkResponse(byte[] answer, S3ClientLibrary client, String scheme) throws Exception {
+        Thread responding;
         List<BucketFinding> findings;
         try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-            answering = Thread.ofVirtual().start(() -> answer(server, answer));
+            responding = Thread.ofVirtual().start(() -> answer(server, answer));
             findings = check(client, URI.create(scheme + "://127.0.0.1:" + server.getLocalPort()));
         }
-        answering.join();
+        responding.join();
         return findings;
     }
 
@@ -196,16 +196,17 @@ class BucketDiagnosticsTest {
                 connection.getInputStream().readNBytes(5);
                 connection.getOutputStream().write(answer);
             } catch (IOException e) {
-                // the client went first, or the test is over
+                // the client disconnected first, or the test is over
             }
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 a server that says nothing to https: the cure names http as well")
+    @DisplayName("O9 a server that is silent to https: the cure names http as well")
     void silentToTls(S3ClientLibrary client) throws Exception {
-        try (ScriptedHttpServer server = new ScriptedHttpServer()) { // waits for the end of the line that the handshake is not
+        // waits for the end of a line that a TLS handshake does not have
+        try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             S3Config config = S3Config.builder("bucket").endpoint(URI.create("https://127.0.0.1:" + server.endpoint().getPort())).client(client)
                     .credentials("key", "a-secret").requestTimeout(Duration.ofSeconds(1)).build();
             assertProblem(check(config), "https://", "http://");
@@ -230,7 +231,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O9 no right to list: an absent object looks forbidden, although all else is allowed")
+    @DisplayName("O9 no permission to list: an absent object looks forbidden, although all else is allowed")
     void noListing() {
         StoreFailure denied = Fault.DENIED;
         MemoryObjectStore store = new MemoryObjectStore() {
@@ -248,23 +249,23 @@ class BucketDiagnosticsTest {
         List<BucketFinding> findings = check(store);
         BucketFinding.Problem problem = findings.stream().filter(BucketFinding.Problem.class::isInstance).map(BucketFinding.Problem.class::cast)
                 .findFirst().orElseThrow();
-        assertTrue(problem.cause().contains("called forbidden") && problem.cure().contains("s3:ListBucket"), problem::toString);
+        assertTrue(problem.cause().contains("reported as forbidden") && problem.cure().contains("s3:ListBucket"), problem::toString);
         assertEquals(new BucketFinding.Sound("conditional writes: FULL"), findings.getLast());
         assertEquals(List.of("team/granary.json"), store.keys());
     }
 
     @Test
-    @DisplayName("O9 R15 a server that does less: notices that say what is off, no problem")
-    void less() {
+    @DisplayName("O9 R15 a server with fewer capabilities: notices that name the disabled features, no problem")
+    void fewerCapabilities() {
         assertNotice(check(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS)), "conditional writes: NONE", "entries are shared");
-        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)), "a second create of one object succeeded", "after a look");
+        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)), "a second create of one object succeeded", "after a HEAD");
         assertNotice(check(new DeviatingObjectStore(Deviation.RACY_REPLACE)), "conditional writes: CREATE_ONLY", "If-Match");
-        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE)), "deleting a version", "clean-up");
+        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE)), "conditional deletion", "clean-up");
         assertNotice(check(new DeviatingObjectStore(Deviation.FORBIDS_DELETIONS)), "deleting is not allowed", "publishes without");
     }
 
     @Test
-    @DisplayName("O9 an endpoint that names the bucket, credentials that nobody gave")
+    @DisplayName("O9 an endpoint that names the bucket, missing credentials")
     void configuration() {
         MemoryObjectStore store = new MemoryObjectStore();
         S3Config config = S3Config.builder("kernels").endpoint(URI.create("http://kernels.minio.example:9000")).build();
@@ -278,10 +279,10 @@ class BucketDiagnosticsTest {
     @Test
     @DisplayName("O9 every failure has a cause and a cure, one line each")
     void everyFailure() {
-        FailureAdvice diagnosis = new FailureAdvice(S3Config.parse("s3://bucket"));
+        FailureAdvice failureAdvice = new FailureAdvice(S3Config.parse("s3://bucket"));
         Stream.of(StoreFailure.Kind.values()).flatMap(kind -> Stream.of(StoreFailure.of(kind, "said so"), new StoreFailure(kind, 418, "Teapot", "said so")))
                 .forEach(failure -> {
-                    BucketFinding.Problem problem = diagnosis.of(failure);
+                    BucketFinding.Problem problem = failureAdvice.of(failure);
                     assertTrue(!problem.cause().isBlank() && !problem.cure().isBlank() && !problem.toString().contains("\n"), problem::toString);
                 });
     }

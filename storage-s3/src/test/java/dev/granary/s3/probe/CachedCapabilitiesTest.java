@@ -34,7 +34,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The life of the store marker, and who sends what for it. Each tier here is another process. */
+/**
+ * Tests of the lifecycle of the marker, and of the requests for it. Each tier here is another
+ * process.
+ */
 class CachedCapabilitiesTest {
     private static final String MARKER = "team/granary.json";
 
@@ -62,7 +65,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("F3 one marker with a date that milliseconds cannot tell stops no upload: what else it says is believed")
+    @DisplayName("F3 a marker with a date outside of the range of milliseconds stops no upload: its other fields are used")
     void dates() {
         for (String date : List.of("+1000000000-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "+292278995-01-01T00:00:00Z", "yesterday", "")) {
             MemoryObjectStore store = new MemoryObjectStore();
@@ -75,7 +78,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("A7 the one who learns is interrupted: the next one asks again, and does not assume for minutes what nobody has found out")
+    @DisplayName("A7 the probing thread is interrupted: the next one probes, and does not rely on an assumption for minutes")
     void interrupted() {
         MemoryObjectStore store = new MemoryObjectStore();
         store.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
@@ -91,8 +94,8 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R12 R15 the first publication of the first process probes and leaves a marker; one GET for the next process, nothing after it")
-    void life() {
+    @DisplayName("R12 R15 the first publication of the first process probes and writes a marker; one GET for the next process, nothing after it")
+    void lifecycle() {
         MemoryObjectStore store = new MemoryObjectStore();
         BucketTier first = process(store);
         assertEquals(Optional.empty(), first.statistics().conditionalWrites());
@@ -110,8 +113,8 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R12 R16 a process that only looks up, lists or opens never asks for the marker")
-    void onlyLooksUp() throws Exception {
+    @DisplayName("R12 R16 a process that only looks up, lists or opens never requests the marker")
+    void onlyReads() throws Exception {
         MemoryObjectStore store = new MemoryObjectStore();
         BucketTier tier = process(store);
         tier.load(entries.id());
@@ -122,18 +125,18 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a marker is believed for seven days by the server's clock, then probed anew and replaced by If-Match")
+    @DisplayName("R15 a marker is valid for seven days by the server's clock, then probed again and replaced by If-Match")
     void expired() {
         MemoryObjectStore store = new MemoryObjectStore();
         publish(process(store));
         store.pass(CapabilityMarker.TIME_TO_LIVE.minusSeconds(1));
-        timing.pass(Duration.ofDays(1000)); // whatever this machine's clock says
+        timing.pass(Duration.ofDays(1000)); // independent of this machine's clock
         requests(store);
         publish(process(store));
         assertEquals(3, requests(store));
         store.pass(Duration.ofSeconds(1));
         publish(process(store));
-        assertEquals("PUT match", store.requests().get(store.requests().size() - 3), "the marker, before the entry and the question for packs");
+        assertEquals("PUT match", store.requests().get(store.requests().size() - 3), "the marker, before the entry and the request for packs");
         assertTrue(requests(store) > 70);
         publish(process(store));
         assertEquals(3, requests(store));
@@ -142,7 +145,7 @@ class CachedCapabilitiesTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "{", "[1]", "null", "7", "{\"format\":1}", "{\"format\":1,\"conditionalWrites\":\"SOME\",\"conditionalDelete\":\"HONOURED\"}",
         "{\"format\":0}", "{\"format\":\"one\"}", "<html>Sign in</html>"})
-    @DisplayName("R15 a marker that cannot be understood is probed anew and replaced")
+    @DisplayName("R15 a malformed marker is probed again and replaced")
     void broken(String text) {
         MemoryObjectStore store = new MemoryObjectStore();
         store.place(MARKER, text.getBytes(UTF_8), ObjectMarks.NONE);
@@ -161,7 +164,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("K11 a marker of a newer format is probed past, and never changed")
+    @DisplayName("K11 with a marker of a newer format the server is probed, and the marker never changed")
     void newer() {
         MemoryObjectStore store = new MemoryObjectStore();
         byte[] newer = "{\"format\":2,\"all\":\"new\"}".getBytes(UTF_8);
@@ -172,7 +175,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a refused marker: everything is assumed, nothing is probed, and it is not asked for again")
+    @DisplayName("R15 a refused marker: full support is assumed, nothing is probed, and it is not requested again")
     void refused() {
         MemoryObjectStore store = new MemoryObjectStore();
         store.script(new Fault.Lost(DENIED));
@@ -184,7 +187,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a marker that could not be read: everything is assumed for five minutes, then it is asked for again")
+    @DisplayName("R15 an unreadable marker: full support is assumed for five minutes, then it is requested again")
     void unreadable() {
         MemoryObjectStore store = new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS);
         publish(process(store));
@@ -194,14 +197,14 @@ class CachedCapabilitiesTest {
             tier.load(entries.id());
         }
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
-        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)), "a guess that is wrong costs a pause, no more");
+        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)), "a wrong assumption costs only a pause");
         timing.pass(Duration.ofMinutes(5));
         publish(tier);
         assertEquals(Optional.of(ConditionalWriteSupport.NONE), tier.statistics().conditionalWrites());
     }
 
     @Test
-    @DisplayName("R3 no right to write: one trial, refused, then the tier is only read; nothing is left, nothing more is sent")
+    @DisplayName("R3 no permission to write: one probe, refused, then the tier is read-only; nothing is left, nothing more is sent")
     void readOnly() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.FORBIDS_WRITES);
         BucketTier tier = process(store);
@@ -213,7 +216,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a server without conditions gets entries by plain writes, told to the next process by the marker")
+    @DisplayName("R15 a server without conditions gets entries by plain writes; the next process reads it from the marker")
     void withoutConditions() {
         for (Deviation deviation : List.of(Deviation.REFUSES_CONDITIONS, Deviation.IGNORES_CONDITIONS)) {
             DeviatingObjectStore store = new DeviatingObjectStore(deviation);
@@ -229,7 +232,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a server that changed: the marker says FULL, a conditional write is answered 501: one trial, and the entry is stored")
+    @DisplayName("R15 a server that changed: the marker says FULL, a conditional write returns 501: one probe, and the entry is stored")
     void changed() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS);
         store.place(MARKER, new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json(), ObjectMarks.NONE);
@@ -243,7 +246,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R2 one upload that is answered 400 where conditions hold: the trial says FULL, the tier pauses, and no second trial follows")
+    @DisplayName("R2 one upload gets 400 although conditions are honoured: the probe finds FULL, the tier pauses, and no second probe follows")
     void oneBadRequest() {
         MemoryObjectStore store = new MemoryObjectStore();
         BucketTier tier = process(store);
@@ -257,7 +260,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 many stores at once in a process: one probe, the others wait for it")
+    @DisplayName("R15 many concurrent stores in a process: one probe, the others wait for it")
     void singleFlight() throws Exception {
         MemoryObjectStore store = new MemoryObjectStore();
         BucketTier tier = process(store);
@@ -287,7 +290,7 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("the marker is JSON that a person can read")
+    @DisplayName("the marker is human-readable JSON")
     void readable() {
         String text = new String(new CapabilityMarker(ConditionalWriteSupport.CREATE_ONLY, ConditionalDeleteSupport.NOT_HONOURED, 1_700_000_000_000L, "granary 1").json(),
                 UTF_8);

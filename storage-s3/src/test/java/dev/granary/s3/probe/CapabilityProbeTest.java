@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the probe says of servers that keep their promises, and of those that do not. */
+/** Tests of the probe with servers that honour all conditions, and with others. */
 class CapabilityProbeTest {
     private static final BucketLayout LAYOUT = new BucketLayout(S3Location.parse("s3://bucket/team"));
 
@@ -52,7 +52,7 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("R15 a server that keeps all: FULL, each step is told, nothing stays, and at most a hundred requests were sent")
+    @DisplayName("R15 a server with all capabilities: FULL, each step is reported, nothing stays, and at most 100 requests are sent")
     void full() {
         MemoryObjectStore store = new MemoryObjectStore();
         ProbeResult.Probed result = probed(store);
@@ -70,7 +70,7 @@ class CapabilityProbeTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R15 the server of the tests, through both transports: FULL, and nothing stays")
+    @DisplayName("R15 the test server, through both transports: FULL, and nothing stays")
     void wire(S3ClientLibrary client) {
         S3Config config = TestS3.server().config().client(client).build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
@@ -90,23 +90,23 @@ class CapabilityProbeTest {
         "IGNORES_CONDITIONS, NONE, a second create of one object succeeded",
         "REFUSES_CONDITIONS, NONE, 501 NotImplemented",
         "RACY_CREATE, NONE, 2 of 32 won",
-        "REMEMBERS_DELETED, NONE, deleted is not created again",
+        "REMEMBERS_DELETED, NONE, a deleted object is not created again",
         "IGNORES_IF_MATCH, CREATE_ONLY, a stale version was replaced",
         "REFUSES_IF_MATCH, CREATE_ONLY, 501 NotImplemented",
         "RACY_REPLACE, CREATE_ONLY, 2 of 32 won",
-        "IGNORES_CONDITIONAL_DELETE, FULL, a stale one is deleted",
+        "IGNORES_CONDITIONAL_DELETE, FULL, a stale version is deleted",
         "LOSES_METADATA, FULL, metadata is lost",
         "FORBIDS_DELETIONS, FULL, deleting is not allowed"})
-    @DisplayName("R15 a server that ignores, refuses or races: the verdict is lowered, and the step that showed it says so")
-    void deviations(Deviation deviation, ConditionalWriteSupport verdict, String told) {
+    @DisplayName("R15 a server that ignores, refuses or races: lower capabilities, and the step that showed it is reported")
+    void deviations(Deviation deviation, ConditionalWriteSupport expected, String message) {
         ProbeResult.Probed result = probed(new DeviatingObjectStore(deviation));
-        assertEquals(verdict, result.writes(), result::toString);
-        assertTrue(result.findings().stream().anyMatch(finding -> finding instanceof BucketFinding.Notice notice && notice.what().contains(told)),
+        assertEquals(expected, result.writes(), result::toString);
+        assertTrue(result.findings().stream().anyMatch(finding -> finding instanceof BucketFinding.Notice notice && notice.what().contains(message)),
                 result::toString);
     }
 
     @Test
-    @DisplayName("R15 a delete that ignores its condition is told apart and does not lower the verdict, as of Ceph")
+    @DisplayName("R15 an ignored condition of a delete is reported separately and does not lower the capabilities, as with Ceph")
     void conditionalDelete() {
         ProbeResult.Probed result = probed(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE));
         assertEquals(ConditionalDeleteSupport.NOT_HONOURED, result.deletion());
@@ -114,7 +114,7 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("R15 losers that are answered 500: the races are run again, three times in all, and one winner each time is enough")
+    @DisplayName("R15 losers that get 500: the races are repeated, three times in total, and one winner each time is enough")
     void losersWith500() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.LOSES_WITH_500);
         assertEquals(ConditionalWriteSupport.FULL, probed(store).writes());
@@ -123,7 +123,7 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("R15 two winners are conclusive at once, even where other racers got no answer")
+    @DisplayName("R15 two winners are conclusive at once, even if other racers got no response")
     void twoWinners() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.RACY_CREATE, Deviation.LOSES_WITH_500);
         assertEquals(ConditionalWriteSupport.NONE, probed(store).writes());
@@ -132,13 +132,13 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("R15 the winner's body was overwritten by a loser: does not hold")
+    @DisplayName("R15 the winner's body was overwritten by a loser: not honoured")
     void loserOnTop() {
         MemoryObjectStore store = new MemoryObjectStore() {
             @Override
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult result = super.putIfAbsent(key, body, marks);
-                if (result instanceof WriteResult.PreconditionFailed && body.length > 20) { // a racer's
+                if (result instanceof WriteResult.PreconditionFailed && body.length > 20) { // that of a racer
                     place(key, body, marks);
                 }
                 return result;
@@ -146,12 +146,12 @@ class CapabilityProbeTest {
         };
         ProbeResult.Probed result = probed(store);
         assertEquals(ConditionalWriteSupport.NONE, result.writes());
-        assertTrue(result.findings().toString().contains("not the winner's"), result::toString);
+        assertTrue(result.findings().toString().contains("winner's body"), result::toString);
     }
 
     @Test
-    @DisplayName("R15 an answer that was lost is no verdict: the step is done again")
-    void lostAnswers() {
+    @DisplayName("R15 a lost response is inconclusive: the step is repeated")
+    void lostResponses() {
         for (int step = 0; step < 6; step++) {
             for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500),
                     new Fault.Conflicting(Fault.Moment.BEFORE))) {
@@ -166,8 +166,8 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("no right to write is not a verdict, nor is silence, nor a refused upload")
-    void noVerdict() {
+    @DisplayName("a missing permission to write is inconclusive, as are silence and a refused upload")
+    void inconclusive() {
         assertEquals(StoreFailure.Kind.DENIED, assertInstanceOf(ProbeResult.NotAllowed.class,
                 probe(new DeviatingObjectStore(Deviation.FORBIDS_WRITES))).failure().kind());
         assertEquals(400, assertInstanceOf(ProbeResult.NotAllowed.class,
@@ -176,7 +176,7 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("a server that falls silent at any moment of the probe: never a lower verdict than the true one")
+    @DisplayName("a server that falls silent at any moment of the probe: never lower capabilities than the true ones")
     void silentFromThenOn() {
         for (int from = 0; from < 100; from++) {
             switch (probe(new SilentFrom(from))) {
@@ -187,16 +187,16 @@ class CapabilityProbeTest {
         }
     }
 
-    /** Carries out no request from a certain one on. */
+    /** Processes no request from a given one on. */
     private static final class SilentFrom extends MemoryObjectStore {
-        private final AtomicInteger left;
+        private final AtomicInteger remaining;
 
         SilentFrom(int requests) {
-            left = new AtomicInteger(requests);
+            remaining = new AtomicInteger(requests);
         }
 
         private boolean isSilent() {
-            return left.getAndDecrement() <= 0;
+            return remaining.getAndDecrement() <= 0;
         }
 
         @Override

@@ -16,12 +16,12 @@ import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A probe removes what it has written, and nothing else. */
+/** Tests that a probe removes its own objects, and nothing else. */
 class ProbeObjectsTest {
     private final BucketLayout layout = new BucketLayout(S3Config.builder("bucket").build().location());
 
     @Test
-    @DisplayName("a probe leaves what others have below trial/, and everything else, also where deletions ignore their condition")
+    @DisplayName("a probe keeps the objects of others below trial/, and everything else, also if deletions ignore their condition")
     void onlyItsOwn() {
         for (MemoryObjectStore store : List.of(new MemoryObjectStore(), new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE))) {
             store.place(layout.probeObject("another-probe-0"), new byte[1], ObjectMarks.NONE);

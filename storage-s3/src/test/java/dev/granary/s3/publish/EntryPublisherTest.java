@@ -42,13 +42,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Every row of the publish protocol, and the races in it. */
+/** Tests of every row of the publish protocol, and of its races. */
 class EntryPublisherTest {
     private static final String KEY = "v1/some/key";
     private static final int VERSION_AT = 8;
     private static final StoreFailure NOT_SUPPORTED = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "what is that");
 
-    /** What is in the bucket before. */
+    /** Initial content of the bucket. */
     enum Before {
         NOTHING,
         SAME,
@@ -66,10 +66,10 @@ class EntryPublisherTest {
             new EntryPublisher(store, capabilities, pause, Duration.ofDays(90), counters, timing, TestSeed.random("EntryPublisherTest"));
     private final Entry entry = entries.entry(1000);
 
-    /** Knows at once what a test says. */
+    /** Capabilities set by the test. */
     private static final class FakeCapabilities implements Capabilities {
         private ConditionalWriteSupport known = ConditionalWriteSupport.FULL;
-        private ConditionalWriteSupport afterTrial = ConditionalWriteSupport.FULL;
+        private ConditionalWriteSupport afterProbe = ConditionalWriteSupport.FULL;
 
         @Override
         public ConditionalWriteSupport conditionalWrites() {
@@ -78,7 +78,7 @@ class EntryPublisherTest {
 
         @Override
         public ConditionalWriteSupport conditionalWritesRefused() {
-            return afterTrial;
+            return afterProbe;
         }
     }
 
@@ -86,7 +86,7 @@ class EntryPublisherTest {
         return publisher.publish(entry, KEY, Existing.TRUSTED);
     }
 
-    /** That entry as a version of Granary writes it that is newer than this one. */
+    /** Returns the entry in a format newer than this version of Granary. */
     private static byte[] newer(byte[] encoded) {
         byte[] bytes = encoded.clone();
         TestEntries.setLaterVersion(bytes, 0);
@@ -106,8 +106,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R12 the good case is one PUT, and its length is told")
-    void good() {
+    @DisplayName("R12 the usual case is one PUT, and its length is reported")
+    void usualCase() {
         StoreResult.Stored stored = assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(store.body(KEY).length, stored.bytes());
         assertEquals(List.of("PUT none-match"), store.requests());
@@ -116,7 +116,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R13 the reply was lost after the commit: reported as mine, exactly one object")
+    @DisplayName("R13 the response was lost after the commit: reported as stored, exactly one object")
     void replyLost() {
         for (StoreFailure failure : List.of(TIMEOUT, ERROR_500)) {
             store.remove(KEY);
@@ -139,7 +139,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R14 my commit's reply was lost, and another's entry lies on top: recognised as another's, never as mine")
+    @DisplayName("R14 the response to our commit was lost, and another entry replaced it: recognised as another's, never as ours")
     void replyLostThenReplaced() {
         Entry other = entries.entry(entry.id(), 500);
         store.script(new Fault.AnswerLostThen(TIMEOUT, () -> place(other)));
@@ -152,8 +152,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("no answer to any attempt, and nothing there: unknown, never absent, and a later publish is safe")
-    void neverAnswered() {
+    @DisplayName("no response to any attempt, and no object: unknown, never absent, and a later publication is safe")
+    void neverAcknowledged() {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
         assertInstanceOf(StoreResult.Unknown.class, publish());
         assertEquals(List.of("PUT none-match", "PUT none-match", "PUT none-match", "HEAD"), store.requests());
@@ -162,22 +162,22 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("no answer to any attempt, but the last one landed: mine")
-    void lastLanded() {
+    @DisplayName("no response to any attempt, but the last one took effect: stored")
+    void lastTookEffect() {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT));
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertStored(entry);
     }
 
     @Test
-    @DisplayName("no answer at all, to nothing: unknown")
+    @DisplayName("no response to any request: unknown")
     void silence() {
         store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
         assertInstanceOf(StoreResult.Unknown.class, publish());
     }
 
     @Test
-    @DisplayName("R2 the same content is there: duplicate, nothing written, one HEAD")
+    @DisplayName("R2 the same content exists: duplicate, nothing written, one HEAD")
     void duplicate() {
         place(entry);
         byte[] before = store.body(KEY);
@@ -196,7 +196,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("the first entry is damaged: replaced by If-Match, whatever its metadata says of another content")
+    @DisplayName("the first entry is damaged: replaced by If-Match, whatever content its metadata names")
     void damagedFirst() {
         store.place(KEY, entries.bytes(300), new ObjectMarks("00", "11"));
         assertInstanceOf(StoreResult.Stored.class, publish());
@@ -205,7 +205,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("the first entry was read as damaged: its metadata is not believed")
+    @DisplayName("the first entry was read as damaged: its metadata is not trusted")
     void suspect() {
         place(entry);
         ObjectMarks marks = store.marks(KEY);
@@ -218,7 +218,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("A1 S3 the first entry was cut to a third and kept its metadata: it is replaced, and not called a duplicate")
+    @DisplayName("A1 S3 the first entry was cut to a third and kept its metadata: it is replaced, and no duplicate")
     void cutWithItsMetadata() {
         for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
             capabilities.known = writes;
@@ -239,7 +239,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("K11 B10 an entry of a newer format stays, whatever the server keeps, suspected or not; a damaged one does not")
+    @DisplayName("K11 B10 an entry of a newer format stays, with any capabilities, suspect or not; a damaged one does not")
     void newerFormat() {
         for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
             capabilities.known = writes;
@@ -261,14 +261,14 @@ class EntryPublisherTest {
                 damaged[at] ^= (byte) (1 << bit);
                 store.place(KEY, damaged, ObjectMarks.NONE);
                 assertInstanceOf(StoreResult.Stored.class, publish(), "byte " + at);
-                LoadResult there = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), entry.id(), VerificationLevel.CONTENT_HASH);
-                assertInstanceOf(LoadResult.Hit.class, there, "byte " + at);
+                LoadResult existingEntry = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), entry.id(), VerificationLevel.CONTENT_HASH);
+                assertInstanceOf(LoadResult.Hit.class, existingEntry, "byte " + at);
             }
         }
     }
 
     @Test
-    @DisplayName("two repair one damaged entry: the second finds the first's work and leaves it")
+    @DisplayName("two processes repair one damaged entry: the second finds the first's entry and keeps it")
     void repairRace() {
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(entry)));
@@ -277,7 +277,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R13 the reply to a repair was lost: reported as mine")
+    @DisplayName("R13 the response to a repair was lost: reported as stored")
     void repairReplyLost() {
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT));
@@ -286,7 +286,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R2 conflicts: again after growing random pauses, at most three times")
+    @DisplayName("R2 conflicts: retried after growing random pauses, at most three times")
     void conflicts() {
         Fault conflict = new Fault.Conflicting(Fault.Moment.BEFORE);
         store.script(conflict, conflict, conflict);
@@ -300,8 +300,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R18 what was in the way is deleted meanwhile: created after all")
-    void vanished() {
+    @DisplayName("R18 the existing object is deleted meanwhile: created after all")
+    void deletedMeanwhile() {
         place(entry);
         store.script(new Fault.None(), new Fault.Meanwhile(() -> store.remove(KEY)));
         assertInstanceOf(StoreResult.Stored.class, publish());
@@ -309,7 +309,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R3 not allowed, not supported: refused, and the tier is told to be read-only for a while")
+    @DisplayName("R3 not allowed, not supported: refused, and the writes of the tier are suspended")
     void refused() {
         for (StoreFailure failure : List.of(DENIED, NOT_SUPPORTED)) {
             store.script(new Fault.Lost(failure));
@@ -322,7 +322,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R3 refused after an attempt without an answer: that one may have landed, so nobody knows")
+    @DisplayName("R3 refused after an attempt without a response: that one may have taken effect, so unknown")
     void refusedAfterUnknown() {
         store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
         assertInstanceOf(StoreResult.Unknown.class, publish());
@@ -337,16 +337,16 @@ class EntryPublisherTest {
     @Test
     @DisplayName("nothing was sent: failed, not unknown")
     void unsent() {
-        store.script(new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "left alone")));
+        store.script(new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "suspended")));
         assertInstanceOf(StoreResult.Failed.class, publish());
         assertEquals(List.of("PUT none-match"), store.requests());
     }
 
     @Test
-    @DisplayName("an answer that never settles ends after a bounded number of requests")
+    @DisplayName("a response that never settles ends after a bounded number of requests")
     void bounded() {
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
-        for (int i = 0; i < 40; i++) { // damaged by somebody, again and again, just before each replacement
+        for (int i = 0; i < 40; i++) { // damaged repeatedly, just before each replacement
             store.script(new Fault.Meanwhile(() -> store.place(KEY, entries.bytes(300), ObjectMarks.NONE)));
         }
         StoreResult result = publish();
@@ -356,21 +356,21 @@ class EntryPublisherTest {
 
     @ParameterizedTest
     @EnumSource(Before.class)
-    @DisplayName("any single fault at any step, whatever was there: the answer is true of what is there afterwards")
+    @DisplayName("any single fault at any step, with any initial content: the result is true of the final content")
     void anyFault(Before before) {
         for (int step = 0; step < 5; step++) {
             for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500))) {
                 store.remove(KEY);
                 prepare(before);
-                List<Object> there = snapshot();
+                List<Object> existingEntry = snapshot();
                 store.script(Collections.nCopies(step, new Fault.None()).toArray(Fault[]::new));
                 store.script(fault);
                 StoreResult result = publisher.publish(entry, KEY, Existing.SUSPECT);
                 store.forgetScript();
                 switch (result) {
                     case StoreResult.Stored _, StoreResult.Duplicate _ -> assertStored(entry);
-                    case StoreResult.Divergent _, StoreResult.Failed _ -> assertEquals(there, snapshot(), result::toString);
-                    case StoreResult.Unknown _ -> { } // says nothing
+                    case StoreResult.Divergent _, StoreResult.Failed _ -> assertEquals(existingEntry, snapshot(), result::toString);
+                    case StoreResult.Unknown _ -> { } // inconclusive
                     case StoreResult.Refused refused -> throw new AssertionError("Nobody refused: " + refused);
                 }
             }
@@ -379,7 +379,7 @@ class EntryPublisherTest {
 
     @ParameterizedTest
     @EnumSource(Before.class)
-    @DisplayName("any single fault at any step with CREATE_ONLY and with NONE: the answer is true of what is there afterwards")
+    @DisplayName("any single fault at any step with CREATE_ONLY and with NONE: the result is true of the final content")
     void anyFaultWithLess(Before before) {
         for (ConditionalWriteSupport known : List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
             capabilities.known = known;
@@ -388,7 +388,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R15 without conditions: a look first, then a plain write; what is there and sound stays")
+    @DisplayName("R15 without conditions: a HEAD first, then a plain write; a sound object stays")
     void withoutConditions() {
         capabilities.known = ConditionalWriteSupport.NONE;
         assertInstanceOf(StoreResult.Stored.class, publish());
@@ -408,7 +408,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R13 without conditions the reply was lost: a look finds out that it is mine, or that it is to be written again")
+    @DisplayName("R13 without conditions, the response was lost: a HEAD shows that it is ours, or that it must be written again")
     void withoutConditionsReplyLost() {
         capabilities.known = ConditionalWriteSupport.NONE;
         store.script(new Fault.None(), new Fault.AnswerLost(TIMEOUT));
@@ -430,7 +430,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R15 with create-if-absent alone a damaged entry is overwritten by a plain write")
+    @DisplayName("R15 with create-if-absent only, a damaged entry is overwritten by a plain write")
     void createOnly() {
         capabilities.known = ConditionalWriteSupport.CREATE_ONLY;
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
@@ -440,24 +440,24 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R2 a conditional write that is not supported: plain from then on where a trial says so, else read-only")
+    @DisplayName("R2 an unsupported conditional write: plain writes from then on if a probe says so, else read-only")
     void conditionRefused() {
         store.script(new Fault.Lost(NOT_SUPPORTED));
-        capabilities.afterTrial = ConditionalWriteSupport.NONE;
+        capabilities.afterProbe = ConditionalWriteSupport.NONE;
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(List.of("PUT none-match", "HEAD", "PUT"), store.requests());
         assertTrue(pause.reason().isEmpty());
         assertStored(entry);
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.forgetRequests();
-        capabilities.afterTrial = ConditionalWriteSupport.FULL;
+        capabilities.afterProbe = ConditionalWriteSupport.FULL;
         store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(NOT_SUPPORTED));
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match", "PUT"), store.requests());
     }
 
     @Test
-    @DisplayName("R18 a duplicate older than half the retention is written anew with the same content, by If-Match; a newer one is left")
+    @DisplayName("R18 a duplicate older than half the retention is rewritten with the same content, by If-Match; a newer one is kept")
     void refresh() {
         place(entry);
         store.pass(Duration.ofDays(45));
@@ -477,7 +477,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R18 a refresh that fails, or comes too late, is no failure of the publication")
+    @DisplayName("R18 a refresh that fails, or comes too late, does not fail the publication")
     void refreshFails() {
         place(entry);
         store.pass(Duration.ofDays(60));
@@ -494,7 +494,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R18 an old duplicate that was read as damaged, or of a server with less: refreshed as well; divergent, dateless: left")
+    @DisplayName("R18 an old duplicate that was read as damaged, or with fewer capabilities: refreshed as well; divergent or dateless: kept")
     void refreshOtherwise() {
         place(entry);
         store.pass(Duration.ofDays(60));

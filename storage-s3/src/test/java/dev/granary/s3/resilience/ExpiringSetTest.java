@@ -8,13 +8,13 @@ import java.time.Duration;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What is remembered for a while. */
+/** Tests of expiry and eviction. */
 class ExpiringSetTest {
     private final TestTiming timing = new TestTiming();
     private final ExpiringSet<String> set = new ExpiringSet<>(3, Duration.ofSeconds(5), timing);
 
     @Test
-    @DisplayName("R12 remembered for the lifetime, not longer, and the oldest goes where there are too many")
+    @DisplayName("R12 an element stays for the lifetime, not longer, and the oldest is evicted above the capacity")
     void lifetime() {
         set.add("a", set.mark());
         timing.pass(Duration.ofSeconds(4));
@@ -31,7 +31,7 @@ class ExpiringSetTest {
     }
 
     @Test
-    @DisplayName("what was learned before a removal is not remembered after it")
+    @DisplayName("an element found before a removal is not added after it")
     void removal() {
         long mark = set.mark();
         set.remove("a");
@@ -42,8 +42,8 @@ class ExpiringSetTest {
     }
 
     @Test
-    @DisplayName("a lifetime of zero remembers nothing")
-    void off() {
+    @DisplayName("with a lifetime of zero the set stays empty")
+    void zeroLifetime() {
         ExpiringSet<String> none = new ExpiringSet<>(3, Duration.ZERO, timing);
         none.add("a", none.mark());
         assertFalse(none.contains("a"));

@@ -26,7 +26,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The layers around a transport. */
+/** Tests of the layers around a transport. */
 class ResilientObjectStoreTest {
     private final MemoryObjectStore transport = new MemoryObjectStore();
     private final TestTiming timing = new TestTiming();
@@ -41,7 +41,7 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName("a read is tried three times in all, after growing pauses; a write once")
+    @DisplayName("a read has three attempts in total, with growing pauses; a write one")
     void retries() {
         transport.place("key", new byte[3], ObjectMarks.NONE);
         Fault lost = new Fault.Lost(ERROR_500);
@@ -93,7 +93,7 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName("R23 a bucket that answers too slowly is left alone too")
+    @DisplayName("R23 a bucket that responds too slowly receives no requests either")
     void slow() {
         MemoryObjectStore slow = new MemoryObjectStore() {
             @Override
@@ -112,15 +112,15 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName("R17 a thousand threads over four connections: never more than four at once, everyone is served")
+    @DisplayName("R17 1,000 threads over four connections: at most four at once, and all are served")
     void bulkhead() throws Exception {
         AtomicInteger running = new AtomicInteger();
-        AtomicInteger most = new AtomicInteger();
+        AtomicInteger max = new AtomicInteger();
         MemoryObjectStore watched = new MemoryObjectStore() {
             @Override
             public GetResult get(String key, long limit) {
-                most.accumulateAndGet(running.incrementAndGet(), Math::max);
-                LockSupport.parkNanos(100_000); // so that others would come in, if they could
+                max.accumulateAndGet(running.incrementAndGet(), Math::max);
+                LockSupport.parkNanos(100_000); // so that others could enter
                 GetResult result = super.get(key, limit);
                 running.decrementAndGet();
                 return result;
@@ -136,19 +136,19 @@ class ResilientObjectStoreTest {
                 assertInstanceOf(GetResult.Absent.class, result.get());
             }
         }
-        assertTrue(most.get() <= 4, () -> "at once: " + most);
+        assertTrue(max.get() <= 4, () -> "at once: " + max);
         assertEquals(1000, counters.get.sum());
     }
 
     @Test
-    @DisplayName("R17 who cannot wait any longer for a connection is told so, and no request is sent for it")
+    @DisplayName("R17 a thread whose wait for a connection ends gets a failure, and no request is sent for it")
     void busy() throws Exception {
-        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch active = new CountDownLatch(1);
         CountDownLatch leave = new CountDownLatch(1);
         MemoryObjectStore stuck = new MemoryObjectStore() {
             @Override
             public GetResult get(String key, long limit) {
-                inside.countDown();
+                active.countDown();
                 try {
                     leave.await();
                 } catch (InterruptedException e) {
@@ -161,7 +161,7 @@ class ResilientObjectStoreTest {
                 .requestTimeout(Duration.ofMillis(100)).loadDeadline(Duration.ofMillis(110)), stuck);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<GetResult> first = threads.submit(() -> store.get("key", 10));
-            inside.await();
+            active.await();
             assertInstanceOf(WriteResult.NotSent.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
             leave.countDown();
             assertInstanceOf(GetResult.Absent.class, first.get());

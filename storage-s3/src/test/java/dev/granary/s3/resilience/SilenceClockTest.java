@@ -14,76 +14,76 @@ import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** When a bucket counts as silent; the times are said, not waited for. */
+/** Tests of the silence of a bucket, with given times. */
 class SilenceClockTest {
     private static final long LIMIT = 20;
-    private static final StoreFailure UNREACHABLE = StoreFailure.of(StoreFailure.Kind.UNREACHABLE, "nobody there");
+    private static final StoreFailure UNREACHABLE = StoreFailure.of(StoreFailure.Kind.UNREACHABLE, "connection refused");
 
     private final TrafficCounter traffic = new TrafficCounter();
     private final SilenceClock silence = new SilenceClock(LIMIT, traffic);
 
     /** A request that is not the last of its kind. */
-    private boolean isOverAfter(StoreFailure failure, long start, long now) {
-        return silence.isOver(Optional.of(failure), start, now, false);
+    private boolean exceedsLimitAfter(StoreFailure failure, long start, long now) {
+        return silence.recordEnd(Optional.of(failure), start, now, false);
     }
 
     private void answer() {
-        assertFalse(silence.isOver(Optional.empty(), 0, 0, true));
+        assertFalse(silence.recordEnd(Optional.empty(), 0, 0, true));
     }
 
     @Test
-    @DisplayName("S5 A9 silence begins when the first request without an answer was sent, and is over the limit once it has lasted that long")
+    @DisplayName("S5 A9 silence begins when the first request without a response was sent, and exceeds the limit after that time")
     void lasts() {
         answer();
-        assertFalse(isOverAfter(Fault.TIMEOUT, 100, 110));
-        assertFalse(isOverAfter(UNREACHABLE, 111, 119));
-        assertTrue(isOverAfter(Fault.TIMEOUT, 112, 100 + LIMIT));
-        assertTrue(isOverAfter(UNREACHABLE, 200, 201), "still the same silence");
+        assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 100, 110));
+        assertFalse(exceedsLimitAfter(UNREACHABLE, 111, 119));
+        assertTrue(exceedsLimitAfter(Fault.TIMEOUT, 112, 100 + LIMIT));
+        assertTrue(exceedsLimitAfter(UNREACHABLE, 200, 201), "still the same silence");
     }
 
     @Test
-    @DisplayName("S5 A9 an answer ends the silence, and so does a failure that the server has told; another one begins at its own first request")
-    void answers() {
+    @DisplayName("S5 A9 a response ends the silence, as does a failure reported by the server; another one begins at its own first request")
+    void responses() {
         for (Optional<StoreFailure> answer : List.of(Optional.<StoreFailure>empty(), Optional.of(Fault.ERROR_500), Optional.of(Fault.RESET),
                 Optional.of(new StoreFailure(StoreFailure.Kind.TIMEOUT, 504, "", "a proxy waited too long")))) {
             answer();
-            assertFalse(isOverAfter(Fault.TIMEOUT, 100, 119));
-            assertFalse(silence.isOver(answer, 101, 300, true), answer::toString);
-            assertFalse(isOverAfter(Fault.TIMEOUT, 310, 329), answer::toString);
-            assertTrue(isOverAfter(Fault.TIMEOUT, 311, 330), answer::toString);
+            assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 100, 119));
+            assertFalse(silence.recordEnd(answer, 101, 300, true), answer::toString);
+            assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 310, 329), answer::toString);
+            assertTrue(exceedsLimitAfter(Fault.TIMEOUT, 311, 330), answer::toString);
         }
     }
 
     @Test
-    @DisplayName("S5 progress of another request ends the silence: it is counted anew from the request that failed since")
+    @DisplayName("S5 progress of another request ends the silence: it restarts with the next request that failed")
     void progress() {
         answer();
-        assertFalse(isOverAfter(Fault.TIMEOUT, 100, 119));
+        assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 100, 119));
         traffic.progressed();
-        assertFalse(isOverAfter(Fault.TIMEOUT, 105, 124));
-        assertTrue(isOverAfter(Fault.TIMEOUT, 106, 125));
+        assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 105, 124));
+        assertTrue(exceedsLimitAfter(Fault.TIMEOUT, 106, 125));
     }
 
     @Test
-    @DisplayName("S5 A9 of a bucket that was never heard one request without an answer is enough, unless it is sent again or nobody was reached")
-    void neverHeard() {
-        assertFalse(isOverAfter(Fault.TIMEOUT, 100, 101), "sent again");
-        assertFalse(silence.isOver(Optional.of(UNREACHABLE), 100, 101, true), "the breaker counts these");
-        assertFalse(silence.isOver(Optional.of(StoreFailure.of(StoreFailure.Kind.CONFIGURATION, "no client")), 100, 101, true));
-        assertTrue(silence.isOver(Optional.of(Fault.TIMEOUT), 100, 101, true));
+    @DisplayName("S5 A9 for a bucket that never responded, one request without a response is enough, unless it is retried or did not connect")
+    void neverResponded() {
+        assertFalse(exceedsLimitAfter(Fault.TIMEOUT, 100, 101), "sent again");
+        assertFalse(silence.recordEnd(Optional.of(UNREACHABLE), 100, 101, true), "the breaker counts these");
+        assertFalse(silence.recordEnd(Optional.of(StoreFailure.of(StoreFailure.Kind.CONFIGURATION, "no client")), 100, 101, true));
+        assertTrue(silence.recordEnd(Optional.of(Fault.TIMEOUT), 100, 101, true));
         answer();
-        assertFalse(silence.isOver(Optional.of(Fault.TIMEOUT), 200, 201, true), "it was heard since");
+        assertFalse(silence.recordEnd(Optional.of(Fault.TIMEOUT), 200, 201, true), "it has responded since");
     }
 
     @Test
-    @DisplayName("S5 progress of a request without any answer shows that the bucket is there")
-    void heardByProgress() {
+    @DisplayName("S5 progress of a request without a response shows that the bucket is reachable")
+    void respondedByProgress() {
         traffic.progressed();
-        assertFalse(silence.isOver(Optional.of(Fault.TIMEOUT), 100, 101, true));
+        assertFalse(silence.recordEnd(Optional.of(Fault.TIMEOUT), 100, 101, true));
     }
 
     @Test
-    @DisplayName("S5 A9 packs: silence lasts for 20 s, or four times the stall limit where that is less")
+    @DisplayName("S5 A9 packs: the limit of silence is 20 s, or four times the stall limit if that is less")
     void ofPacks() {
         assertEquals(Duration.ofSeconds(20), S3Config.builder("bucket").build().forPacks().silence());
         assertEquals(Duration.ofSeconds(2), S3Config.builder("bucket").stallTimeout(Duration.ofMillis(500)).build().forPacks().silence());

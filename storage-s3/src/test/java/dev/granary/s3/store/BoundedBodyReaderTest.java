@@ -18,35 +18,35 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Bodies of unknown length. */
+/** Tests of bodies of unknown length. */
 class BoundedBodyReaderTest {
     private final SplittableRandom random = TestSeed.random("BoundedBodyReaderTest");
 
     @Test
-    @DisplayName("T5 any length comes whole within the limit and not at all beyond it, whatever the sender says of it")
+    @DisplayName("T5 any length is read completely within the limit and not at all beyond it, whatever the declared length")
     void lengths() throws IOException {
         for (int length : new int[] {0, 1, 2, 1000, 1 << 20, (1 << 20) + 1, 5_000_000}) {
             byte[] body = new byte[length];
             random.nextBytes(body);
-            for (long hint : new long[] {-1, 0, length - 1, length, length + 1, 10L * length, Long.MAX_VALUE}) {
+            for (long declared : new long[] {-1, 0, length - 1, length, length + 1, 10L * length, Long.MAX_VALUE}) {
                 for (long limit : new long[] {length, length + 1, 1 << 30}) {
-                    MemorySegment read = BoundedBodyReader.read(new ByteArrayInputStream(body), hint, limit, Long.MAX_VALUE);
-                    if (hint > limit) {
+                    MemorySegment read = BoundedBodyReader.read(new ByteArrayInputStream(body), declared, limit, Long.MAX_VALUE);
+                    if (declared > limit) {
                         assertNull(read);
                         continue;
                     }
                     assertArrayEquals(body, present(read).toArray(ValueLayout.JAVA_BYTE));
                 }
                 if (length > 0) {
-                    assertNull(BoundedBodyReader.read(new ByteArrayInputStream(body), hint, length - 1, Long.MAX_VALUE));
+                    assertNull(BoundedBodyReader.read(new ByteArrayInputStream(body), declared, length - 1, Long.MAX_VALUE));
                 }
             }
         }
     }
 
     @Test
-    @DisplayName("T5 a huge length that the sender tells allocates nothing of it")
-    void hugeHint() throws IOException {
+    @DisplayName("T5 a huge declared length allocates no memory for it")
+    void hugeDeclaredLength() throws IOException {
         MemorySegment read = present(BoundedBodyReader.read(new ByteArrayInputStream(new byte[10]), 1L << 40, 1L << 50, Long.MAX_VALUE));
         assertTrue(read.byteSize() == 10);
         Object array = read.heapBase().orElseThrow();
@@ -54,12 +54,12 @@ class BoundedBodyReaderTest {
     }
 
     @Test
-    @DisplayName("S2 a length over the limit is told before a byte is read; one over this process's memory is a failure, and says nothing of the object")
+    @DisplayName("S2 a length over the limit is reported before a byte is read; one over this process's memory is a failure, not of the object")
     void memory() throws IOException {
-        InputStream unread = new InputStream() {
+        InputStream unreadBody = new InputStream() {
             @Override
             public int read() {
-                throw new AssertionError("nothing is to be read");
+                throw new AssertionError("nothing may be read");
             }
 
             @Override
@@ -67,8 +67,8 @@ class BoundedBodyReaderTest {
                 return read();
             }
         };
-        assertNull(BoundedBodyReader.read(unread, 5368709120L, 1L << 30, 1L << 26));
-        assertThrows(TooLittleMemoryException.class, () -> BoundedBodyReader.read(unread, 1L << 27, 1L << 30, 1L << 26));
+        assertNull(BoundedBodyReader.read(unreadBody, 5368709120L, 1L << 30, 1L << 26));
+        assertThrows(TooLittleMemoryException.class, () -> BoundedBodyReader.read(unreadBody, 1L << 27, 1L << 30, 1L << 26));
         InputStream endless = new InputStream() {
             @Override
             public int read() {

@@ -18,10 +18,10 @@ import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What exceptions and answers mean. */
+/** Tests of the classification of exceptions and responses. */
 class ResponseClassifierTest {
     @Test
-    @DisplayName("an exception is told by what lies at its bottom")
+    @DisplayName("an exception is classified by its root cause")
     void exceptions() {
         Map<Throwable, Kind> meanings = Map.of(
                 new UnknownHostException("minio"), Kind.UNREACHABLE,
@@ -49,19 +49,19 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("S10 a cause is told in words that mean something without the source of a client library")
+    @DisplayName("S10 causes are plain without the source code of a client library")
     void causes() {
         Map<Throwable, String> causes = Map.of(
-                new SocketException("Socket closed"), "no whole answer within the deadline, so the connection was closed",
-                new EOFException("\n not found: limit=0 content=..."), "the server closed the connection before its answer was whole",
-                new IOException("bucket.host:80 failed to respond"), "the server closed the connection before its answer was whole",
-                new NullPointerException("Cannot invoke \"String.replaceAll(String, String)\""), "the answer is not in the form of S3 (NullPointerException)",
-                new NumberFormatException("For input string: \"x\""), "the answer is not in the form of S3 (NumberFormatException)");
+                new SocketException("Socket closed"), "no complete response within the deadline, so the connection was closed",
+                new EOFException("\n not found: limit=0 content=..."), "the server closed the connection before its response was complete",
+                new IOException("bucket.host:80 failed to respond"), "the server closed the connection before its response was complete",
+                new NullPointerException("Cannot invoke \"String.replaceAll(String, String)\""), "the response is not in the S3 format (NullPointerException)",
+                new NumberFormatException("For input string: \"x\""), "the response is not in the S3 format (NumberFormatException)");
         causes.forEach((thrown, cause) -> assertEquals(cause, ResponseClassifier.failure(new UncheckedIOException(new IOException(thrown))).message()));
     }
 
     @Test
-    @DisplayName("S10 a redirect of a proxy is no reason to try again")
+    @DisplayName("S10 a redirect of a proxy is no reason to retry")
     void redirects() {
         for (int status : new int[] {300, 301, 302, 303, 304, 305, 307, 308}) {
             assertFalse(ResponseClassifier.failure(status, "", "status " + status).isTransient(), () -> "" + status);
@@ -69,31 +69,31 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("S11 A10 no secret, no user information, no value of a query, no control character and no endless code of a server is told")
+    @DisplayName("S11 A10 a message has no secret, user information, query value, control character or endless code of a server")
     void secrets() {
         String token = "FwoGZXIvYXdzEBYaDNotARealSessionToken0123456789+/=";
-        String chosen = "correct horse"; // nothing but knowing it tells that it is one
-        SecretRedactor.note(chosen);
-        for (String said : List.of("The token " + token + " is bad", "bad:" + chosen + ";", "see http://user:hush@host/x?X-Amz-Security-Token=hush&b=hush")) {
-            for (StoreFailure failure : List.of(ResponseClassifier.failure(403, "AccessDenied", said), ResponseClassifier.failure(new IOException(said)),
-                    ResponseClassifier.failure(403, said.replaceAll("[^A-Za-z0-9]", ""), "x"))) {
+        String chosen = "correct horse"; // no pattern shows that it is a secret
+        SecretRedactor.register(chosen);
+        for (String message : List.of("The token " + token + " is bad", "bad:" + chosen + ";", "see http://user:hush@host/x?X-Amz-Security-Token=hush&b=hush")) {
+            for (StoreFailure failure : List.of(ResponseClassifier.failure(403, "AccessDenied", message), ResponseClassifier.failure(new IOException(message)),
+                    ResponseClassifier.failure(403, message.replaceAll("[^A-Za-z0-9]", ""), "x"))) {
                 for (String secret : List.of(token, token.replaceAll("[^A-Za-z0-9]", ""), chosen, "hush@", "=hush", "user:")) {
                     assertFalse(failure.toString().contains(secret), failure::toString);
                 }
             }
         }
-        StoreFailure wild = ResponseClassifier.failure(403, "A".repeat(100_000), "a\u001b[2Jb\u0000c\u202ed" + "\u0007");
-        assertEquals("403 a [2Jb c d", wild.toString());
+        StoreFailure anyCase = ResponseClassifier.failure(403, "A".repeat(100_000), "a\u001b[2Jb\u0000c\u202ed" + "\u0007");
+        assertEquals("403 a [2Jb c d", anyCase.toString());
         String split = "x".repeat(190) + chosen;
         assertFalse(ResponseClassifier.failure(403, "", split).message().contains("correct"), "a secret is not cut in two by the limit of a message");
     }
 
     @Test
-    @DisplayName("S11 what is no secret stays: hashes, host names, targets, regions, and the usual messages")
+    @DisplayName("S11 text without secrets stays: hashes, host names, targets, regions, and the usual messages")
     void noSecrets() {
-        for (String said : List.of("Connect to http://minio.internal.example.com:9000 failed", "v1/opencl/nvidia-a100-sxm4-80gb-1234567890ab/e/ab/" + "ab".repeat(32),
+        for (String message : List.of("Connect to http://minio.internal.example.com:9000 failed", "v1/opencl/nvidia-a100-sxm4-80gb-1234567890ab/e/ab/" + "ab".repeat(32),
                 "The Access Key Id you provided does not exist in our records.", "no such region: eu-central-1")) {
-            assertEquals(said, ResponseClassifier.failure(403, "", said).message());
+            assertEquals(message, ResponseClassifier.failure(403, "", message).message());
         }
     }
 
@@ -106,7 +106,7 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("no kind of failure is both worth another try and never sent")
+    @DisplayName("no kind of failure is both transient and unsent")
     void kinds() {
         for (Kind kind : Kind.values()) {
             StoreFailure failure = StoreFailure.of(kind, "");

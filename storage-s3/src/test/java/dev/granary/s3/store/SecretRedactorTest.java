@@ -7,12 +7,12 @@ import java.util.Locale;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Runs of letters and digits in messages. */
+/** Tests of runs of letters and digits in messages. */
 class SecretRedactorTest {
     private static final String LOWER = "abcdefghijklmnopqrstuvwxyz";
 
     @Test
-    @DisplayName("S11 a run of 32 characters with both cases and a digit is hidden, wherever they stand in it; others stay")
+    @DisplayName("S11 a run of 32 characters with both cases and a digit, anywhere in it, is redacted; others stay")
     void runs() {
         for (String token : new String[] {"1A" + LOWER + "abcd", LOWER + "abcdA1", LOWER + "1A++//=="}) {
             assertEquals("<[hidden]> and [hidden]", SecretRedactor.withoutTokens("<" + token + "> and " + token));
@@ -23,17 +23,17 @@ class SecretRedactorTest {
     }
 
     @Test
-    @DisplayName("F12 a long run that is no token is looked at in linear time")
+    @DisplayName("F12 a long run that is no token is examined in linear time")
     void linear() {
         Counted text = new Counted("a".repeat(4096));
         assertEquals(text.text, SecretRedactor.withoutTokens(text));
-        assertTrue(text.looks < 3 * 4096, () -> text.looks + " characters were looked at");
+        assertTrue(text.accesses < 3 * 4096, () -> text.accesses + " characters were examined");
     }
 
-    /** A text that counts how many of its characters were looked at. */
+    /** A text that counts accesses to its characters. */
     private static final class Counted implements CharSequence {
         private final String text;
-        private long looks;
+        private long accesses;
 
         Counted(String text) {
             this.text = text;
@@ -46,7 +46,7 @@ class SecretRedactorTest {
 
         @Override
         public char charAt(int index) {
-            looks++;
+            accesses++;
             return text.charAt(index);
         }
 

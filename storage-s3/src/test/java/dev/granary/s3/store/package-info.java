@@ -1,4 +1,4 @@
-/** Tests of what transports share. */
+/** Tests of the common parts of transports. */
 @NullMarked
 package dev.granary.s3.store;
 
