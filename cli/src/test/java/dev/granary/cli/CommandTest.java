@@ -221,7 +221,7 @@ class CommandTest {
     @DisplayName("O9 doctor tells each thing that it tried, as text and as JSON, and ends with 1 where one does not work")
     void doctor() {
         Cli text = Cli.run("doctor", "--dir", local).says("java", "opencl", "directory: " + local + ", on ", "none is configured");
-        Cli.run("doctor", "--dir", directory.resolve("none").toString(), "--capacity", "0").says("directory: none is used: the capacity is 0");
+        Cli.run("doctor", "--dir", directory.resolve("none").toString(), "--capacity", "0").says("directory: not used: the capacity is 0");
         assertTrue(Files.notExists(directory.resolve("none")));
         JsonObject json = Cli.run("doctor", "--dir", local, "--json").exits(text.status()).json();
         assertEquals(text.status() == 0, json.get("well").getAsBoolean());
