@@ -228,7 +228,7 @@ class CommandTest {
         Cli.run("doctor", "--dir", local, "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1").exits(1)
                 .says("PROBLEM  bucket", "->");
         Cli.run("doctor", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://company?access=read", "--endpoint", "http://127.0.0.1:1").exits(1)
-                .says("PROBLEM  bucket s3://team at", "PROBLEM  bucket s3://company at http://127.0.0.1:1, only read:");
+                .says("PROBLEM  bucket s3://team at", "PROBLEM  bucket s3://company at http://127.0.0.1:1, read-only:");
     }
 
     @Test

@@ -103,11 +103,13 @@ class BackgroundErrorsTest {
         ErrorBucket bucket = new ErrorBucket("OutOfMemoryError");
         Id id = TestEntries.id("probed");
         CompileTimeEstimate compileTimes = new CompileTimeEstimate();
-        LookupTimeBudget budget = new LookupTimeBudget(compileTimes, Duration.ZERO); // so that the layer is probed in the background only
+        // so that the layer is probed in the background only
+        LookupTimeBudget budget = new LookupTimeBudget(compileTimes, Duration.ZERO);
         try (LayerClient client = new LayerClient(new OpenLayer(config, new CountingCache(bucket), Optional.empty(), List.of()), compileTimes, budget)) {
             for (int probes = 1; probes <= 3; probes++) {
                 client.load(id, TestNode.LONG.toNanos());
-                while (client.statistics().results().unavailable() < probes) { // lookups are skipped while a probe is in progress
+                while (client.statistics().results().unavailable() < probes) {
+                    // lookups are skipped while a probe is in progress
                     client.load(id, TestNode.LONG.toNanos());
                     Thread.onSpinWait();
                 }

@@ -245,7 +245,9 @@ class BucketFaultsTest {
             LayerStatistics bucket = granary.statistics().layers().getFirst();
             assertEquals(kernels, bucket.results().unavailable() + bucket.skipped());
             Id last = FakeDescriptor.of("k" + (kernels - 1)).getId();
-            do { // the pauses of the tier end after 1 ms, and its circuit breaker probes several times before it closes
+            do {
+                // the pauses of the tier end after 1 ms, and its circuit breaker probes several
+                // times before it closes
                 assertTrue(granary.publish(last));
                 assertTrue(granary.flush(FaultyBucket.LONG));
             } while (!(run.published.get(last) instanceof StoreResult.Stored));

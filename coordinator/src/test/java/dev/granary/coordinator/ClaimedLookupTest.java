@@ -113,7 +113,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("N5 a lazy driver's claim says that a launch is awaited, and is let go by the launch, by a flush, by the end")
+    @DisplayName("N5 the claim of a lazy driver awaits the launch, and is released by the launch, a flush, or the end")
     void lazyDriver() throws Exception {
         ClaimResult awaiting = new ClaimResult.Taken(Stage.AWAITING_LAUNCH);
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;

@@ -7,7 +7,8 @@ import java.util.TreeMap;
 
 /** A monotonic clock that only pauses advance, with events at given times. */
 public final class FakeTime implements Ticker {
-    long nanos = -Duration.ofDays(1).toNanos(); // negative, as on machines whose clock has any origin
+    // negative, as on machines whose clock has any origin
+    long nanos = -Duration.ofDays(1).toNanos();
     public long longestPause;
     private final NavigableMap<Long, Runnable> events = new TreeMap<>();
 

@@ -72,7 +72,8 @@ final class FaultyBucket implements AutoCloseable {
         LoadResult result = tier.load(OTHER.id());
         long start = System.nanoTime();
         while (result instanceof LoadResult.Unavailable && System.nanoTime() - start < LONG.toNanos()) {
-            LockSupport.parkNanos(BREAKER_PAUSE.toNanos()); // the client took longer to start than a request may, and the breaker is open
+            // the client took longer to start than a request may, and the breaker is open
+            LockSupport.parkNanos(BREAKER_PAUSE.toNanos());
             result = tier.load(OTHER.id());
         }
         PersistentCacheContract.assertHit(OTHER, result);

@@ -60,7 +60,8 @@ class LocalDirectoryTest {
             }
             for (int i = 0; !run("mount", "-o", "remount,ro", node.directory.toString()); i++) {
                 assertTrue(i < 50, "cannot be mounted for reading only");
-                System.gc(); // a collection unmaps the files that a closed tier had mapped for writing
+                // a collection unmaps the files that a closed tier had mapped for writing
+                System.gc();
                 Thread.sleep(20);
             }
             FakeDescriptor b = FakeDescriptor.of("b");

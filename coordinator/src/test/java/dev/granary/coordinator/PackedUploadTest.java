@@ -64,8 +64,10 @@ class PackedUploadTest {
             fleet.requests();
             assertTrue(granary.flush(TestNode.LONG));
             List<String> requests = new ArrayList<>(fleet.requests());
-            requests.removeIf(request -> request.startsWith("HEAD entry")); // a check for duplicates; some may come late
-            if (requests.getFirst().equals("GET hint")) { // a check for packs; it may come late, too
+            // a check for duplicates; some may come late
+            requests.removeIf(request -> request.startsWith("HEAD entry"));
+            if (requests.getFirst().equals("GET hint")) {
+                // a check for packs; it may come late, too
                 requests.removeFirst();
             }
             assertEquals(List.of("PUT none-match pack", "GET hint", "PUT none-match hint", "GET hint", "HEAD manifest", "LIST manifest",

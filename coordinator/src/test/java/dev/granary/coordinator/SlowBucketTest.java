@@ -112,7 +112,8 @@ class SlowBucketTest {
                     assertEquals(PrimitiveSource.COMPILED, each.get());
                 }
                 assertEquals(0, granary.statistics().layers().getFirst().skipped(), "while compile times are unknown it is used");
-                for (int i = 0; i < 3; i++) { // their compile time does not suffice for a lookup yet
+                for (int i = 0; i < 3; i++) {
+                    // their compile time does not suffice for a lookup yet
                     assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("later " + i)).source());
                 }
                 assertEquals(3, granary.statistics().layers().getFirst().skipped());

@@ -31,6 +31,6 @@ public record BucketConfig(S3Location location, S3Access access, Optional<URI> e
     @Override
     public String toString() {
         return name() + region.map(text -> " in " + text).orElse("")
-                + (client == S3ClientLibrary.AWS ? "" : " through " + client.name().toLowerCase(Locale.ROOT)) + (isWritable() ? "" : ", only read");
+                + (client == S3ClientLibrary.AWS ? "" : " through " + client.name().toLowerCase(Locale.ROOT)) + (isWritable() ? "" : ", read-only");
     }
 }

@@ -156,7 +156,8 @@ class ClaimCoordinatorTest {
         assertEquals(Duration.ZERO, took(this::claim));
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(20), () -> stored = new LoadResult.Hit(ENTRY));
-        assertAbout(Duration.ofSeconds(20), took(this::claim)); // the wait for a compile is as long as before
+        // the wait for a compile is as long as before
+        assertAbout(Duration.ofSeconds(20), took(this::claim));
     }
 
     @Test

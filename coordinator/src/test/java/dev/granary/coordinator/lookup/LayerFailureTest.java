@@ -41,7 +41,8 @@ class LayerFailureTest {
 
     /** Does a lookup that times out while the bucket is working on it. */
     private void lookUpWithTimeout() throws InterruptedException {
-        while (client.statistics().late() == 0) { // its thread had not started, so that nothing was sent
+        while (client.statistics().late() == 0) {
+            // its thread had not started, so that nothing was sent
             client.load(ID, SHORT_NANOS);
         }
         bucket.requested.take();

@@ -90,7 +90,8 @@ class LayeredLookupTest {
             assertEquals(List.of(0, 0, 1), holdings(first.buckets()));
             GranaryConfig before = config("before", "s3://team/x?access=read, s3://company/kernels?access=read", "s3://vendor/k?access=read&client=minio")
                     .endpoint(endpoint).build();
-            try (Granary granary = Granary.open(before)) { // loads classes, which on a busy machine takes longer than the deadline of a lookup
+            try (Granary granary = Granary.open(before)) {
+                // loads classes, which on a busy machine takes longer than the deadline of a lookup
                 granary.connect();
                 granary.obtain(new FakeEngine("one"), A);
             }

@@ -101,7 +101,8 @@ class LookupTimeBudgetTest {
         for (int i = 0; i < KERNELS; i++) {
             kernel(COMPILE, latencyMillis * MILLIS, true);
         }
-        while (now < probeEnds && probeEnds != Long.MAX_VALUE) { // the last probe of the slow bucket is still in progress
+        while (now < probeEnds && probeEnds != Long.MAX_VALUE) {
+            // the last probe of the slow bucket is still in progress
             kernel(COMPILE, 20 * MILLIS, true);
         }
         hits = 0;

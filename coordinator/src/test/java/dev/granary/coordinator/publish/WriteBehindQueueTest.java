@@ -44,7 +44,8 @@ class WriteBehindQueueTest {
                 assertFalse(granary.flush(Duration.ZERO));
             }
             assertFalse(granary.flush(Duration.ofMillis(200)));
-            while (granary.statistics().local().stored() + granary.statistics().local().failed() < 50) { // a store may fail on a busy machine
+            while (granary.statistics().local().stored() + granary.statistics().local().failed() < 50) {
+                // a store may fail on a busy machine
                 Thread.sleep(1);
             }
         }

@@ -109,7 +109,8 @@ final class ProcessSessionTest {
             Path marks = Files.createDirectory(dead.resolve(RestoreQuarantine.MARKS_DIRECTORY));
             for (Path mark : list(running)) {
                 Path moved = Files.move(mark, marks.resolve(mark.getFileName()));
-                Files.setLastModifiedTime(moved, FileTime.from(now.minus(Duration.ofDays(2)))); // the restore started long before it ended the process
+                // the restore started long before it ended the process
+                Files.setLastModifiedTime(moved, FileTime.from(now.minus(Duration.ofDays(2))));
             }
             Files.createFile(marks.resolve("foreign"));
             assertFalse(quarantine.contains(entry));
