@@ -228,7 +228,7 @@ class BucketFaultsTest {
     }
 
     private void outage(FaultPlan first, FaultPlan second) throws Exception {
-        try (Run run = new Run(BucketState.ENTRY, "trouble", FaultyBucket.LONG); Granary granary = run.open(run.tier)) {
+        try (Run run = new Run(BucketState.ENTRY, "outage", FaultyBucket.LONG); Granary granary = run.open(run.tier)) {
             assertEquals(PrimitiveSource.BUCKET, granary.obtain(run.engine, A).source());
             int kernels = 0;
             for (FaultPlan plan : List.of(first, second)) {

@@ -176,7 +176,7 @@ class ClaimedLookupTest {
 
     private static Started start(Callable<PrimitiveSource> work) {
         FutureTask<PrimitiveSource> task = new FutureTask<>(work);
-        Thread thread = new Thread(task, "looks up");
+        Thread thread = new Thread(task, "lookup");
         thread.start();
         return new Started(thread, task);
     }

@@ -26,13 +26,13 @@ import java.util.Set;
 public final class Warmer implements AutoCloseable {
     private final GranaryConfig config;
     private final LocalTier local;
-    private final BulkEntryReader.Alone alone;
+    private final BulkEntryReader.Alone unpacked;
     private final SilenceMonitor waits = new SilenceMonitor();
 
-    private Warmer(GranaryConfig config, LocalTier local, BulkEntryReader.Alone alone) {
+    private Warmer(GranaryConfig config, LocalTier local, BulkEntryReader.Alone unpacked) {
         this.config = config;
         this.local = local;
-        this.alone = alone;
+        this.unpacked = unpacked;
     }
 
     /** Listener for progress, called on several threads. */
@@ -62,15 +62,15 @@ public final class Warmer implements AutoCloseable {
     /**
      * Opens the local tier.
      *
-     * @param alone whether unpacked entries are fetched, too
+     * @param unpacked whether unpacked entries are fetched, too
      * @throws ConfigException if its directory cannot be used, or the configuration has no local
      *     tier
      */
-    public static Warmer open(GranaryConfig config, BulkEntryReader.Alone alone) throws ConfigException {
+    public static Warmer open(GranaryConfig config, BulkEntryReader.Alone unpacked) throws ConfigException {
         if (config.capacityBytes() == 0) {
-            throw new ConfigException("The capacity is 0, so there is nothing to be filled; set --capacity or GRANARY_CAPACITY.");
+            throw new ConfigException("The capacity is 0, so there is no local tier to fill; set --capacity or GRANARY_CAPACITY.");
         }
-        return new Warmer(config, LocalTierFactory.open(config), alone);
+        return new Warmer(config, LocalTierFactory.open(config), unpacked);
     }
 
     /**
@@ -95,7 +95,7 @@ public final class Warmer implements AutoCloseable {
         LocalContents before = localContents(namespace);
         Set<Sha256> present = before.hashes();
         BulkEntryReader reader = bucket.warming(namespace);
-        BulkReadPlan plan = reader.plan(manifest, alone, id -> !present.contains(id));
+        BulkReadPlan plan = reader.plan(manifest, unpacked, id -> !present.contains(id));
         long bytes = plan.bytes();
         EntryInstaller installer = new EntryInstaller(local, received -> progress.at(received, bytes));
         plan.lost().forEach(pack -> installer.skipped(pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause()));

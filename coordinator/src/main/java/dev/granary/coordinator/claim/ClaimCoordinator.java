@@ -101,7 +101,7 @@ public final class ClaimCoordinator {
                 }
                 case ClaimResult.Unavailable(String reason) -> {
                     counters.claimsUnavailable.increment();
-                    LogOnce.warn("claims", "The processes of this machine cannot wait for each other: " + reason);
+                    LogOnce.warn("claims", "Claims do not work, so the processes of this machine do not wait for each other: " + reason);
                     return new Outcome.Unclaimed();
                 }
                 case ClaimResult.Taken(Stage stage) -> {

@@ -103,7 +103,7 @@ public final class ProcessSession implements AutoCloseable {
                 try {
                     adoptIfDead(session, handler, now);
                 } catch (IOException | OverlappingFileLockException e) {
-                    LogOnce.warn("inherit", "What an ended process left in " + session + " could not be taken over: " + e);
+                    LogOnce.warn("inherit", "The files of the ended session " + session + " could not be taken over: " + e);
                 }
             }
         } catch (DirectoryIteratorException e) {

@@ -62,7 +62,7 @@ public final class RestoreQuarantine {
         try {
             Files.write(marks.resolve(name(entry)), new byte[0]);
         } catch (IOException e) {
-            LogOnce.warn("quarantine", "Restores cannot be marked, so an entry that ends a process is not recognised: " + e);
+            LogOnce.warn("quarantine", "Restores cannot be marked, so an entry that ends a process is not detected: " + e);
         }
     }
 

@@ -49,12 +49,12 @@ class WarmerTest {
         return kernels.stream().map(kernel -> TestEntries.entry(kernel.getId(), FakeEngine.binaries(kernel, "ci"))).toList();
     }
 
-    private static WarmReport warm(GranaryConfig config, BulkEntryReader.Alone alone) throws Exception {
-        return warm(config, config.buckets().getFirst(), alone);
+    private static WarmReport warm(GranaryConfig config, BulkEntryReader.Alone unpacked) throws Exception {
+        return warm(config, config.buckets().getFirst(), unpacked);
     }
 
-    private static WarmReport warm(GranaryConfig config, BucketConfig layer, BulkEntryReader.Alone alone) throws Exception {
-        try (Warmer warmer = Warmer.open(config, alone)) {
+    private static WarmReport warm(GranaryConfig config, BucketConfig layer, BulkEntryReader.Alone unpacked) throws Exception {
+        try (Warmer warmer = Warmer.open(config, unpacked)) {
             Warmer.Outcome outcome = warmer.from(layer, TestFleet.NAMESPACE, (_, _) -> {});
             return assertInstanceOf(Warmer.Outcome.Done.class, outcome, outcome::toString).report();
         }
@@ -87,7 +87,7 @@ class WarmerTest {
 
     @Test
     @DisplayName("Unpacked entries are read once, unless only packs are wanted; packs need no right to list")
-    void alone() throws Exception {
+    void unpackedEntries() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(10);
         try (Granary ci = fleet.open("ci", PublishMode.UNPACKED)) {
             for (FakeDescriptor kernel : kernels.subList(0, 6)) {

@@ -114,7 +114,7 @@ class UploadQueueTest {
     @DisplayName("A1 B11 an id from the outbox and from callers is sent once, with one result; after a failure it stays in the outbox")
     void oneResultForOneId(@TempDir Path directory) throws Exception {
         KeepingUploader uploader = new KeepingUploader();
-        Entry entry = small("asked for twice");
+        Entry entry = small("queued twice");
         local.store(entry);
         List<StoreResult> received = new CopyOnWriteArrayList<>();
         TestNode node = new TestNode(directory, bucket);
@@ -219,7 +219,7 @@ class UploadQueueTest {
             }
             add(small("the queue is not empty"));
             for (int i = 0; i < 10; i++) {
-                add(large("asked for by ten"));
+                add(large("queued ten times"));
             }
             add(large("beside it"));
             add(large("and another one"));
@@ -335,12 +335,12 @@ class UploadQueueTest {
     @Test
     @DisplayName("A2 R21 the upload leaves the outbox once the bucket has the id; it stays if the outcome is unknown")
     void outboxAfterResult(@TempDir Path directory) throws Exception {
-        Consumer<UploadQueue> add = queue -> queue.add(small("noted"), StoreResult.DUPLICATE, results::put);
+        Consumer<UploadQueue> add = queue -> queue.add(small("in the outbox"), StoreResult.DUPLICATE, results::put);
         for (StoreResult success : List.of(new StoreResult.Stored(1), StoreResult.DUPLICATE, StoreResult.DIVERGENT)) {
             assertEquals(0, outboxFilesAfter(directory.resolve("a" + success.getClass().getSimpleName()), success, add), success::toString);
         }
         assertEquals(0, counters.leftForLater.sum());
-        for (StoreResult failure : List.of(new StoreResult.Failed("no"), new StoreResult.Unknown("who knows"), new StoreResult.Refused("not now"))) {
+        for (StoreResult failure : List.of(new StoreResult.Failed("no"), new StoreResult.Unknown("outcome unknown"), new StoreResult.Refused("not now"))) {
             assertEquals(1, outboxFilesAfter(directory.resolve("b" + failure.getClass().getSimpleName()), failure, add), failure::toString);
         }
         assertEquals(3, counters.leftForLater.sum());
@@ -349,8 +349,8 @@ class UploadQueueTest {
 
     @Test
     @DisplayName("R21 a lost or damaged entry is reported, counted, and leaves the outbox; an unreadable one stays")
-    void leftTheLocalTier(@TempDir Path directory) throws Exception {
-        Id id = TestEntries.id("left the local tier");
+    void lostFromLocalTier(@TempDir Path directory) throws Exception {
+        Id id = TestEntries.id("lost from the local tier");
         for (FakeBucket.Behavior behavior : List.of(FakeBucket.Behavior.WORKS, FakeBucket.Behavior.IS_DAMAGED, FakeBucket.Behavior.IS_DOWN)) {
             local.behavior = behavior;
             long dropped = counters.dropped.sum();
@@ -391,15 +391,15 @@ class UploadQueueTest {
     @DisplayName("R21 an entry that is not in the local tier or the outbox is dropped, not left for later")
     void notInOutbox(@TempDir Path directory) throws Exception {
         StoreResult failed = new StoreResult.Failed("no");
-        assertEquals(0, outboxFilesAfter(directory.resolve("not kept"), failed, queue ->
-                queue.add(small("not kept"), new StoreResult.Failed("the disk is full"), results::put)));
+        assertEquals(0, outboxFilesAfter(directory.resolve("not in the local tier"), failed, queue ->
+                queue.add(small("not in the local tier"), new StoreResult.Failed("the disk is full"), results::put)));
         assertEquals(1, counters.dropped.sum());
-        try (ProcessSession session = ProcessSession.begin(directory.resolve("not noted"))) {
+        try (ProcessSession session = ProcessSession.begin(directory.resolve("not in the outbox"))) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
-            Files.delete(outboxDirectory(directory.resolve("not noted")));
+            Files.delete(outboxDirectory(directory.resolve("not in the outbox")));
             bucket.behavior = FakeBucket.Behavior.IS_DOWN;
             try (UploadQueue queue = new UploadQueue(new CountingCache(local), EntryUploader.unpacked(new CountingCache(bucket)), Optional.of(outbox), counters)) {
-                queue.add(small("not noted"), StoreResult.DUPLICATE, results::put);
+                queue.add(small("not in the outbox"), StoreResult.DUPLICATE, results::put);
                 assertTrue(isIdleSoon(queue));
             }
         }
@@ -421,11 +421,11 @@ class UploadQueueTest {
             for (StoreResult answer : List.of(new StoreResult.Refused("not now"), new StoreResult.Stored(1))) {
                 uploader.nextResult = () -> answer;
                 try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.of(outbox), counters)) {
-                    queue.add(small("kept"), StoreResult.DUPLICATE, results::put);
+                    queue.add(small("buffered"), StoreResult.DUPLICATE, results::put);
                     while (uploader.buffered.isEmpty()) {
                         Thread.onSpinWait();
                     }
-                    queue.add(small("kept"), new StoreResult.Failed("the disk is full"), results::put);
+                    queue.add(small("buffered"), new StoreResult.Failed("the disk is full"), results::put);
                     assertTrue(isIdleSoon(queue));
                 }
                 assertEquals(answer instanceof StoreResult.Stored ? 0 : 1, new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY).size());
@@ -466,7 +466,7 @@ class UploadQueueTest {
             public void close() {}
         };
         UploadQueue queue = new UploadQueue(new CountingCache(local), slow, Optional.empty(), counters);
-        queue.add(small("kept"), StoreResult.DUPLICATE, results::put);
+        queue.add(small("buffered"), StoreResult.DUPLICATE, results::put);
         while (uploader.buffered.isEmpty()) {
             Thread.onSpinWait();
         }

@@ -114,7 +114,7 @@ class UploadsUnderWayTest {
     }
 
     private WeakReference<Entry> addSmall(UploadQueue queue) {
-        Entry entry = small("kept");
+        Entry entry = small("buffered");
         queue.add(entry, StoreResult.DUPLICATE, results::put);
         return new WeakReference<>(entry);
     }
