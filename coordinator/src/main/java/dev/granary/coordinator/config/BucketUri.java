@@ -14,9 +14,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bucket in a configuration text, such as {@code
- * s3://vendor/kernels?access=read&endpoint=https://s3.example.com}. Omitted options come from the
- * settings for all buckets.
+ * Bucket in a configuration text, such as
+ * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com}. Omitted options come
+ * from the settings for all buckets.
  */
 final class BucketUri {
     private static final String OPTIONS = "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";

@@ -28,9 +28,9 @@ import org.slf4j.LoggerFactory;
  * Configuration of Granary in this process. Immutable.
  *
  * <p>Each value comes from the first source that has it: code (the {@link Builder}, or the command
- * line), the environment, the configuration file, the default. The TOML file is the one that {@code
- * GRANARY_CONFIG} names, else {@code granary/config.toml} under {@code XDG_CONFIG_HOME} (default
- * {@code ~/.config}), if it exists.
+ * line), the environment, the configuration file, the default. The TOML file is the one that
+ * {@code GRANARY_CONFIG} names, else {@code granary/config.toml} under {@code XDG_CONFIG_HOME}
+ * (default {@code ~/.config}), if it exists.
  *
  * @param buckets the shared buckets, in lookup order; empty: none
  * @param directory the directory of the local tier
@@ -180,8 +180,8 @@ public record GranaryConfig(
         }
 
         /**
-         * Sets the directory of the local tier; default: {@code granary} under {@code
-         * XDG_CACHE_HOME} or {@code ~/.cache}.
+         * Sets the directory of the local tier; default: {@code granary} under
+         * {@code XDG_CACHE_HOME} or {@code ~/.cache}.
          */
         public Builder directory(Path path) {
             directory = path;
@@ -219,8 +219,8 @@ public record GranaryConfig(
         }
 
         /**
-         * Sets the largest number of primitives in memory, 0 for none; default: {@value
-         * PrimitiveCache#DEFAULT_CAPACITY}.
+         * Sets the largest number of primitives in memory, 0 for none; default:
+         * {@value PrimitiveCache#DEFAULT_CAPACITY}.
          *
          * @throws ConfigException if negative
          */
@@ -265,8 +265,8 @@ public record GranaryConfig(
          * used up; default: no limit. A kind that is not set comes from the environment, the file
          * or the default.
          *
-         * @param megabytes the limit in units of 1,048,576 bytes; 0 caches none; {@link
-         *     ConstantLimit#UNLIMITED} is no limit
+         * @param megabytes the limit in units of 1,048,576 bytes; 0 caches none;
+         *     {@link ConstantLimit#UNLIMITED} is no limit
          * @throws ConfigException if negative
          */
         public Builder constantTensorCacheCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) throws ConfigException {

@@ -47,8 +47,8 @@ public final class LayerClient implements AutoCloseable {
     }
 
     /**
-     * Returns the entry if the layer has it and the budget allows the lookup; waits at most {@code
-     * maxNanos}.
+     * Returns the entry if the layer has it and the budget allows the lookup; waits at most
+     * {@code maxNanos}.
      */
     public Optional<Entry> load(Id id, long maxNanos) {
         return switch (budget.decide()) {

@@ -38,8 +38,8 @@ final class LayerFailure {
     }
 
     /**
-     * Records a timeout with an answer under way, for which {@link #lateAnswer} or {@link
-     * #lateFailure} is called later.
+     * Records a timeout with an answer under way, for which {@link #lateAnswer} or
+     * {@link #lateFailure} is called later.
      */
     synchronized void abandoned(String newCause) {
         pending++;

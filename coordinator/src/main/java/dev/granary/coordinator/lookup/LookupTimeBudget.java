@@ -40,8 +40,8 @@ public final class LookupTimeBudget {
         record Load(long limitNanos) implements Decision {}
 
         /**
-         * Skip the layer, but probe it in the background and call {@link
-         * LookupTimeBudget#probeEnded}.
+         * Skip the layer, but probe it in the background and call
+         * {@link LookupTimeBudget#probeEnded}.
          */
         record Probe() implements Decision {}
 

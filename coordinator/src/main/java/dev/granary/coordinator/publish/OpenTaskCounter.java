@@ -21,8 +21,8 @@ public final class OpenTaskCounter {
     }
 
     /**
-     * Waits until no task is in progress, or until {@code System.nanoTime()} reaches {@code
-     * deadline}.
+     * Waits until no task is in progress, or until {@code System.nanoTime()} reaches
+     * {@code deadline}.
      *
      * @return true if no task is in progress
      */

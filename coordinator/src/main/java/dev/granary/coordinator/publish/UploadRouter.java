@@ -64,8 +64,8 @@ public final class UploadRouter implements AutoCloseable {
     }
 
     /**
-     * Waits until all queues are idle or closed, or until {@code System.nanoTime()} reaches {@code
-     * deadline}.
+     * Waits until all queues are idle or closed, or until {@code System.nanoTime()} reaches
+     * {@code deadline}.
      *
      * @return true if all were idle
      */

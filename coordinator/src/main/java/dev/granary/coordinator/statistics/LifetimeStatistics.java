@@ -18,9 +18,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Totals of the counters of all processes that have used a local directory, as shown by {@code
- * granary stats}. Each process adds its counters when it closes; those of a killed process are
- * missing.
+ * Totals of the counters of all processes that have used a local directory, as shown by
+ * {@code granary stats}. Each process adds its counters when it closes; those of a killed process
+ * are missing.
  */
 public final class LifetimeStatistics {
     // file locks do not exclude threads of one JVM from each other

@@ -28,8 +28,8 @@ public final class TomlFile {
     /**
      * Reads and parses {@code file}.
      *
-     * @throws IOException if the file cannot be read; a {@link
-     *     java.nio.charset.CharacterCodingException} if it is not UTF-8
+     * @throws IOException if the file cannot be read; a
+     *     {@link java.nio.charset.CharacterCodingException} if it is not UTF-8
      * @throws TomlException if it is not TOML
      */
     public static TomlParseResult read(Path file) throws IOException, TomlException {

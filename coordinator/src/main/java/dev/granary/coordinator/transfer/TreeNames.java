@@ -4,9 +4,9 @@ import java.util.OptionalInt;
 import java.util.regex.Pattern;
 
 /**
- * The file names in a tree, which are those of option 1 of oneDNN's persistent-cache RFC: {@code
- * <hash>/<n>/key.bin} and {@code kernel.bin}, and {@code size.txt} at the top. Granary adds {@code
- * kernel.1.bin} and so on for further binaries, and {@code about.txt} for the other fields.
+ * The file names in a tree, which are those of option 1 of oneDNN's persistent-cache RFC:
+ * {@code <hash>/<n>/key.bin} and {@code kernel.bin}, and {@code size.txt} at the top. Granary adds
+ * {@code kernel.1.bin} and so on for further binaries, and {@code about.txt} for the other fields.
  */
 final class TreeNames {
     static final String SIZE = "size.txt";

@@ -113,8 +113,8 @@ public final class TreeWriter {
     }
 
     /**
-     * Ends the export: writes the length of the whole tree, earlier exports included, to {@code
-     * size.txt}.
+     * Ends the export: writes the length of the whole tree, earlier exports included, to
+     * {@code size.txt}.
      *
      * @return the length in bytes
      */
