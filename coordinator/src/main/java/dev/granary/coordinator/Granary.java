@@ -197,9 +197,9 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Opens the first connection to each bucket now instead of at the first miss, since loading a
-     * client library takes a noticeable part of a second. For programs that are about to look up
-     * many kernels. Errors are left to the lookups.
+     * Opens the first connection to each bucket now instead of at the first miss: loading a client
+     * library takes a noticeable part of a second. For programs that are about to look up many
+     * kernels. Errors are left to the lookups.
      */
     public void connect() {
         // In parallel: a silent bucket must not delay the others.

@@ -10,9 +10,8 @@ import java.util.concurrent.Executor;
  * The claims of this process whose primitives await their first launch, which may never come.
  * Thread-safe.
  *
- * <p>If a thread looks up another primitive before it launches, the claims that it owns are closed,
- * so that two threads never wait for each other's launches. All others are closed after a grace
- * period.
+ * <p>If a thread looks up another primitive before it launches, its claims are closed, so that two
+ * threads never wait for each other's launches. All others are closed after a grace period.
  */
 final class AwaitingLaunchClaims {
     private final Executor graceTimer;

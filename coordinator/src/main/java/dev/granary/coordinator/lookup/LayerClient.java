@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Client of one layer for lookups, which waits no longer than the {@link LookupTimeBudget} allows.
- * Each load runs on a thread of the layer, so that its caller can go on without the answer, and so
- * that a hanging layer does not affect the others. Thread-safe.
+ * Each load runs on a thread of the layer, so that its caller can go on without the answer. A
+ * hanging layer does not affect the others. Thread-safe.
  */
 public final class LayerClient implements AutoCloseable {
     /** The limit of a bucket tier for concurrent requests: more would queue there. */

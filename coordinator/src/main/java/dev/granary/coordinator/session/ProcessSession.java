@@ -32,9 +32,9 @@ public final class ProcessSession implements AutoCloseable {
     private static final Duration MAX_DEAD_AGE = Duration.ofDays(30);
 
     /**
-     * The names of the sessions of this JVM, in all directories. Their lock files must not be
-     * opened again: closing any channel of a file releases all locks that the process has on it
-     * (POSIX).
+     * The names of the sessions of this JVM, which identify them under any path. Their lock files
+     * must not be opened again: closing any channel of a file releases all locks that the process
+     * has on it (POSIX).
      */
     private static final Set<String> LIVE_IN_THIS_JVM = ConcurrentHashMap.newKeySet();
 
