@@ -1,4 +1,4 @@
-/** Granary itself: the tiers composed, the look-up path, configuration. */
+/** Granary: the composed tiers, lookups through them, and the configuration. */
 module dev.granary.coordinator {
     requires transitive dev.granary.cache;
     requires transitive dev.granary.gpu;

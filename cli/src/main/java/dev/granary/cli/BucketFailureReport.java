@@ -29,7 +29,7 @@ final class BucketFailureReport {
         OptionalInt written = IntStream.range(0, buckets.size()).filter(i -> buckets.get(i).isWritable()).findFirst();
         for (int i = 0; i < layers.size(); i++) {
             Optional<String> uploads = written.equals(OptionalInt.of(i)) ? published.causes().keySet().stream().findFirst() : Optional.empty();
-            Optional<String> cause = layers.get(i).trouble().or(() -> uploads);
+            Optional<String> cause = layers.get(i).failure().or(() -> uploads);
             if (cause.isPresent()) {
                 lines.put(i, cause.get() + counts(layers.get(i), uploads.isPresent() ? published.failed() : 0));
             } else if (hasOnlyDamaged(layers.get(i))) {

@@ -49,7 +49,7 @@ final class ImportCommand extends LocalTierCommand {
 
     @Override
     LocalTier open(GranaryConfig config) throws ConfigException {
-        return isDry ? LocalTierFactory.openToLook(config) : LocalTierFactory.open(config);
+        return isDry ? LocalTierFactory.openWithoutEviction(config) : LocalTierFactory.open(config);
     }
 
     @Override

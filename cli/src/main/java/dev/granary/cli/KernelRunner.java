@@ -123,7 +123,7 @@ final class KernelRunner {
         }
         JsonArray buckets = new JsonArray();
         counted.layers().forEach(layer -> buckets.add(JsonOutput.object("name", layer.name(), "hits", layer.results().hits(), "unavailable",
-                layer.results().unavailable(), "skipped", layer.skipped(), "trouble", layer.trouble().orElse(""))));
+                layer.results().unavailable(), "skipped", layer.skipped(), "trouble", layer.failure().orElse(""))));
         return JsonOutput.object("results", array, "buckets", buckets, "summary", JsonOutput.object("compiled", count(PrimitiveSource.COMPILED), "memory",
                 count(PrimitiveSource.MEMORY), "local", count(PrimitiveSource.LOCAL), "bucket", count(PrimitiveSource.BUCKET), "failed", failures()), "waits", JsonOutput.object("waited",
                 counted.waited(), "givenUp", counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));

@@ -36,7 +36,7 @@ abstract class LocalTierCommand extends OutputCommand {
 
     /** Opens the tier: to look, unless the command says otherwise. */
     LocalTier open(GranaryConfig config) throws ConfigException {
-        return LocalTierFactory.openToLook(config);
+        return LocalTierFactory.openWithoutEviction(config);
     }
 
     /** What could not be done, where an operation on files fails. */

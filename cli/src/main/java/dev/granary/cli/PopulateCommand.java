@@ -73,7 +73,7 @@ final class PopulateCommand extends TierCommand {
             throw new CommandFailedException(target.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
         PublishResults published = new PublishResults();
-        PublishMode publishing = isAlone ? PublishMode.ALONE : PublishMode.IN_PACKS;
+        PublishMode publishing = isAlone ? PublishMode.UNPACKED : PublishMode.IN_PACKS;
         OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, publishing, published)) {
             KernelRunner run = new KernelRunner(granary, engine);

@@ -54,7 +54,7 @@ final class RunCommand extends TierCommand {
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
         PublishResults published = new PublishResults();
-        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, PublishMode.ALONE, published)) {
+        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, PublishMode.UNPACKED, published)) {
             KernelRunner run = new KernelRunner(granary, engine);
             try (ProgressLine progress = new ProgressLine(err, "getting", kernels.kernels().size()).watching(granary.waits())) {
                 run.all(kernels.kernels(), progress);
@@ -98,7 +98,7 @@ final class RunCommand extends TierCommand {
     /** Waits, within the same bound, for answers for which no look-up has waited: they tell what was wrong, or that nothing was. */
     private static void awaitCauses(Granary granary, long start) {
         List<LayerStatistics> layers = granary.statistics().layers();
-        while (layers.stream().anyMatch(layer -> layer.late() > 0 && layer.trouble().isPresent())
+        while (layers.stream().anyMatch(layer -> layer.late() > 0 && layer.failure().isPresent())
                 && System.nanoTime() - start < leftToLose(layers) && !Thread.currentThread().isInterrupted()) {
             LockSupport.parkNanos(CAUSE_NANOS);
             layers = granary.statistics().layers();

@@ -54,6 +54,6 @@ final class VerifyCommand extends LocalTierCommand {
         } else {
             report.print(out());
         }
-        return found.isWell() ? 0 : 1;
+        return found.isHealthy() ? 0 : 1;
     }
 }

@@ -97,8 +97,8 @@ final class WarmCommand extends TierCommand {
                 + " there already, " + Units.count(report.skippedEntries()) + " skipped");
         report.skipped().forEach((cause, skipped) -> out().println(EntryFormatter.inSentence(skipped.entries(), skipped.bytes()) + " skipped: " + cause));
         out().println(Units.bytes(report.receivedBytes()) + " came in " + Units.plural(report.requests(), "request") + ", " + Units.time(took));
-        if (report.entriesAlone() > 0) {
-            out().println(Units.plural(report.entriesAlone(), "entry") + " had to be asked for alone; granary compact puts them into packs");
+        if (report.unpackedEntries() > 0) {
+            out().println(Units.plural(report.unpackedEntries(), "entry") + " had to be asked for alone; granary compact puts them into packs");
         }
         out().println();
         out().flush();
@@ -128,7 +128,7 @@ final class WarmCommand extends TierCommand {
                 object.addProperty("installed", report.installed());
                 object.addProperty("installedBytes", report.installedBytes());
                 object.addProperty("present", report.present());
-                object.addProperty("alone", report.entriesAlone());
+                object.addProperty("alone", report.unpackedEntries());
                 object.addProperty("receivedBytes", report.receivedBytes());
                 object.addProperty("requests", report.requests());
                 object.addProperty("displaced", report.displaced());

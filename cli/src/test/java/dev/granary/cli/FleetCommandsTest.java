@@ -62,7 +62,7 @@ class FleetCommandsTest {
     @DisplayName("R7 R11 O10 warm tells what came, in text and as JSON, and nothing on standard error")
     void warm() {
         fleet.publish(some(30, 1000));
-        fleet.publishAlone(some(2, 1000));
+        fleet.publishUnpacked(some(2, 1000));
         Cli text = run("a", "warm", "--target", TARGET).exits(0).says("from s3://kernels/ci at " + fleet.endpoint(), "for  " + TARGET, "32 entries (",
                 "installed, 0 there already, 0 skipped", " requests, ", "2 entries had to be asked for alone; granary compact");
         text.isNarrow();
@@ -97,7 +97,7 @@ class FleetCommandsTest {
     @DisplayName("R11 ls, stats, inspect and verify of the bucket show what lies in packs, of every target, and what is also alone once")
     void look() {
         List<Entry> packed = some(5, 100);
-        fleet.publishAlone(packed.subList(4, 5));
+        fleet.publishUnpacked(packed.subList(4, 5));
         fleet.publish(packed);
         fleet.publish(List.of(TestEntries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), KernelBinaries.of(new byte[9]))));
         run("a", "ls", "--tier", "bucket").exits(0).says(TARGET, TestEntries.OTHER_TARGET.path(), "6 entries");
@@ -112,7 +112,7 @@ class FleetCommandsTest {
     @Test
     @DisplayName("O7 O10 compact: a dry run changes nothing; then what lies alone is in a pack; the grace is kept; sealed where it is asked for")
     void compact() {
-        fleet.publishAlone(some(7, 1000));
+        fleet.publishUnpacked(some(7, 1000));
         List<String> before = fleet.keys("");
         run("a", "compact", "--target", TARGET, "--dry-run").exits(0).says("in  s3://kernels/ci", "7 entries (", "would go into packs").isNarrow();
         assertEquals(7, run("a", "compact", "--target", TARGET, "--dry-run", "--json").exits(0).json().getAsJsonArray("targets").get(0)
@@ -152,7 +152,7 @@ class FleetCommandsTest {
     @Test
     @DisplayName("U9 compact with damaged entries: counted, named and exit code 1, until they are removed; what could not be read is told apart")
     void compactDamaged() {
-        fleet.publishAlone(some(12, 100));
+        fleet.publishUnpacked(some(12, 100));
         List<String> keys = fleet.keys("/e/");
         keys.forEach(key -> fleet.change(key, FleetCommandsTest::changedAtEnd));
         Cli text = run("a", "compact", "--target", TARGET).exits(1).says("0 entries in 0 new packs", "12 entries left alone: damaged; remove the objects",
@@ -166,7 +166,7 @@ class FleetCommandsTest {
         fleet.remove(keys.getFirst().substring(keys.getFirst().lastIndexOf('/')));
         assertEquals(List.of(0, 11, 11, 0, 0, 0), counts(compacted(1)));
         fleet.remove("/e/");
-        fleet.publishAlone(some(3, 100));
+        fleet.publishUnpacked(some(3, 100));
         fleet.plan(FaultPlan.when(request -> request.operation().startsWith("GET") && request.key().contains("/e/"), new Fault.Lost(Fault.DENIED)));
         run("a", "compact", "--target", TARGET).exits(1).says("3 entries left: not to be read now; compact again");
         fleet.plan(FaultPlan.when(request -> request.operation().startsWith("GET") && request.key().contains("/e/"), new Fault.Lost(ABSENT)));

@@ -45,18 +45,20 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 
 /**
- * Hands out primitives that are compiled once per fleet: from memory, from this machine's directory, from the buckets, and only then from the
- * compiler. Thread-safe; one per process is enough.
+ * Cache of primitives that are compiled once per fleet. A lookup searches the memory, the local
+ * directory and the buckets, and compiles only if all of them miss. Thread-safe; one instance per
+ * process is enough.
  *
- * <p>A look-up never fails because of a store, and never waits for one longer than its deadline; what goes wrong is counted in
- * {@link #statistics()}. Storing happens behind: the caller has its primitive at once.
+ * <p>A lookup never fails because of a store, and never waits for one longer than its deadline.
+ * Failures are counted in {@link #statistics()}. Entries are stored by write-behind, after the
+ * caller has its primitive.
  */
 public final class Granary implements AutoCloseable {
-    /** An id that nothing has: to ask for it is to connect. */
-    private static final Id CONNECTING =
+    /** The id of no entry: a lookup of it opens the connection. */
+    private static final Id CONNECT_ID =
             Id.builder(new Target(Backend.OPENCL, "granary", "none", "none")).field("kind", "connect").build();
 
-    private static final long LONGEST_SECONDS = TimeUnit.DAYS.toSeconds(365);
+    private static final long MAX_FLUSH_SECONDS = TimeUnit.DAYS.toSeconds(365);
 
     private final GranaryConfig config;
     private final OpenStores stores;
@@ -68,7 +70,7 @@ public final class Granary implements AutoCloseable {
     private final LayeredLookup layers;
     private final UploadRouter uploads;
     private final WriteBehindQueue writeBehind;
-    private final PrimitiveLookup lookUp;
+    private final PrimitiveLookup lookup;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
     private Granary(GranaryConfig config, OpenStores stores, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished) {
@@ -80,8 +82,8 @@ public final class Granary implements AutoCloseable {
         this.layers = new LayeredLookup(stores.layers(), new CompileTimeEstimate(), config.bucketWait());
         this.uploads = new UploadRouter(stores.local(), stores.layers(), publishing, counters, waits);
         this.writeBehind = new WriteBehindQueue(stores.local(), uploads, counters, stores.clock(), whenPublished);
-        Optional<ClaimCoordinator> wait = stores.claims().map(claims -> claimWait(claims, config.localWait(), counters));
-        this.lookUp = new PrimitiveLookup(stores.local(), layers, stores.quarantine(), wait, writeBehind, counters);
+        Optional<ClaimCoordinator> coordinator = stores.claims().map(claims -> claimCoordinator(claims, config.localWait(), counters));
+        this.lookup = new PrimitiveLookup(stores.local(), layers, stores.quarantine(), coordinator, writeBehind, counters);
         for (OpenLayer layer : stores.layers()) {
             if (layer.tier().cache() instanceof BucketTier bucket) {
                 waits.watch(layer.name(), bucket.traffic()::quiet);
@@ -89,88 +91,102 @@ public final class Granary implements AutoCloseable {
         }
     }
 
-    private static ClaimCoordinator claimWait(LocalClaims claims, Duration limit, LookupCounters counters) {
+    private static ClaimCoordinator claimCoordinator(LocalClaims claims, Duration limit, LookupCounters counters) {
         return new ClaimCoordinator(claims::claim, limit, Ticker.SYSTEM, longest -> ThreadLocalRandom.current().nextLong(longest + 1),
                 CompletableFuture.delayedExecutor(ClaimCoordinator.LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS), counters);
     }
 
     /**
-     * Opens the local directory and names the buckets; asks none.
+     * Opens the local directory and creates the bucket clients. No request is sent to a bucket.
      *
-     * @throws ConfigException if the configuration cannot work, with what to change
+     * @throws ConfigException if the configuration cannot work, with the necessary change
      */
     public static Granary open(GranaryConfig config) throws ConfigException {
-        return open(config, PublishMode.ALONE, (_, _) -> {});
+        return open(config, PublishMode.UNPACKED, (_, _) -> {});
     }
 
     /**
-     * Like {@link #open(GranaryConfig)}.
+     * Opens a cache as {@link #open(GranaryConfig)} does.
      *
-     * @param whenPublished hears what became of each entry that was compiled or published here
+     * @param whenPublished receives the result for each entry that this instance compiled or
+     *     published
      */
     public static Granary open(GranaryConfig config, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
         return over(config, OpenStores.open(config), publishing, whenPublished);
     }
 
-    /** Like {@link #open(GranaryConfig, PublishMode, BiConsumer)}, over stores that are open. */
+    /**
+     * Creates a cache as {@link #open(GranaryConfig, PublishMode, BiConsumer)} does, over open
+     * stores.
+     */
     public static Granary over(GranaryConfig config, OpenStores stores, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished) {
         return new Granary(config, stores, publishing, whenPublished);
     }
 
     /**
-     * The primitive that {@code descriptor} describes, ready to be loaded into {@code engine}.
+     * Returns the primitive of {@code descriptor}, ready to be loaded into {@code engine}.
      *
-     * @throws CompileException if nobody had it and its source does not compile
+     * @throws CompileException if no tier had the primitive and its source does not compile
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(Engine<D, P> engine, D descriptor) throws CompileException {
-        Primitive primitive = memory.get(descriptor, _ -> kept(lookUp.find(engine, descriptor).primitive()));
-        return own(primitive);
+        Primitive primitive = memory.get(descriptor, _ -> retain(lookup.find(engine, descriptor).primitive()));
+        return cast(primitive);
     }
 
-    /** Like {@link #primitive}, and tells where it came from and how long that took. */
+    /**
+     * Returns the same as {@link #primitive}, with the source of the primitive and the time of the
+     * lookup.
+     */
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> obtain(Engine<D, P> engine, D descriptor)
             throws CompileException {
         long start = System.nanoTime();
         PrimitiveSource[] source = {PrimitiveSource.MEMORY};
         OptionalInt[] layer = {OptionalInt.empty()};
         Primitive primitive = memory.get(descriptor, _ -> {
-            PrimitiveLookup.Found<P> found = lookUp.find(engine, descriptor);
+            PrimitiveLookup.FoundPrimitive<P> found = lookup.find(engine, descriptor);
             source[0] = found.source();
             layer[0] = found.layer();
-            return kept(found.primitive());
+            return retain(found.primitive());
         });
-        return new LookupResult<>(own(primitive), source[0], layer[0], Duration.ofNanos(System.nanoTime() - start));
+        return new LookupResult<>(cast(primitive), source[0], layer[0], Duration.ofNanos(System.nanoTime() - start));
     }
 
     /**
-     * The composite primitive that {@code descriptor} describes, ready to be run on {@code engine}; the caller closes the handle. The primitive
-     * and what is nested in it are created once per process, their kernels come by the way of {@link #primitive}. Engines may come and go: one of
-     * the same target finds the primitive, and nothing is compiled for it.
+     * Returns the composite primitive of {@code descriptor}, ready to run on {@code engine}; the
+     * caller closes the handle. The primitive and its nested primitives are created once per
+     * process, with kernels from {@link #primitive}. Engines may be closed and reopened: an engine
+     * of the same target uses the same primitive without another compile.
      *
      * @throws CompileException if a kernel does not compile
      * @throws IllegalArgumentException if the descriptor is for another target
-     * @throws IllegalStateException if the primitive turns out to need itself, or the engine is closed
+     * @throws IllegalStateException if the primitive depends on itself, or the engine is closed
      */
     public CompositeHandle handle(KernelEngine<?> engine, CompositeDescriptor<?> descriptor) throws CompileException {
         return handle(EngineSet.of(engine), descriptor);
     }
 
-    /** Like {@link #handle(KernelEngine, CompositeDescriptor)}, for a primitive between two engines, such as a reorder. */
+    /**
+     * Returns a handle as {@link #handle(KernelEngine, CompositeDescriptor)} does, for a primitive
+     * between two engines, such as a reorder.
+     */
     public CompositeHandle handle(EngineSet engines, CompositeDescriptor<?> descriptor) throws CompileException {
         return composites.handle(engines, descriptor);
     }
 
-    /** What memory keeps is loaded into engines that do not exist yet. */
-    private <P extends Primitive> P kept(P primitive) {
+    /**
+     * Prepares a primitive for the memory tier, from which engines that do not exist yet will load
+     * it.
+     */
+    private <P extends Primitive> P retain(P primitive) {
         primitive.onCompiledAgain(counters.compiledAgain::increment);
         primitive.outliveEngine();
         return primitive;
     }
 
     /**
-     * Makes sure that the first bucket that may be written has the entry that the local tier has.
+     * Publishes an entry of the local tier in the first writable bucket, in the background.
      *
-     * @return true if the local tier has it and there is such a bucket; the upload happens behind
+     * @return true if the local tier has the entry and there is a writable bucket
      */
     public boolean publish(Id id) {
         if (uploads.hasTarget() && stores.local().cache().load(id) instanceof LoadResult.Hit hit) {
@@ -181,23 +197,25 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Makes the first connection to each bucket now instead of at the first miss: loading a client library takes a noticeable part of a
-     * second. For programs that are about to look up many kernels; errors are left to the look-ups.
+     * Opens the first connection to each bucket now instead of at the first miss: loading a client
+     * library takes a noticeable part of a second. For programs that are about to look up many
+     * kernels. Errors are left to the lookups.
      */
     public void connect() {
-        // At once: one that is silent must not keep the others waiting.
+        // In parallel: a silent bucket must not delay the others.
         stores.layers().parallelStream().forEach(layer -> {
             try {
-                layer.tier().cache().load(CONNECTING);
-            } catch (Throwable e) { // left to the look-ups, as documented
+                layer.tier().cache().load(CONNECT_ID);
+            } catch (Throwable e) { // left to the lookups, as documented
                 LogOnce.warn("connect", "The first connection to " + layer.name() + " failed: " + e);
             }
         });
     }
 
     /**
-     * Changes how much is kept in memory: so many composite primitives, and so many programs of kernels. Lowering evicts at once, 0 clears and
-     * disables. A program that is evicted stays with the primitives that hold it.
+     * Sets the capacity of the memory tier: the number of composite primitives, and the number of
+     * programs. A lower capacity evicts at once; 0 clears and disables the tier. An evicted program
+     * stays in the primitives that contain it.
      *
      * @throws IllegalArgumentException if {@code primitives} is negative
      */
@@ -207,19 +225,23 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * The constant tensors of this process, by device, with the limits of the configuration until code sets others. For an OpenCL engine:
-     * {@code new OpenClConstants(granary.constants(), engine)}.
+     * Returns the constant tensors of this process, by device. The limits are those of the
+     * configuration until code sets others. For an OpenCL engine: {@code new
+     * OpenClConstants(granary.constants(), engine)}.
      */
     public ConstantTensorCaches constants() {
         return constants;
     }
 
-    /** The buckets that this may be waiting for, for tools that show progress. */
+    /**
+     * Returns the monitor of the buckets that this cache may wait for, for tools that show
+     * progress.
+     */
     public SilenceMonitor waits() {
         return waits;
     }
 
-    /** What was done so far. */
+    /** Returns a snapshot of the counters. */
     public GranaryStatistics statistics() {
         return new GranaryStatistics(
                 composites.statistics(),
@@ -246,13 +268,14 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Waits until everything is stored and uploaded, at most {@code limit}; an interrupt ends the wait.
+     * Waits until everything is stored and uploaded, at most {@code limit}. An interrupt ends the
+     * wait.
      *
-     * @return true if nothing is left to be done
+     * @return true if nothing is left to store or upload
      */
     public boolean flush(Duration limit) {
         try {
-            return writeBehind.flush(System.nanoTime() + Math.min(limit.toSeconds(), LONGEST_SECONDS) * 1_000_000_000 + limit.toNanosPart());
+            return writeBehind.flush(System.nanoTime() + Math.min(limit.toSeconds(), MAX_FLUSH_SECONDS) * 1_000_000_000 + limit.toNanosPart());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;
@@ -260,8 +283,9 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Flushes, at most as long as the configuration says, and closes the tiers. What was not uploaded is uploaded by the next process.
-     * Primitives and constants that were handed out stay valid; of the constants, nothing more is kept than what is in use.
+     * Flushes, for at most the configured flush limit, and closes the tiers. The next process does
+     * the uploads that are left. Primitives and constants that were returned to callers stay valid.
+     * Only constants in use remain cached.
      */
     @Override
     public void close() {
@@ -274,9 +298,12 @@ public final class Granary implements AutoCloseable {
         }
     }
 
-    /** A descriptor belongs to one kind of engine, so what was cached for it is what that engine makes. */
+    /**
+     * Casts a cached primitive to the type of the engine: a descriptor belongs to one kind of
+     * engine.
+     */
     @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
-    private static <P extends Primitive> P own(Primitive primitive) {
+    private static <P extends Primitive> P cast(Primitive primitive) {
         return (P) primitive;
     }
 }

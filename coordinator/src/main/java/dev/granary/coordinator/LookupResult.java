@@ -6,11 +6,11 @@ import java.time.Duration;
 import java.util.OptionalInt;
 
 /**
- * A primitive, and how it was come by.
+ * A primitive with its source and the time of its lookup.
  *
  * @param primitive the primitive, ready to be loaded into an engine
- * @param source where it came from
- * @param layer the position of the bucket, counted from 0, where it came from one
+ * @param source where the primitive came from
+ * @param layer the position of its bucket, counted from 0; empty unless the source is a bucket
  * @param took how long the caller waited
  */
 public record LookupResult<P extends Primitive>(P primitive, PrimitiveSource source, OptionalInt layer, Duration took) {}

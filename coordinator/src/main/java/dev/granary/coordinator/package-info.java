@@ -1,4 +1,4 @@
-/** Granary itself: the look-up path over all tiers, and its configuration. */
+/** Granary: the entry point for lookups over all tiers. */
 @NullMarked
 package dev.granary.coordinator;
 

@@ -35,11 +35,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Errors, such as of exhausted memory, in work behind the caller: counted, never thrown at the user, and nothing waits for them for ever. */
+/**
+ * Errors in background work, such as of exhausted memory: counted, never thrown at the user, and
+ * never waited for.
+ */
 class BackgroundErrorsTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
 
-    /** A bucket of which every use ends in an error. */
+    /** A bucket whose methods throw errors. */
     private static final class ErrorBucket implements PersistentCache {
         final AtomicInteger uses = new AtomicInteger();
         private final boolean isStackOverflow;
@@ -72,48 +75,50 @@ class BackgroundErrorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"OutOfMemoryError", "StackOverflowError"})
-    @DisplayName("S2 A7 a bucket of which every use ends in an error: the caller gets its primitive, flush ends, the causes are counted")
+    @DisplayName("S2 A7 with a bucket that throws errors, the caller gets its primitive, flush ends, and causes are counted")
     void everyUse(String kind, @TempDir Path directory) throws Exception {
         ErrorBucket bucket = new ErrorBucket(kind);
         GranaryConfig config = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").flushLimit(TestNode.LONG).build();
         AtomicReference<@Nullable StoreResult> published = new AtomicReference<>();
-        try (Granary granary = Granary.over(config, OpenStores.open(config, List.of(bucket), InstantSource.system()), PublishMode.ALONE,
+        try (Granary granary = Granary.over(config, OpenStores.open(config, List.of(bucket), InstantSource.system()), PublishMode.UNPACKED,
                 (_, result) -> published.set(result))) {
             granary.connect();
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(new FakeEngine("one"), A).source());
             assertTrue(granary.flush(TestNode.LONG));
             LayerStatistics layer = granary.statistics().layers().getFirst();
             assertEquals(List.of(1L, 1L), List.of(layer.results().unavailable(), granary.statistics().leftForLater()));
-            assertTrue(layer.trouble().orElse("").contains(kind), layer::toString);
-            assertTrue(published.get() instanceof StoreResult.Failed(String cause) && cause.contains(kind), () -> "heard: " + published.get());
+            assertTrue(layer.failure().orElse("").contains(kind), layer::toString);
+            assertTrue(published.get() instanceof StoreResult.Failed(String cause) && cause.contains(kind), () -> "published: " + published.get());
         }
         assertEquals(3, bucket.uses.get());
     }
 
     @Test
-    @DisplayName("S2 an error of a look-up behind the caller is counted, ends no thread loudly, and the next one is tried")
+    @DisplayName("S2 an error of a background probe is counted, is not printed, and the next probe is tried")
     void probe(@TempDir Path directory) throws Exception {
-        CountDownLatch loud = new CountDownLatch(1);
-        Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
-        Thread.setDefaultUncaughtExceptionHandler((_, _) -> loud.countDown());
-        BucketConfig named = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
+        CountDownLatch uncaught = new CountDownLatch(1);
+        Thread.UncaughtExceptionHandler oldHandler = Thread.getDefaultUncaughtExceptionHandler();
+        Thread.setDefaultUncaughtExceptionHandler((_, _) -> uncaught.countDown());
+        BucketConfig config = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
         ErrorBucket bucket = new ErrorBucket("OutOfMemoryError");
         Id id = TestEntries.id("probed");
-        CompileTimeEstimate cost = new CompileTimeEstimate();
-        LookupTimeBudget worth = new LookupTimeBudget(cost, Duration.ZERO); // so that it is asked behind the caller only
-        try (LayerClient asking = new LayerClient(new OpenLayer(named, new CountingCache(bucket), Optional.empty(), List.of()), cost, worth)) {
+        CompileTimeEstimate compileTimes = new CompileTimeEstimate();
+        // so that the layer is probed in the background only
+        LookupTimeBudget budget = new LookupTimeBudget(compileTimes, Duration.ZERO);
+        try (LayerClient client = new LayerClient(new OpenLayer(config, new CountingCache(bucket), Optional.empty(), List.of()), compileTimes, budget)) {
             for (int probes = 1; probes <= 3; probes++) {
-                asking.ask(id, TestNode.LONG.toNanos());
-                while (asking.statistics().results().unavailable() < probes) { // a probe that is under way is waited for, others are skipped
-                    asking.ask(id, TestNode.LONG.toNanos());
+                client.load(id, TestNode.LONG.toNanos());
+                while (client.statistics().results().unavailable() < probes) {
+                    // lookups are skipped while a probe is in progress
+                    client.load(id, TestNode.LONG.toNanos());
                     Thread.onSpinWait();
                 }
             }
             assertTrue(bucket.uses.get() >= 3);
-            assertTrue(asking.statistics().trouble().orElse("").contains("OutOfMemoryError"));
+            assertTrue(client.statistics().failure().orElse("").contains("OutOfMemoryError"));
         } finally {
-            Thread.setDefaultUncaughtExceptionHandler(before);
+            Thread.setDefaultUncaughtExceptionHandler(oldHandler);
         }
-        assertEquals(1, loud.getCount(), "an error reached the top of a thread, which prints it to the user");
+        assertEquals(1, uncaught.getCount(), "an error reached the top of a thread, which prints it to the user");
     }
 }

@@ -40,22 +40,22 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Whole look-ups over a real local tier and a real bucket, with every fault at every request to it. */
+/** Complete lookups with a real local tier and a real bucket, with every fault at every request. */
 class BucketFaultsTest {
-    private static final int AT_ONCE = 12; // most of them wait
+    private static final int MAX_CONCURRENT = 12; // most of them wait
     private static final FakeDescriptor A = FakeDescriptor.of("a");
     private static final Entry ELSEWHERE = TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere"));
     private static final Duration HANG = Duration.ofSeconds(10);
 
-    /** What the bucket has of the kernel that is looked up. */
-    enum Before {
+    /** State of the kernel in the bucket. */
+    enum BucketState {
         NOTHING,
         ENTRY,
         DAMAGE
     }
 
-    /** A request of a clean run: the so many-th of its kind. */
-    private record Place(String operation, boolean isOfEntry, int number) {}
+    /** A request of a run without faults, with its number among those of its kind. */
+    private record FaultPoint(String operation, boolean isOfEntry, int number) {}
 
     private final Path directory;
 
@@ -65,49 +65,49 @@ class BucketFaultsTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("R1 R2 N4 O1 any fault at any request of a look-up: the caller has its primitive, from right bytes only, and all is counted once")
-    void everyFault(Before before) throws Exception {
-        List<Place> places = new ArrayList<>();
-        try (Run run = new Run(before, "clean", FaultyBucket.LONG)) {
-            run.lookUp(FaultPlan.SOUND);
+    @DisplayName("R1 R2 N4 O1 with any fault at any request the caller has a correct primitive, and all is counted once")
+    void everyFault(BucketState bucketState) throws Exception {
+        List<FaultPoint> points = new ArrayList<>();
+        try (Run run = new Run(bucketState, "clean", FaultyBucket.LONG)) {
+            run.lookup(FaultPlan.SOUND);
             Map<List<Object>, Integer> numbers = new HashMap<>();
             for (S3Request request : run.requests()) {
                 int number = numbers.merge(List.of(request.operation(), isOfEntry(request)), 1, Integer::sum) - 1;
-                places.add(new Place(request.operation(), isOfEntry(request), number));
+                points.add(new FaultPoint(request.operation(), isOfEntry(request), number));
             }
         }
-        assertFalse(places.isEmpty());
+        assertFalse(points.isEmpty());
         List<Future<?>> runs = new ArrayList<>();
-        try (ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE)) {
-            for (Place place : places) {
+        try (ExecutorService threads = Executors.newFixedThreadPool(MAX_CONCURRENT)) {
+            for (FaultPoint point : points) {
                 for (Fault fault : Fault.each()) {
-                    String name = before + "-" + runs.size();
-                    runs.add(threads.submit(() -> run(before, name, place, fault)));
+                    String name = bucketState + "-" + runs.size();
+                    runs.add(threads.submit(() -> run(bucketState, name, point, fault)));
                 }
             }
             for (Future<?> run : runs) {
                 run.get();
             }
         }
-        System.out.println("granary.faults: look-up with " + before + " in the bucket: " + places.size() + " requests, " + runs.size() + " runs");
+        System.out.println("granary.faults: lookup with " + bucketState + " in the bucket: " + points.size() + " requests, " + runs.size() + " runs");
     }
 
     private static boolean isOfEntry(S3Request request) {
         return request.key().contains(A.getId().hash().hex());
     }
 
-    private Void run(Before before, String name, Place place, Fault fault) throws Exception {
-        try (Run run = new Run(before, name, fault.isSilent() ? FaultyBucket.SHORT : FaultyBucket.LONG)) {
-            run.lookUp(FaultPlan.once(request -> request.operation().equals(place.operation()) && isOfEntry(request) == place.isOfEntry(),
-                    place.number(), fault));
-            run.another();
+    private Void run(BucketState bucketState, String name, FaultPoint point, Fault fault) throws Exception {
+        try (Run run = new Run(bucketState, name, fault.isSilent() ? FaultyBucket.SHORT : FaultyBucket.LONG)) {
+            run.lookup(FaultPlan.once(request -> request.operation().equals(point.operation()) && isOfEntry(request) == point.isOfEntry(),
+                    point.number(), fault));
+            run.verifyRecovery();
         } catch (Exception | AssertionError e) {
-            throw new AssertionError(fault + " at " + place + " with " + before + " in the bucket", e);
+            throw new AssertionError(fault + " at " + point + " with " + bucketState + " in the bucket", e);
         }
         return null;
     }
 
-    /** One machine that looks one kernel up. */
+    /** One machine that looks up one kernel. */
     private final class Run implements AutoCloseable {
         private final FaultyBucket bucket = new FaultyBucket();
         private final FakeEngine engine = new FakeEngine("one");
@@ -116,40 +116,40 @@ class BucketFaultsTest {
         private final Duration limit;
         private final boolean isShort;
         private final BucketTier tier;
-        private final int begun;
-        private final Before before;
+        private final int firstRequest;
+        private final BucketState bucketState;
 
-        Run(Before before, String name, Duration requestTimeout) throws IOException {
-            this.before = before;
+        Run(BucketState bucketState, String name, Duration requestTimeout) throws IOException {
+            this.bucketState = bucketState;
             this.local = directory.resolve(name);
             this.limit = requestTimeout.multipliedBy(3);
             this.isShort = requestTimeout.equals(FaultyBucket.SHORT);
-            if (before != Before.NOTHING) {
-                bucket.place(ELSEWHERE);
+            if (bucketState != BucketState.NOTHING) {
+                bucket.store(ELSEWHERE);
             }
-            if (before == Before.DAMAGE) {
+            if (bucketState == BucketState.DAMAGE) {
                 bucket.damage(ELSEWHERE);
             }
             this.tier = bucket.faulty(requestTimeout);
-            this.begun = bucket.faulty.requests();
+            this.firstRequest = bucket.faulty.requests();
         }
 
         private Granary open(BucketTier over) throws Exception {
             GranaryConfig config = GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", local + "-no-configuration"))
                     .directory(local).bucket("s3://kernels").build();
             return Granary.over(config, OpenStores.open(config, List.of(over), InstantSource.system()),
-                    PublishMode.ALONE, published::put);
+                    PublishMode.UNPACKED, published::put);
         }
 
-        void lookUp(FaultPlan plan) throws Exception {
+        void lookup(FaultPlan plan) throws Exception {
             bucket.faulty.plan(plan);
             try (Granary granary = open(tier)) {
                 long start = System.nanoTime();
                 LookupResult<FakePrimitive> obtained = granary.obtain(engine, A);
-                assertTrue(System.nanoTime() - start < limit.plus(HANG).toNanos(), "the look-up hung");
+                assertTrue(System.nanoTime() - start < limit.plus(HANG).toNanos(), "the lookup hung");
                 boolean isCompiled = obtained.source() == PrimitiveSource.COMPILED;
                 assertTrue(isCompiled || obtained.source() == PrimitiveSource.BUCKET);
-                assertTrue(before == Before.ENTRY || isCompiled, "there was nothing to restore");
+                assertTrue(bucketState == BucketState.ENTRY || isCompiled, "there was nothing to restore");
                 assertEquals(FakeEngine.binaries(A, isCompiled ? "one" : "elsewhere"), obtained.primitive().getBinaries(BinaryKind.KERNEL));
                 assertEquals(List.of(isCompiled ? 1 : 0, isCompiled ? 0 : 1), List.of(engine.compiles.get(), engine.restores.get()));
                 assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, A).source());
@@ -159,18 +159,19 @@ class BucketFaultsTest {
             }
         }
 
-        private void compare(GranaryStatistics counted, boolean isCompiled) {
-            TierStatistics.Snapshot remote = counted.layers().getFirst().results();
+        private void compare(GranaryStatistics statistics, boolean isCompiled) {
+            TierStatistics.Snapshot bucketResults = statistics.layers().getFirst().results();
             int compiled = isCompiled ? 1 : 0;
-            assertEquals(List.of(1L - compiled, (long) compiled), List.of(remote.hits(), remote.misses()));
-            assertEquals(List.of(1L, 1L), List.of(counted.memoryHits(), counted.memoryMisses()));
-            assertEquals(List.of(0L, 1L, 1L), List.of(counted.local().hits(), counted.local().absent(), counted.local().stored()));
-            assertEquals(compiled, counted.compiled());
-            assertEquals(compiled, stores(remote));
-            assertEquals(remote.failed() + remote.unknown() + remote.refused(), counted.leftForLater());
+            assertEquals(List.of(1L - compiled, (long) compiled), List.of(bucketResults.hits(), bucketResults.misses()));
+            assertEquals(List.of(1L, 1L), List.of(statistics.memoryHits(), statistics.memoryMisses()));
+            assertEquals(List.of(0L, 1L, 1L), List.of(statistics.local().hits(), statistics.local().absent(), statistics.local().stored()));
+            assertEquals(compiled, statistics.compiled());
+            assertEquals(compiled, stores(bucketResults));
+            assertEquals(bucketResults.failed() + bucketResults.unknown() + bucketResults.refused(), statistics.leftForLater());
             assertEquals(compiled, published.size());
-            assertEquals(0, counted.dropped() + counted.refusedByDriver() + counted.quarantined());
-            // With short limits a client may give up while it connects: what is counted then never comes.
+            assertEquals(0, statistics.dropped() + statistics.refusedByDriver() + statistics.quarantined());
+            // With short timeouts a client may give up while it connects: a counted request then
+            // never arrives.
             boolean mayHideRequests = isShort || bucket.faulty.exchanges().stream().anyMatch(exchange -> exchange.fault().mayHideRequests());
             assertTrue(mayHideRequests ? bucket.faulty.requests() <= sent(tier) : bucket.faulty.requests() == sent(tier),
                     () -> bucket.faulty.requests() + " requests came, counted: " + tier.statistics().requests());
@@ -185,8 +186,11 @@ class BucketFaultsTest {
             return sent.get() + sent.head() + sent.put() + sent.delete() + sent.list();
         }
 
-        /** The fault is over: the machine's next process has it on disk, uploads what was left, and others find a sound entry. */
-        void another() throws Exception {
+        /**
+         * Verifies the state after the fault: the next process of the machine has the entry on disk
+         * and does the remaining uploads, and other machines find a sound entry.
+         */
+        void verifyRecovery() throws Exception {
             FakeEngine next = new FakeEngine("two");
             try (Granary granary = open(bucket.sound())) {
                 assertEquals(PrimitiveSource.LOCAL, granary.obtain(next, A).source());
@@ -195,13 +199,13 @@ class BucketFaultsTest {
             }
             assertEquals(0, next.compiles.get());
             try (BucketTier fresh = bucket.sound()) {
-                Entry there = PersistentCacheContract.hit(fresh.load(A.getId()));
-                assertTrue(List.of(FakeEngine.binaries(A, "one"), FakeEngine.binaries(A, "elsewhere")).contains(there.binaries()));
+                Entry stored = PersistentCacheContract.hit(fresh.load(A.getId()));
+                assertTrue(List.of(FakeEngine.binaries(A, "one"), FakeEngine.binaries(A, "elsewhere")).contains(stored.binaries()));
             }
         }
 
         List<S3Request> requests() {
-            return bucket.faulty.exchanges().stream().skip(begun).map(FaultyS3.Exchange::request).toList();
+            return bucket.faulty.exchanges().stream().skip(firstRequest).map(FaultyS3.Exchange::request).toList();
         }
 
         @Override
@@ -212,19 +216,19 @@ class BucketFaultsTest {
     }
 
     @Test
-    @DisplayName("R3 credentials that expire in the middle of a run, and are renewed: only the bucket suffers, and only so long")
+    @DisplayName("R3 credentials that expire and are renewed affect only the bucket, and only meanwhile")
     void expired() throws Exception {
-        trouble(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)), FaultPlan.always(new Fault.Lost(Fault.EXPIRED_403)));
+        outage(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)), FaultPlan.always(new Fault.Lost(Fault.EXPIRED_403)));
     }
 
     @Test
-    @DisplayName("R16 a storm of SlowDown, and resets: only the bucket suffers, and only so long")
+    @DisplayName("R16 SlowDown answers and resets affect only the bucket, and only meanwhile")
     void storm() throws Exception {
-        trouble(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)), FaultPlan.always(new Fault.Lost(Fault.RESET)));
+        outage(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)), FaultPlan.always(new Fault.Lost(Fault.RESET)));
     }
 
-    private void trouble(FaultPlan first, FaultPlan second) throws Exception {
-        try (Run run = new Run(Before.ENTRY, "trouble", FaultyBucket.LONG); Granary granary = run.open(run.tier)) {
+    private void outage(FaultPlan first, FaultPlan second) throws Exception {
+        try (Run run = new Run(BucketState.ENTRY, "outage", FaultyBucket.LONG); Granary granary = run.open(run.tier)) {
             assertEquals(PrimitiveSource.BUCKET, granary.obtain(run.engine, A).source());
             int kernels = 0;
             for (FaultPlan plan : List.of(first, second)) {
@@ -241,7 +245,9 @@ class BucketFaultsTest {
             LayerStatistics bucket = granary.statistics().layers().getFirst();
             assertEquals(kernels, bucket.results().unavailable() + bucket.skipped());
             Id last = FakeDescriptor.of("k" + (kernels - 1)).getId();
-            do { // the tier's pauses end after a millisecond, and its circuit breaker asks some times before it closes
+            do {
+                // the pauses of the tier end after 1 ms, and its circuit breaker probes several
+                // times before it closes
                 assertTrue(granary.publish(last));
                 assertTrue(granary.flush(FaultyBucket.LONG));
             } while (!(run.published.get(last) instanceof StoreResult.Stored));
@@ -249,9 +255,9 @@ class BucketFaultsTest {
     }
 
     @Test
-    @DisplayName("R3 no permission to list, so that what is absent looks forbidden: everything compiles, and is published all the same")
+    @DisplayName("R3 without the permission to list, absent keys are forbidden: everything compiles and is published")
     void mayNotList() throws Exception {
-        try (Run run = new Run(Before.NOTHING, "may not list", FaultyBucket.LONG); Granary granary = run.open(run.tier)) {
+        try (Run run = new Run(BucketState.NOTHING, "may not list", FaultyBucket.LONG); Granary granary = run.open(run.tier)) {
             run.bucket.faulty.plan(FaultPlan.when(request -> request.operation().equals("LIST") || request.operation().equals("GET"),
                     new Fault.Lost(Fault.DENIED)));
             for (int i = 0; i < 30; i++) {

@@ -14,53 +14,59 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
-/** A process of its own that uses a local directory, and mostly ends badly. */
+/** A child process that uses a local directory, and usually ends abnormally. */
 public final class ChildProcess {
     /** Restores the entry of {@code a}, during which the driver ends the process. */
     static final String DIES_IN_RESTORE = "dies-in-restore";
 
-    /** Compiles {@code a} against a bucket that hangs, says so, and waits to be killed. */
+    /** Compiles {@code a} with a bucket that hangs, prints its role, and waits to be killed. */
     public static final String WAITS_IN_UPLOAD = "waits-in-upload";
 
-    /** Opens a Granary beside others and tells how many uploads it took over. */
-    static final String TELLS_ADOPTED = "tells-adopted";
+    /** Opens an instance beside others and prints the number of uploads that it took over. */
+    static final String PRINTS_ADOPTED = "prints-adopted";
 
-    /** Gets the primitives of all {@link #SHARED} in several threads and tells whether each had the binaries of its own name. */
+    /**
+     * Obtains all {@link #SHARED} primitives in several threads, and prints whether each had the
+     * binaries of its own name.
+     */
     static final String GETS_SHARED = "gets-shared";
 
-    /** What {@link #GETS_SHARED} gets. */
+    /** The descriptors of {@link #GETS_SHARED}. */
     static final List<FakeDescriptor> SHARED = IntStream.range(0, 200).mapToObj(i -> FakeDescriptor.of("shared " + i)).toList();
 
     private static final int THREADS = 4;
 
     private ChildProcess() {}
 
-    /** What the child does. */
+    /** Runs the role of the child. */
     public static void main(String[] arguments) throws Exception {
         if (arguments[0].equals(GETS_SHARED)) {
             System.out.println(getShared(new TestNode(Path.of(arguments[1]), new FakeBucket())));
             return;
         }
         FakeBucket bucket = new FakeBucket();
-        bucket.mood = FakeBucket.Mood.HANGS;
+        bucket.behavior = FakeBucket.Behavior.HANGS;
         FakeEngine engine = new FakeEngine("child");
-        engine.restoring = FakeEngine.Restores.DIES;
+        engine.restoreBehavior = FakeEngine.RestoreBehavior.DIES;
         Granary granary = new TestNode(Path.of(arguments[1]), bucket).open();
-        if (arguments[0].equals(TELLS_ADOPTED)) {
+        if (arguments[0].equals(PRINTS_ADOPTED)) {
             System.out.println(granary.statistics().adopted());
             return;
         }
         granary.primitive(engine, FakeDescriptor.of("a"));
-        bucket.storing.await();
+        bucket.storeStarted.await();
         System.out.println(arguments[0]);
         Thread.currentThread().join();
     }
 
-    /** Every thread gets all of them, each in another order; the binaries tell which kernel they are of. */
+    /**
+     * Obtains all primitives in each thread, in different orders, and compares their binaries with
+     * their names.
+     */
     private static boolean getShared(TestNode node) throws Exception {
         FakeEngine engine = new FakeEngine("shared");
         try (Granary granary = node.openWithoutBucket(); ExecutorService pool = Executors.newFixedThreadPool(THREADS)) {
-            granary.setPrimitiveCacheCapacity(0); // every look-up goes to the disk
+            granary.setPrimitiveCacheCapacity(0); // every lookup reads the disk
             List<Future<Boolean>> all = new ArrayList<>();
             for (int thread = 0; thread < THREADS; thread++) {
                 List<FakeDescriptor> order = new ArrayList<>(SHARED);
@@ -75,14 +81,14 @@ public final class ChildProcess {
                 }));
             }
             boolean isRight = true;
-            for (Future<Boolean> one : all) {
-                isRight &= one.get();
+            for (Future<Boolean> each : all) {
+                isRight &= each.get();
             }
             return isRight && granary.flush(TestNode.LONG) && granary.statistics().dropped() == 0;
         }
     }
 
-    /** Starts a child in that role. */
+    /** Starts a child process. */
     public static Process start(String role, Path directory) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
@@ -90,12 +96,12 @@ public final class ChildProcess {
         return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
     }
 
-    /** Waits until the child says that. */
+    /** Waits for the first line of the child, which must be {@code expected}. */
     public static void awaitLine(Process child, String expected) throws IOException {
         try (BufferedReader out = new BufferedReader(new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8))) {
             String line = out.readLine();
             if (!expected.equals(line)) {
-                throw new IOException("the child said: " + line);
+                throw new IOException("the child printed: " + line);
             }
         }
     }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** When a look-up takes the claim of its machine, when it waits, and when it lets go. */
+/** Lookups that acquire, await and release the claim of their machine. */
 @Timeout(600)
 class ClaimedLookupTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
@@ -48,45 +48,45 @@ class ClaimedLookupTest {
         other.close();
     }
 
-    private ClaimResult othersTry(FakeDescriptor descriptor) {
+    private ClaimResult claimOfOther(FakeDescriptor descriptor) {
         ClaimResult result = other.claim(descriptor.getId());
-        if (result instanceof Mine mine) {
-            mine.close();
+        if (result instanceof Mine claim) {
+            claim.close();
         }
         return result;
     }
 
     private void assertFree(FakeDescriptor descriptor) {
-        assertInstanceOf(Mine.class, othersTry(descriptor));
+        assertInstanceOf(Mine.class, claimOfOther(descriptor));
     }
 
     @Test
-    @DisplayName("R9 the claim is held while compiling, and let go when the entry is stored, uploaded or not")
+    @DisplayName("R9 the claim is held during the compile, and released when the entry is stored, uploaded or not")
     void compiled() throws Exception {
-        ClaimResult[] seen = new ClaimResult[1];
-        engine.beforeCompile = () -> seen[0] = othersTry(A);
-        bucket.mood = FakeBucket.Mood.HANGS;
+        ClaimResult[] claims = new ClaimResult[1];
+        engine.beforeCompile = () -> claims[0] = claimOfOther(A);
+        bucket.behavior = FakeBucket.Behavior.HANGS;
         try (Granary granary = node.open("s3://test", Duration.ZERO)) {
             granary.primitive(engine, A);
-            bucket.storing.await();
+            bucket.storeStarted.await();
             assertFree(A);
         }
-        assertEquals(new ClaimResult.Taken(Stage.UNDER_WAY), seen[0]);
+        assertEquals(new ClaimResult.Taken(Stage.UNDER_WAY), claims[0]);
     }
 
     @Test
-    @DisplayName("R9 the claim is let go where nothing will be stored: no binaries, compile error, broken engine, broken listener")
+    @DisplayName("R9 the claim is released if nothing is stored: no binaries, compile error, broken engine or listener")
     void nothingToStore() throws Exception {
         try (Granary granary = node.open()) {
             FakeDescriptor wrong = FakeDescriptor.of("wrong");
             assertThrows(CompileException.class, () -> granary.primitive(engine, wrong));
             assertFree(wrong);
 
-            FakeDescriptor deaf = FakeDescriptor.of("listener-breaks");
-            granary.primitive(engine, deaf);
-            assertFree(deaf);
+            FakeDescriptor withoutListener = FakeDescriptor.of("listener-breaks");
+            granary.primitive(engine, withoutListener);
+            assertFree(withoutListener);
 
-            engine.giving = FakeEngine.Binaries.NEVER;
+            engine.binariesTime = FakeEngine.BinariesTime.NEVER;
             FakeDescriptor without = FakeDescriptor.of("without");
             granary.primitive(engine, without);
             assertTrue(granary.flush(TestNode.LONG));
@@ -113,17 +113,17 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("N5 a lazy driver's claim says that a launch is awaited, and is let go by the launch, by a flush, by the end")
+    @DisplayName("N5 the claim of a lazy driver awaits the launch, and is released by the launch, a flush, or the end")
     void lazyDriver() throws Exception {
         ClaimResult awaiting = new ClaimResult.Taken(Stage.AWAITING_LAUNCH);
-        engine.giving = FakeEngine.Binaries.AFTER_LAUNCH;
+        engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         FakeDescriptor b = FakeDescriptor.of("b");
         FakeDescriptor c = FakeDescriptor.of("c");
         try (Granary granary = node.openWithoutBucket()) {
             FakePrimitive launched = granary.primitive(engine, A);
-            assertEquals(awaiting, othersTry(A));
+            assertEquals(awaiting, claimOfOther(A));
             launched.launch();
-            while (!(othersTry(A) instanceof Mine)) {
+            while (!(claimOfOther(A) instanceof Mine)) {
                 Thread.onSpinWait();
             }
             assertEquals(1, granary.statistics().local().stored());
@@ -136,20 +136,20 @@ class ClaimedLookupTest {
             granary.primitive(engine, c);
             assertFree(unlaunched);
             granary.primitive(engine, c); // its own claim does not stop it
-            assertEquals(awaiting, othersTry(c));
+            assertEquals(awaiting, claimOfOther(c));
             assertEquals(0, granary.statistics().waitsGivenUp());
         }
         assertFree(c);
     }
 
     @Test
-    @DisplayName("R9 O1 who waits gets the other's entry: one local hit, no miss, one compile on the machine")
+    @DisplayName("R9 O1 a waiting lookup gets the entry of the other: one local hit, no miss, one compile")
     void waits() throws Exception {
         CountDownLatch compiling = new CountDownLatch(1);
-        CountDownLatch go = new CountDownLatch(1);
+        CountDownLatch proceed = new CountDownLatch(1);
         engine.beforeCompile = () -> {
             compiling.countDown();
-            await(go);
+            await(proceed);
         };
         try (Granary first = node.open(); Granary second = node.open()) {
             FutureTask<PrimitiveSource> holder = start(() -> first.obtain(engine, A).source()).task();
@@ -158,17 +158,17 @@ class ClaimedLookupTest {
             while (waiter.thread().getState() != Thread.State.TIMED_WAITING) {
                 Thread.onSpinWait();
             }
-            go.countDown();
+            proceed.countDown();
             assertEquals(PrimitiveSource.COMPILED, holder.get());
             assertEquals(PrimitiveSource.LOCAL, waiter.task().get());
-            GranaryStatistics counted = second.statistics();
-            assertEquals(List.of(1L, 0L, 0L), List.of(counted.local().hits(), counted.local().misses(),
-                    counted.layers().getFirst().results().misses()));
-            assertEquals(List.of(1L, 0L, 0L), List.of(counted.waited(), counted.waitsGivenUp(), counted.claimsUnavailable()));
+            GranaryStatistics statistics = second.statistics();
+            assertEquals(List.of(1L, 0L, 0L), List.of(statistics.local().hits(), statistics.local().misses(),
+                    statistics.layers().getFirst().results().misses()));
+            assertEquals(List.of(1L, 0L, 0L), List.of(statistics.waited(), statistics.waitsGivenUp(), statistics.claimsUnavailable()));
             assertEquals(List.of(0L, 1L), List.of(first.statistics().waited(), first.statistics().local().misses()));
         }
         assertEquals(1, engine.compiles.get());
-        assertEquals(1, bucket.loads.get(), "the machine asked the bucket once");
+        assertEquals(1, bucket.loads.get(), "the machine sent one request");
         assertEquals(1, new LifetimeStatistics(node.directory).read().get("waited"));
     }
 
@@ -176,7 +176,7 @@ class ClaimedLookupTest {
 
     private static Started start(Callable<PrimitiveSource> work) {
         FutureTask<PrimitiveSource> task = new FutureTask<>(work);
-        Thread thread = new Thread(task, "looks up");
+        Thread thread = new Thread(task, "lookup");
         thread.start();
         return new Started(thread, task);
     }
@@ -190,22 +190,22 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 a waiter's deadline makes it compile; one local miss is counted, and the store works without the claim")
+    @DisplayName("R9 at the end of its wait a lookup compiles, counts one local miss, and stores without the claim")
     void deadline() throws Exception {
         node.localWait = Duration.ofMillis(20);
         assertInstanceOf(Mine.class, other.claim(A.getId()));
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
-            GranaryStatistics counted = granary.statistics();
-            assertEquals(List.of(0L, 1L, 1L), List.of(counted.local().hits(), counted.local().misses(), counted.local().stored()));
-            assertEquals(List.of(0L, 1L, 0L), List.of(counted.waited(), counted.waitsGivenUp(), counted.claimsUnavailable()));
+            GranaryStatistics statistics = granary.statistics();
+            assertEquals(List.of(0L, 1L, 1L), List.of(statistics.local().hits(), statistics.local().misses(), statistics.local().stored()));
+            assertEquals(List.of(0L, 1L, 0L), List.of(statistics.waited(), statistics.waitsGivenUp(), statistics.claimsUnavailable()));
         }
         assertEquals(1, new LifetimeStatistics(node.directory).read().get("waits-given-up"));
     }
 
     @Test
-    @DisplayName("D11 N7 an entry that the driver refuses or that is in quarantine is waited for by nobody")
+    @DisplayName("D11 N7 an entry that the driver rejects or that is in quarantine is not waited for")
     void unusableEntry() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
@@ -218,7 +218,7 @@ class ClaimedLookupTest {
         }
         node.now = node.now.plus(Duration.ofDays(2));
         FakeEngine updated = new FakeEngine("two");
-        updated.restoring = FakeEngine.Restores.REFUSES;
+        updated.restoreBehavior = FakeEngine.RestoreBehavior.REFUSES;
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(updated, A).source());
             assertEquals(List.of(1L, 0L), List.of(granary.statistics().refusedByDriver(), granary.statistics().waitsGivenUp()));
@@ -226,7 +226,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("A hit touches no claim; a wait of zero makes none")
+    @DisplayName("A hit makes no claim; nor does a local wait of zero")
     void untouched() throws Exception {
         node.localWait = Duration.ZERO;
         try (Granary granary = node.openWithoutBucket()) {
@@ -240,7 +240,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("D15 where claims cannot be made, everything else works, and it is counted")
+    @DisplayName("D15 if claims fail, everything else works, and it is counted")
     void unavailable() throws Exception {
         Files.createDirectory(node.directory.resolve("claims"));
         try (Granary granary = node.open()) {

@@ -21,7 +21,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The capacity of the level of primitives, as the facade has it; without a driver. */
+/**
+ * The capacity of the primitives in memory, as configured through {@link Granary}; without a
+ * driver.
+ */
 class CompositeCapacityTest {
     private static final Target TARGET = NoKernelEngine.target("one");
 
@@ -36,8 +39,8 @@ class CompositeCapacityTest {
         static final CompositeImplementation<Numbered> NOTHING = (_, _) -> _ -> {};
     }
 
-    /** Asks for these primitives, in order; how many had to be created. */
-    private static long ask(Granary granary, IntStream numbers) throws Exception {
+    /** Obtains handles of these primitives, in order; returns how many had to be created. */
+    private static long getHandles(Granary granary, IntStream numbers) throws Exception {
         long before = granary.statistics().composites().created();
         for (int number : numbers.toArray()) {
             granary.handle(new NoKernelEngine(TARGET), CompositeDescriptor.builder(TARGET, new Numbered(number), Numbered.NOTHING).build()).close();
@@ -46,8 +49,8 @@ class CompositeCapacityTest {
     }
 
     private static List<Integer> sizeAndCapacity(Granary granary) {
-        CompositeStatistics counted = granary.statistics().composites();
-        return List.of(counted.size(), counted.capacity());
+        CompositeStatistics statistics = granary.statistics().composites();
+        return List.of(statistics.size(), statistics.capacity());
     }
 
     private Granary open(String... environment) throws ConfigException {
@@ -67,28 +70,28 @@ class CompositeCapacityTest {
 
     @ParameterizedTest
     @CsvSource({"lru, 15, 15", "w-tinylfu, 0, 5"})
-    @DisplayName("M4 the policy decides whether fifteen that were used often outlast a hundred that are used once")
+    @DisplayName("M4 the policy decides whether 15 frequently used primitives stay in spite of 100 that are used once")
     void policy(String policy, int leastAgain, int mostAgain) throws Exception {
         try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_POLICY", policy)) {
             granary.setPrimitiveCacheCapacity(20);
             for (int use = 0; use < 20; use++) {
-                ask(granary, IntStream.range(0, 15));
+                getHandles(granary, IntStream.range(0, 15));
             }
-            assertEquals(100, ask(granary, IntStream.range(100, 200)));
-            long again = ask(granary, IntStream.range(0, 15));
-            assertTrue(again >= leastAgain && again <= mostAgain, again + " of 15 created again");
+            assertEquals(100, getHandles(granary, IntStream.range(100, 200)));
+            long recreated = getHandles(granary, IntStream.range(0, 15));
+            assertTrue(recreated >= leastAgain && recreated <= mostAgain, recreated + " of 15 created again");
         }
     }
 
     @Test
-    @DisplayName("M3 M13 capacity 22 by the environment: 30 distinct ones leave 22, the last; code wins over the environment")
+    @DisplayName("M3 M13 with capacity 22 by the environment the last 22 of 30 stay; code takes precedence")
     void byEnvironment() throws Exception {
         try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_CAPACITY", "22")) {
-            assertEquals(30, ask(granary, IntStream.range(0, 30)));
+            assertEquals(30, getHandles(granary, IntStream.range(0, 30)));
             assertEquals(List.of(22, 22), sizeAndCapacity(granary));
-            assertEquals(0, ask(granary, IntStream.range(8, 30)));
+            assertEquals(0, getHandles(granary, IntStream.range(8, 30)));
             granary.setPrimitiveCacheCapacity(30);
-            assertEquals(8, ask(granary, IntStream.range(0, 30)));
+            assertEquals(8, getHandles(granary, IntStream.range(0, 30)));
             assertEquals(List.of(30, 30), sizeAndCapacity(granary));
         }
         try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_CAPACITY", "many")) {
@@ -97,34 +100,34 @@ class CompositeCapacityTest {
     }
 
     @Test
-    @DisplayName("M4 M9 of 12, an equal or higher capacity keeps 12; lowering to 10 keeps the 10 most recently used, at once")
+    @DisplayName("M4 M9 an equal or higher capacity keeps 12; a lower one of 10 keeps the 10 most recently used, at once")
     void lowered() throws Exception {
         try (Granary granary = open()) {
-            ask(granary, IntStream.range(0, 12));
+            getHandles(granary, IntStream.range(0, 12));
             granary.setPrimitiveCacheCapacity(12);
             granary.setPrimitiveCacheCapacity(24);
             assertEquals(List.of(12, 24), sizeAndCapacity(granary));
-            ask(granary, IntStream.range(0, 2)); // used again, so 2 and 3 leave
+            getHandles(granary, IntStream.range(0, 2)); // used again, so 2 and 3 are evicted
             granary.setPrimitiveCacheCapacity(10);
             assertEquals(List.of(10, 10), sizeAndCapacity(granary));
-            assertEquals(0, ask(granary, IntStream.concat(IntStream.range(0, 2), IntStream.range(4, 12))));
-            assertEquals(2, ask(granary, IntStream.range(2, 4)));
+            assertEquals(0, getHandles(granary, IntStream.concat(IntStream.range(0, 2), IntStream.range(4, 12))));
+            assertEquals(2, getHandles(granary, IntStream.range(2, 4)));
         }
     }
 
     @Test
-    @DisplayName("M2 capacity 0 clears and disables, raising it enables again; a negative one is refused and changes nothing")
+    @DisplayName("M2 capacity 0 clears and disables, a higher one enables again; a negative one is rejected")
     void zero() throws Exception {
         try (Granary granary = open()) {
-            ask(granary, IntStream.range(0, 5));
+            getHandles(granary, IntStream.range(0, 5));
             granary.setPrimitiveCacheCapacity(0);
             assertEquals(List.of(0, 0), sizeAndCapacity(granary));
-            assertEquals(10, ask(granary, IntStream.range(0, 5)) + ask(granary, IntStream.range(0, 5)));
+            assertEquals(10, getHandles(granary, IntStream.range(0, 5)) + getHandles(granary, IntStream.range(0, 5)));
             granary.setPrimitiveCacheCapacity(5);
-            assertEquals(5, ask(granary, IntStream.range(0, 5)) + ask(granary, IntStream.range(0, 5)));
-            String said = String.valueOf(
+            assertEquals(5, getHandles(granary, IntStream.range(0, 5)) + getHandles(granary, IntStream.range(0, 5)));
+            String message = String.valueOf(
                     assertThrows(IllegalArgumentException.class, () -> granary.setPrimitiveCacheCapacity(-1)).getMessage());
-            assertTrue(said.contains("-1"), said);
+            assertTrue(message.contains("-1"), message);
             assertEquals(List.of(5, 5), sizeAndCapacity(granary));
         }
     }

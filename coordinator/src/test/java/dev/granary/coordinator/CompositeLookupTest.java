@@ -27,7 +27,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Composite primitives over all levels: primitives, kernels, local tier, bucket, a real compiler. */
+/** Composite primitives with all tiers: memory, local tier, bucket, and a real compiler. */
 @NeedsPocl
 class CompositeLookupTest {
     private final Path directory;
@@ -47,22 +47,22 @@ class CompositeLookupTest {
         }
     }
 
-    /** Primitive hits and created, nested hits and created. */
+    /** Asserts primitive hits and creations, and nested hits and creations. */
     private static void assertPrimitives(Granary granary, long hits, long created, long nestedHits, long nestedCreated) {
-        CompositeStatistics counted = granary.statistics().composites();
+        CompositeStatistics statistics = granary.statistics().composites();
         assertEquals(List.of(hits, created, nestedHits, nestedCreated),
-                List.of(counted.hits(), counted.created(), counted.nestedHits(), counted.nestedCreated()));
+                List.of(statistics.hits(), statistics.created(), statistics.nestedHits(), statistics.nestedCreated()));
     }
 
-    /** Kernel hits, local hits, bucket hits, compiled, compiled once more. */
+    /** Asserts kernel hits, local hits, bucket hits, compiles, and no repeated compile. */
     private static void assertKernels(Granary granary, long memory, long local, long fromBucket, long compiled) {
-        GranaryStatistics counted = granary.statistics();
-        assertEquals(List.of(memory, local, fromBucket, compiled, 0L), List.of(counted.memoryHits(), counted.local().hits(),
-                counted.layers().getFirst().results().hits(), counted.compiled(), counted.compiledAgain()));
+        GranaryStatistics statistics = granary.statistics();
+        assertEquals(List.of(memory, local, fromBucket, compiled, 0L), List.of(statistics.memoryHits(), statistics.local().hits(),
+                statistics.layers().getFirst().results().hits(), statistics.compiled(), statistics.compiledAgain()));
     }
 
     @Test
-    @DisplayName("O1 primitive hit, nested hit, kernel hit, local hit, bucket hit and miss are told apart, exactly")
+    @DisplayName("O1 primitive, nested, kernel, local and bucket hits and misses are counted separately and exactly")
     void statistics() throws Exception {
         try (Granary other = new TestNode(directory.resolve("other machine"), bucket).open()) {
             multiply(other, 12); // product, reorder, activation
@@ -71,7 +71,7 @@ class CompositeLookupTest {
             multiply(other, 12);
             assertPrimitives(other, 1, 1, 0, 2);
             assertKernels(other, 0, 0, 0, 3);
-            multiply(other, 16); // the activation is there; product and reorder are not
+            multiply(other, 16); // the activation is cached; product and reorder are not
             assertPrimitives(other, 1, 2, 1, 3);
             assertKernels(other, 0, 0, 0, 5);
         }
@@ -102,7 +102,7 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName("A program that two primitives use is compiled once and kept once: the second is a kernel hit")
+    @DisplayName("A program of two primitives is compiled and cached once: the second use is a kernel hit")
     void sharedKernels() throws Exception {
         try (Granary granary = node.openWithoutBucket(); OpenClEngine engine = driver.open()) {
             KernelDescriptor program = SharedProgramPrimitives.program(engine.target());
@@ -111,35 +111,35 @@ class CompositeLookupTest {
                 assertEquals(program, left.primitive().kernels().iterator().next().descriptor());
                 assertEquals(left.primitive().kernels().iterator().next(), right.primitive().kernels().iterator().next());
             }
-            GranaryStatistics counted = granary.statistics();
+            GranaryStatistics statistics = granary.statistics();
             assertEquals(List.of(2L, 1L, 1L, 1L),
-                    List.of(counted.composites().created(), counted.memoryHits(), counted.memoryMisses(), counted.compiled()));
+                    List.of(statistics.composites().created(), statistics.memoryHits(), statistics.memoryMisses(), statistics.compiled()));
         }
         assertEquals(1, driver.compiles());
     }
 
     @Test
-    @DisplayName("M14 what is in memory wins over binaries on offer: no tier is asked again")
+    @DisplayName("M14 a primitive in memory takes precedence over binaries in any tier, without another lookup")
     void memoryWins() throws Exception {
         try (Granary granary = node.open()) {
             multiply(granary, 12);
             assertTrue(granary.flush(TestNode.LONG));
-            assertTrue(bucket.entries.size() == 3 && granary.statistics().local().stored() == 3, "all three are on offer");
-            int asked = bucket.loads.get();
+            assertTrue(bucket.entries.size() == 3 && granary.statistics().local().stored() == 3, "all three are stored");
+            int loads = bucket.loads.get();
             long local = granary.statistics().local().hits() + granary.statistics().local().misses();
             multiply(granary, 12);
             for (var entry : bucket.entries.values()) {
                 assertTrue(granary.publish(entry.id()));
             }
             multiply(granary, 12);
-            assertEquals(asked, bucket.loads.get());
+            assertEquals(loads, bucket.loads.get());
             assertEquals(local, granary.statistics().local().hits() + granary.statistics().local().misses());
         }
         assertEquals(3, driver.compiles());
     }
 
     @Test
-    @DisplayName("An engine closed before the cache: the binaries were taken when it closed, and are stored")
+    @DisplayName("If an engine is closed before the cache, its binaries were taken at close, and are stored")
     void engineClosedFirst() throws Exception {
         try (Granary granary = node.open()) {
             try (OpenClEngine engine = driver.open()) {
@@ -156,7 +156,7 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id, on an engine made anew for each call: compiled once per process")
+    @DisplayName("K13 a primitive with the empty id is compiled once per process, even with a new engine per call")
     void notCacheable() throws Exception {
         try (Granary granary = node.open()) {
             for (int i = 0; i < 5; i++) {
@@ -173,7 +173,7 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName("What has to be compiled once more, since the driver hands out no binaries, is counted")
+    @DisplayName("Repeated compiles, because the driver returns no binaries, are counted")
     void compiledAgain() throws Exception {
         driver.withholdBinaries();
         try (Granary granary = node.open()) {
@@ -191,7 +191,7 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName("M5 M7 12 threads, each with an engine for each call, 12 primitives: each created once, each program compiled once")
+    @DisplayName("M5 M7 12 threads with an engine per call: each of 12 primitives is created once, each program compiled once")
     void enginesPerCall() throws Exception {
         try (Granary granary = node.open(); ExecutorService threads = Executors.newFixedThreadPool(12)) {
             Callable<Integer> work = () -> {
@@ -200,8 +200,8 @@ class CompositeLookupTest {
                 }
                 return 0;
             };
-            for (Future<Integer> done : new ArrayList<>(threads.invokeAll(Collections.nCopies(12, work)))) {
-                done.get();
+            for (Future<Integer> future : new ArrayList<>(threads.invokeAll(Collections.nCopies(12, work)))) {
+                future.get();
             }
             assertPrimitives(granary, 132, 12, 11, 13);
             assertKernels(granary, 0, 0, 0, 25);
@@ -217,14 +217,14 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName("M2 capacity 0, by configuration: each call creates, the kernels come from the local tier, nothing is kept")
+    @DisplayName("M2 with a configured capacity of 0 each call creates a primitive, from kernels of the local tier")
     void capacityZero() throws Exception {
         try (Granary granary = node.open(node.config().primitiveCacheCapacity(0).build())) {
             multiply(granary, 12);
             assertTrue(granary.flush(TestNode.LONG));
             multiply(granary, 12);
-            CompositeStatistics counted = granary.statistics().composites();
-            assertEquals(List.of(2L, 0L, 0, 0), List.of(counted.created(), counted.hits(), counted.size(), counted.capacity()));
+            CompositeStatistics statistics = granary.statistics().composites();
+            assertEquals(List.of(2L, 0L, 0, 0), List.of(statistics.created(), statistics.hits(), statistics.size(), statistics.capacity()));
             assertEquals(3, granary.statistics().local().hits());
         }
         assertEquals(3, driver.compiles());

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The constant tensors of a {@link Granary}: where their limits come from, and how they end. */
+/** The constant tensors of a {@link Granary}: the sources of their limits, and their end. */
 class ConstantsTest {
     private static final long MEGABYTE = 1L << 20;
     private static final String VARIABLE = "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY";
@@ -40,7 +40,7 @@ class ConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 the environment is read once: what becomes of the variable later changes nothing; code wins, also at run time")
+    @DisplayName("M15 the environment is read once, later changes have no effect; code takes precedence, also at run time")
     void environment() throws Exception {
         environment.put(VARIABLE, "cpu:10240;gpu:2048:COST");
         GranaryConfig config = builder().build();
@@ -54,19 +54,19 @@ class ConstantsTest {
             take(caches, "k", freed).close();
             caches.setCapacity(EngineKind.CPU, 20_480);
             assertEquals(20_480, caches.of(EngineKind.CPU, 0).getCapacity());
-            assertEquals(0, freed.get(), "the environment has set the first number, this one is higher");
+            assertEquals(0, freed.get(), "the new capacity is higher than that of the environment");
             caches.setCapacity(EngineKind.CPU, 5);
             assertEquals(1, freed.get());
         }
         environment.put(VARIABLE, "cpu:10240;gpu:2048:COST");
         try (Granary granary = Granary.open(builder().constantTensorCacheCapacity(EngineKind.CPU, 7).build())) {
             assertEquals(7, granary.constants().getCapacity(EngineKind.CPU), "code");
-            assertEquals(2048, granary.constants().getCapacity(EngineKind.GPU), "the environment, where code says nothing");
+            assertEquals(2048, granary.constants().getCapacity(EngineKind.GPU), "the environment, since code sets no value");
         }
     }
 
     @Test
-    @DisplayName("M15 infinite by default, on every kind of engine")
+    @DisplayName("M15 unlimited by default, on every kind of engine")
     void unlimited() throws Exception {
         try (Granary granary = Granary.open(builder().build())) {
             for (EngineKind kind : EngineKind.values()) {
@@ -77,7 +77,7 @@ class ConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 closing Granary frees its constants, but for those in use, which stay valid until released")
+    @DisplayName("M15 close frees the constants, except those in use, which stay valid until they are released")
     void closing() throws Exception {
         AtomicInteger freed = new AtomicInteger();
         ConstantTensorCaches caches;

@@ -11,17 +11,20 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A bucket in memory that several Granaries share, with the moods of a real one. The first entry of an id stays. */
+/**
+ * A bucket in memory that several Granary instances share, with the failures of a real one. The
+ * first entry of an id stays.
+ */
 public final class FakeBucket implements PersistentCache {
     public final Map<Id, Entry> entries = new ConcurrentHashMap<>();
     public final AtomicInteger loads = new AtomicInteger();
     public final AtomicInteger stores = new AtomicInteger();
-    final CountDownLatch storing = new CountDownLatch(1);
+    final CountDownLatch storeStarted = new CountDownLatch(1);
     public final CountDownLatch released = new CountDownLatch(1);
-    public volatile Mood mood = Mood.WORKS;
+    public volatile Behavior behavior = Behavior.WORKS;
 
-    /** How it answers. */
-    public enum Mood {
+    /** Behavior of the bucket. */
+    public enum Behavior {
         WORKS,
         IS_DOWN,
         IS_DAMAGED,
@@ -33,8 +36,8 @@ public final class FakeBucket implements PersistentCache {
     @Override
     public LoadResult load(Id id) {
         loads.incrementAndGet();
-        return switch (mood) {
-            case IS_DOWN -> new LoadResult.Unavailable("nobody answers");
+        return switch (behavior) {
+            case IS_DOWN -> new LoadResult.Unavailable("no route to host");
             case IS_DAMAGED -> new LoadResult.Damaged(DamageKind.TRUNCATED, "half of it");
             case WORKS, REFUSES_WRITES, HANGS, THROWS -> {
                 Entry entry = entries.get(id);
@@ -46,17 +49,17 @@ public final class FakeBucket implements PersistentCache {
     @Override
     public StoreResult store(Entry entry) {
         stores.incrementAndGet();
-        storing.countDown();
-        return switch (mood) {
-            case IS_DOWN, IS_DAMAGED -> new StoreResult.Failed("nobody answers");
+        storeStarted.countDown();
+        return switch (behavior) {
+            case IS_DOWN, IS_DAMAGED -> new StoreResult.Failed("no route to host");
             case REFUSES_WRITES -> new StoreResult.Refused("not allowed");
             case THROWS -> throw new IllegalStateException("this store has a bug");
             case HANGS -> hang(entry);
-            case WORKS -> keep(entry);
+            case WORKS -> insert(entry);
         };
     }
 
-    private StoreResult keep(Entry entry) {
+    private StoreResult insert(Entry entry) {
         Entry first = entries.putIfAbsent(entry.id(), entry);
         if (first == null) {
             return new StoreResult.Stored(entry.binaries().byteSize());
@@ -67,7 +70,7 @@ public final class FakeBucket implements PersistentCache {
     private StoreResult hang(Entry entry) {
         try {
             released.await();
-            return keep(entry);
+            return insert(entry);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return new StoreResult.Unknown("interrupted");

@@ -4,15 +4,15 @@ import dev.granary.cache.Id;
 import dev.granary.local.claim.ClaimResult;
 import java.util.function.Function;
 
-/** Claims on one id that answer what they are told, and a claim that remembers what was done with it. */
+/** Claims with a configurable result, and a claim that records its calls. */
 public final class FakeClaims implements Function<Id, ClaimResult> {
     public final Mine mine = new Mine();
     public ClaimResult answer = mine;
-    int asked;
+    int calls;
 
     @Override
     public ClaimResult apply(Id id) {
-        asked++;
+        calls++;
         return answer;
     }
 

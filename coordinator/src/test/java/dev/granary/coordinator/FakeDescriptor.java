@@ -5,14 +5,14 @@ import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 
-/** Describes nothing but its name. */
+/** A descriptor that consists of a name. */
 public record FakeDescriptor(String name, Id getId) implements PrimitiveDescriptor {
     public static FakeDescriptor of(String name) {
         return new FakeDescriptor(name, TestEntries.id(name));
     }
 
     public static FakeDescriptor notCacheable(String name) {
-        return new FakeDescriptor(name, Id.notCacheable("a test says so"));
+        return new FakeDescriptor(name, Id.notCacheable("for a test"));
     }
 
     @Override

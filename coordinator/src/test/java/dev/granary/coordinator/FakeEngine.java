@@ -12,20 +12,20 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** An engine that counts, and does with binaries what it is told. */
+/** An engine that counts its calls, with configurable results. */
 public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
-    /** The exit status of a process whose driver died. */
+    /** The exit status of a process that its driver ended. */
     static final int DEATH = 134;
 
     public final AtomicInteger compiles = new AtomicInteger();
     public final AtomicInteger restores = new AtomicInteger();
     private final String version;
-    public volatile Restores restoring = Restores.ACCEPTS;
-    public volatile Binaries giving = Binaries.AT_ONCE;
+    public volatile RestoreBehavior restoreBehavior = RestoreBehavior.ACCEPTS;
+    public volatile BinariesTime binariesTime = BinariesTime.AT_ONCE;
     public volatile Runnable beforeCompile = () -> {};
 
-    /** What becomes of binaries. */
-    public enum Restores {
+    /** Result of restoring binaries. */
+    public enum RestoreBehavior {
         ACCEPTS,
         REFUSES,
         RECOMPILES,
@@ -33,14 +33,14 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
         DIES
     }
 
-    /** When a compiled primitive gives its binaries. */
-    public enum Binaries {
+    /** Time at which a compiled primitive returns its binaries. */
+    public enum BinariesTime {
         AT_ONCE,
         AFTER_LAUNCH,
         NEVER
     }
 
-    /** An engine whose binaries tell {@code version}. */
+    /** Creates an engine whose binaries contain {@code version}. */
     public FakeEngine(String version) {
         this.version = version;
     }
@@ -57,20 +57,20 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
         if (descriptor.name().startsWith("wrong")) {
             throw new CompileException("it does not compile", "line 1: error");
         }
-        return made(descriptor, Origin.COMPILED, giving == Binaries.NEVER ? KernelBinaries.none() : binaries(descriptor, version));
+        return create(descriptor, Origin.COMPILED, binariesTime == BinariesTime.NEVER ? KernelBinaries.none() : binaries(descriptor, version));
     }
 
     @Override
     public FakePrimitive create(FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) throws RestoreException {
         restores.incrementAndGet();
-        return switch (restoring) {
-            case ACCEPTS -> made(descriptor, Origin.RESTORED, binaries);
-            case RECOMPILES -> made(descriptor, Origin.RECOMPILED, binaries(descriptor, version));
+        return switch (restoreBehavior) {
+            case ACCEPTS -> create(descriptor, Origin.RESTORED, binaries);
+            case RECOMPILES -> create(descriptor, Origin.RECOMPILED, binaries(descriptor, version));
             case REFUSES -> throw new RestoreException("not for this device");
             case THROWS -> throw new IllegalArgumentException("this engine has a bug");
             case DIES -> {
                 Runtime.getRuntime().halt(DEATH);
-                throw new AssertionError("it is dead");
+                throw new AssertionError("unreachable: the process has ended");
             }
         };
     }
@@ -82,9 +82,9 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
         return KernelBinaries.of((descriptor.name() + " by " + version).getBytes(UTF_8));
     }
 
-    private FakePrimitive made(FakeDescriptor descriptor, Origin origin, KernelBinaries binaries) {
+    private FakePrimitive create(FakeDescriptor descriptor, Origin origin, KernelBinaries binaries) {
         FakePrimitive primitive = new FakePrimitive(descriptor, origin, binaries);
-        if (giving != Binaries.AFTER_LAUNCH) {
+        if (binariesTime != BinariesTime.AFTER_LAUNCH) {
             primitive.launch();
         }
         return primitive;

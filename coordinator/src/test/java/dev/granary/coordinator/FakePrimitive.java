@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A primitive whose binaries are whole at once, or when {@link #launch} is called. */
+/** A primitive whose binaries are complete at once, or after {@link #launch}. */
 public final class FakePrimitive implements Primitive {
     public static final Duration COMPILE_TIME = Duration.ofMillis(700);
 
@@ -56,7 +56,7 @@ public final class FakePrimitive implements Primitive {
     @Override
     public synchronized void onBinariesComplete(Runnable action) {
         if (descriptor.name().startsWith("listener-breaks")) {
-            throw new IllegalStateException("this driver takes no listeners");
+            throw new IllegalStateException("this driver accepts no listeners");
         }
         if (isComplete) {
             action.run();
@@ -65,7 +65,7 @@ public final class FakePrimitive implements Primitive {
         }
     }
 
-    /** The first launch: the driver has compiled everything now. */
+    /** Simulates the first launch: the driver has compiled everything. */
     public synchronized void launch() {
         isComplete = true;
         actions.forEach(Runnable::run);

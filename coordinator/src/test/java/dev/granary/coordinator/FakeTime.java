@@ -5,13 +5,14 @@ import java.time.Duration;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 
-/** A monotonic clock that only pauses move, and what happens at its moments. */
+/** A monotonic clock that only pauses advance, with events at given times. */
 public final class FakeTime implements Ticker {
-    long nanos = -Duration.ofDays(1).toNanos(); // as on machines whose clock counts from anywhere
+    // negative, as on machines whose clock has any origin
+    long nanos = -Duration.ofDays(1).toNanos();
     public long longestPause;
     private final NavigableMap<Long, Runnable> events = new TreeMap<>();
 
-    /** Lets {@code event} happen so much later. */
+    /** Schedules {@code event} after {@code time}. */
     public void after(Duration time, Runnable event) {
         events.put(nanos + time.toNanos(), event);
     }

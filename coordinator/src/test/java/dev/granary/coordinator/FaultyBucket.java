@@ -26,13 +26,13 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 
-/** A place of its own in a real bucket, with a faulty way to it and a sound one. */
+/** A separate prefix in a real bucket, with a faulty and a sound connection to it. */
 final class FaultyBucket implements AutoCloseable {
     static final Duration LONG = Duration.ofSeconds(30);
     static final Duration SHORT = Duration.ofMillis(400);
     private static final Duration BREAKER_PAUSE = Duration.ofMillis(1);
-    private static final EmbeddedS3 SERVER = start(); // ends with the process
-    private static final Entry OTHER = TestEntries.entry(TestEntries.id("of nobody here"), FakeEngine.binaries(FakeDescriptor.of("x"), "x"));
+    private static final EmbeddedS3 SERVER = start(); // stopped with the process
+    private static final Entry OTHER = TestEntries.entry(TestEntries.id("of another machine"), FakeEngine.binaries(FakeDescriptor.of("x"), "x"));
 
     final FaultyS3 faulty = FaultyS3.inFrontOf(SERVER);
     private final String prefix = "test-" + UUID.randomUUID();
@@ -56,12 +56,14 @@ final class FaultyBucket implements AutoCloseable {
                 .manifestInterval(Duration.ZERO);
     }
 
-    /** A tier on the sound way, as another machine has it. */
+    /** Opens a tier on the sound connection, as another machine has it. */
     BucketTier sound() {
         return BucketTier.open(config(LONG).build());
     }
 
-    /** A tier on the faulty way. It has made its connection, and read an entry that is of no use. */
+    /**
+     * Opens a tier on the faulty connection, after it has connected and loaded an unrelated entry.
+     */
     BucketTier faulty(Duration requestTimeout) {
         try (BucketTier sound = sound()) {
             sound.store(OTHER);
@@ -70,15 +72,16 @@ final class FaultyBucket implements AutoCloseable {
         LoadResult result = tier.load(OTHER.id());
         long start = System.nanoTime();
         while (result instanceof LoadResult.Unavailable && System.nanoTime() - start < LONG.toNanos()) {
-            LockSupport.parkNanos(BREAKER_PAUSE.toNanos()); // the client's set-up took longer than a request may, and the breaker is open
+            // the client took longer to start than a request may, and the breaker is open
+            LockSupport.parkNanos(BREAKER_PAUSE.toNanos());
             result = tier.load(OTHER.id());
         }
         PersistentCacheContract.assertHit(OTHER, result);
         return tier;
     }
 
-    /** Puts an entry there, as another machine does. */
-    void place(Entry entry) {
+    /** Stores an entry, as another machine does. */
+    void store(Entry entry) {
         try (BucketTier sound = sound()) {
             assertInstanceOf(StoreResult.Stored.class, sound.store(entry));
         }
@@ -97,7 +100,7 @@ final class FaultyBucket implements AutoCloseable {
         }
     }
 
-    /** Waits for what arrives late. */
+    /** Waits for late requests. */
     void awaitIdle() throws InterruptedException {
         assertTrue(faulty.awaitIdle(Duration.ofMinutes(5)));
     }

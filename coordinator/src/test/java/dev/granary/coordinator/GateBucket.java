@@ -13,17 +13,20 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/** A bucket whose look-ups are answered when the test gives the answer, or the error, and until then not at all. It stores nothing. Thread-safe. */
+/**
+ * A bucket whose lookups block until the test provides a result or an error. It stores nothing.
+ * Thread-safe.
+ */
 public final class GateBucket implements PersistentCache {
     public final BlockingQueue<Object> answers = new LinkedBlockingQueue<>();
-    public final BlockingQueue<Id> asked = new LinkedBlockingQueue<>();
+    public final BlockingQueue<Id> requested = new LinkedBlockingQueue<>();
 
-    /** A layer with this bucket, which is named as configured. */
+    /** Returns a layer with this bucket and that configuration. */
     public OpenLayer as(BucketConfig named) {
         return new OpenLayer(named, new CountingCache(this), Optional.empty(), List.of());
     }
 
-    /** Answers so many look-ups, those that wait and later ones. */
+    /** Answers {@code times} lookups, waiting or later ones. */
     public void answer(int times) {
         for (int i = 0; i < times; i++) {
             answers.add(LoadResult.ABSENT);
@@ -32,7 +35,7 @@ public final class GateBucket implements PersistentCache {
 
     @Override
     public LoadResult load(Id id) {
-        asked.add(id);
+        requested.add(id);
         try {
             Object answer = answers.take();
             if (answer instanceof Error error) {
@@ -46,7 +49,7 @@ public final class GateBucket implements PersistentCache {
 
     @Override
     public StoreResult store(Entry entry) {
-        return new StoreResult.Failed("not asked here");
+        return new StoreResult.Failed("not supported by this fake");
     }
 
     @Override

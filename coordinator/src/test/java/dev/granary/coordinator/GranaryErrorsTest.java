@@ -45,7 +45,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Errors and interrupts anywhere in a look-up, over a real local tier: nothing hangs, nothing is left, what comes next works. */
+/**
+ * Errors and interrupts anywhere in a lookup with a real local tier: nothing hangs, nothing is left
+ * behind, and later calls work.
+ */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GranaryErrorsTest {
     private static final int LEVELS = 150;
@@ -53,15 +56,15 @@ class GranaryErrorsTest {
 
     private final Path directory;
     private final FakeBucket bucket = new FakeBucket();
-    private final AtomicReference<Place> broken = new AtomicReference<>(Place.NOWHERE);
+    private final AtomicReference<FaultPoint> faultPoint = new AtomicReference<>(FaultPoint.NOWHERE);
     private volatile Error error = new AssertionError("none");
 
     GranaryErrorsTest(@TempDir Path directory) {
         this.directory = directory;
     }
 
-    /** Where an error is thrown. */
-    private enum Place {
+    /** Step at which an error is thrown. */
+    private enum FaultPoint {
         NOWHERE,
         COMPILE,
         RESTORE,
@@ -78,14 +81,14 @@ class GranaryErrorsTest {
         return List.of(new StackOverflowError("on purpose"), new OutOfMemoryError("on purpose"), new NoClassDefFoundError("on purpose"));
     }
 
-    private void at(Place place) {
-        if (broken.get() == place) {
+    private void throwAt(FaultPoint point) {
+        if (faultPoint.get() == point) {
             throw error;
         }
     }
 
-    /** An engine that throws where it is told to. */
-    private final class Breaking implements Engine<FakeDescriptor, Breaking.Made> {
+    /** An engine that throws at the configured step. */
+    private final class BrokenEngine implements Engine<FakeDescriptor, BrokenEngine.MadePrimitive> {
         private final AtomicInteger compiles = new AtomicInteger();
 
         @Override
@@ -94,26 +97,26 @@ class GranaryErrorsTest {
         }
 
         @Override
-        public Made create(FakeDescriptor descriptor) {
-            at(Place.COMPILE);
+        public MadePrimitive create(FakeDescriptor descriptor) {
+            throwAt(FaultPoint.COMPILE);
             compiles.incrementAndGet();
-            return new Made(descriptor, Primitive.Origin.COMPILED);
+            return new MadePrimitive(descriptor, Primitive.Origin.COMPILED);
         }
 
         @Override
-        public Made create(FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) {
-            at(Place.RESTORE);
-            return new Made(descriptor, Primitive.Origin.RESTORED);
+        public MadePrimitive create(FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) {
+            throwAt(FaultPoint.RESTORE);
+            return new MadePrimitive(descriptor, Primitive.Origin.RESTORED);
         }
 
         @Override
         public void close() {}
 
-        private final class Made implements Primitive {
+        private final class MadePrimitive implements Primitive {
             private final FakeDescriptor descriptor;
             private final Origin origin;
 
-            Made(FakeDescriptor descriptor, Origin origin) {
+            MadePrimitive(FakeDescriptor descriptor, Origin origin) {
                 this.descriptor = descriptor;
                 this.origin = origin;
             }
@@ -130,13 +133,13 @@ class GranaryErrorsTest {
 
             @Override
             public KernelBinaries getBinaries(BinaryKind kind) {
-                at(Place.BINARIES);
+                throwAt(FaultPoint.BINARIES);
                 return FakeEngine.binaries(descriptor, "one");
             }
 
             @Override
             public Duration compileTime() {
-                at(Place.COMPILE_TIME);
+                throwAt(FaultPoint.COMPILE_TIME);
                 return FakePrimitive.COMPILE_TIME;
             }
 
@@ -152,28 +155,28 @@ class GranaryErrorsTest {
 
             @Override
             public void onBinariesComplete(Runnable action) {
-                at(Place.ON_COMPLETE);
+                throwAt(FaultPoint.ON_COMPLETE);
                 action.run();
             }
 
             @Override
             public void outliveEngine() {
-                at(Place.OUTLIVE);
+                throwAt(FaultPoint.OUTLIVE);
             }
         }
     }
 
     private Granary open() throws ConfigException {
-        PersistentCache breaking = new PersistentCache() {
+        PersistentCache brokenBucket = new PersistentCache() {
             @Override
             public LoadResult load(Id id) {
-                at(Place.LOAD);
+                throwAt(FaultPoint.LOAD);
                 return bucket.load(id);
             }
 
             @Override
             public StoreResult store(Entry entry) {
-                at(Place.STORE);
+                throwAt(FaultPoint.STORE);
                 return bucket.store(entry);
             }
 
@@ -185,65 +188,68 @@ class GranaryErrorsTest {
         };
         TestNode node = new TestNode(directory.resolve("local"), bucket);
         GranaryConfig config = node.config().bucket("s3://test").flushLimit(TestNode.LONG).localWait(TestNode.LONG).build();
-        BiConsumer<Id, StoreResult> listener = (_, _) -> at(Place.LISTENER);
-        return Granary.over(config, OpenStores.open(config, List.of(breaking), () -> node.now), PublishMode.ALONE, listener);
+        BiConsumer<Id, StoreResult> listener = (_, _) -> throwAt(FaultPoint.LISTENER);
+        return Granary.over(config, OpenStores.open(config, List.of(brokenBucket), () -> node.now), PublishMode.UNPACKED, listener);
     }
 
-    /** Each key is had at once, here and by another of this machine, which would have to wait for a claim that was left. */
-    private void assertSound(Granary granary, Breaking engine, List<FakeDescriptor> keys) throws Exception {
+    /**
+     * Asserts that each key is available at once, here and in another instance of this machine,
+     * which would wait for a claim that was left.
+     */
+    private void assertSound(Granary granary, BrokenEngine engine, List<FakeDescriptor> keys) throws Exception {
         long waits = granary.statistics().waitsGivenUp() + granary.statistics().waited();
         for (FakeDescriptor key : keys) {
             assertSame(granary.primitive(engine, key), granary.primitive(engine, key));
         }
         assertTrue(granary.flush(TestNode.LONG));
         assertEquals(waits, granary.statistics().waitsGivenUp() + granary.statistics().waited());
-        try (Granary another = open()) {
+        try (Granary other = open()) {
             for (FakeDescriptor key : keys) {
-                another.primitive(engine, key);
+                other.primitive(engine, key);
             }
-            assertEquals(0, another.statistics().waitsGivenUp() + another.statistics().waited());
-            assertEquals(0, another.statistics().quarantined());
+            assertEquals(0, other.statistics().waitsGivenUp() + other.statistics().waited());
+            assertEquals(0, other.statistics().quarantined());
         }
         FakeDescriptor last = FakeDescriptor.of("last");
         granary.primitive(engine, last);
         assertTrue(granary.flush(TestNode.LONG));
-        assertTrue(bucket.entries.containsKey(last.getId()), "what comes next is stored");
+        assertTrue(bucket.entries.containsKey(last.getId()), "later entries are stored");
     }
 
     @ParameterizedTest
     @MethodSource("errors")
-    @DisplayName("M1 an error at each step of a look-up: the same key works at once, no claim is left, what is behind goes on")
+    @DisplayName("M1 after an error at any step of a lookup the same key works at once, and no claim is left")
     void anyStep(Error thrown) throws Exception {
         error = thrown;
-        for (Place place : Place.values()) {
-            FakeDescriptor key = FakeDescriptor.of(place + " with " + thrown);
-            Breaking engine = new Breaking();
-            if (place == Place.RESTORE) {
+        for (FaultPoint point : FaultPoint.values()) {
+            FakeDescriptor key = FakeDescriptor.of(point + " with " + thrown);
+            BrokenEngine engine = new BrokenEngine();
+            if (point == FaultPoint.RESTORE) {
                 try (Granary before = open()) {
                     before.primitive(engine, key);
                 }
             }
             try (Granary granary = open()) {
-                broken.set(place);
-                if (place == Place.COMPILE || place == Place.RESTORE || place == Place.OUTLIVE || place == Place.COMPILE_TIME) {
+                faultPoint.set(point);
+                if (point == FaultPoint.COMPILE || point == FaultPoint.RESTORE || point == FaultPoint.OUTLIVE || point == FaultPoint.COMPILE_TIME) {
                     assertSame(thrown, assertThrows(thrown.getClass(), () -> granary.primitive(engine, key)));
                 } else {
                     granary.primitive(engine, key);
                 }
-                assertTrue(granary.flush(TestNode.LONG), place::name);
-                if (place == Place.ON_COMPLETE) {
-                    assertFalse(bucket.entries.containsKey(key.getId()), "a driver that takes no listener is asked for nothing later");
+                assertTrue(granary.flush(TestNode.LONG), point::name);
+                if (point == FaultPoint.ON_COMPLETE) {
+                    assertFalse(bucket.entries.containsKey(key.getId()), "without a listener, no binaries are taken");
                 }
-                broken.set(Place.NOWHERE);
+                faultPoint.set(FaultPoint.NOWHERE);
                 assertSound(granary, engine, List.of(key));
             }
         }
     }
 
     @Test
-    @DisplayName("M1 a look-up at each depth from the end of the stack: all keys work at once afterwards, no claim is left")
+    @DisplayName("M1 after lookups at each depth near the end of the stack all keys work, and no claim is left")
     void anyDepth() throws Exception {
-        Breaking engine = new Breaking();
+        BrokenEngine engine = new BrokenEngine();
         List<FakeDescriptor> keys = new ArrayList<>();
         for (int i = 0; i < LEVELS; i++) {
             keys.add(FakeDescriptor.of("k" + i));
@@ -259,15 +265,15 @@ class GranaryErrorsTest {
                     throw new AssertionError(e);
                 }
             });
-            assertTrue(succeeded.get() < LEVELS, "the stack did end");
+            assertTrue(succeeded.get() < LEVELS, "the stack overflowed");
             assertSound(granary, engine, keys);
         }
     }
 
     @Test
-    @DisplayName("M1 builders that recurse without end, each in the look-up of the one before: all keys work at once afterwards")
+    @DisplayName("M1 after infinitely nested lookups all keys work at once")
     void endlesslyNested() throws Exception {
-        Breaking engine = new Breaking();
+        BrokenEngine engine = new BrokenEngine();
         try (Granary granary = open()) {
             AtomicInteger depth = new AtomicInteger();
             Thread deep = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> nest(granary, depth)), "deep", 256 << 10);
@@ -293,7 +299,7 @@ class GranaryErrorsTest {
             public FakePrimitive create(FakeDescriptor descriptor) {
                 depth.incrementAndGet();
                 nest(granary, depth);
-                throw new AssertionError("it ends nowhere");
+                throw new AssertionError("the recursion is infinite");
             }
 
             @Override
@@ -312,41 +318,41 @@ class GranaryErrorsTest {
     }
 
     @Test
-    @DisplayName("M5 primitives that are never launched: beyond a bound the longest waiting ones are taken as they are, in order, and let go")
+    @DisplayName("M5 beyond a limit of unlaunched primitives the binaries of the oldest are taken, and they are released")
     void neverLaunched() throws Exception {
         FakeEngine engine = new FakeEngine("one");
-        engine.giving = FakeEngine.Binaries.AFTER_LAUNCH;
-        int more = 3;
+        engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
+        int excess = 3;
         TestNode node = new TestNode(directory.resolve("local"), bucket);
         try (Granary granary = node.openWithoutBucket()) {
-            for (int i = 0; i < WriteBehindQueue.MOST_INCOMPLETE + more; i++) {
+            for (int i = 0; i < WriteBehindQueue.MAX_INCOMPLETE + excess; i++) {
                 granary.primitive(engine, FakeDescriptor.of("k" + i));
             }
-            while (granary.statistics().local().stored() < more) {
+            while (granary.statistics().local().stored() < excess) {
                 Thread.onSpinWait();
             }
-            assertEquals(more, granary.statistics().local().stored());
-            try (Granary another = node.openWithoutBucket()) {
-                assertEquals(PrimitiveSource.LOCAL, another.obtain(engine, FakeDescriptor.of("k" + (more - 1))).source());
+            assertEquals(excess, granary.statistics().local().stored());
+            try (Granary other = node.openWithoutBucket()) {
+                assertEquals(PrimitiveSource.LOCAL, other.obtain(engine, FakeDescriptor.of("k" + (excess - 1))).source());
             }
             assertEquals(0, granary.statistics().dropped());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(FakeEngine.Binaries.class)
-    @DisplayName("A storm of interrupts on callers: each call ends with its primitive and the status kept, and everything works afterwards")
-    void interrupts(FakeEngine.Binaries giving) throws Exception {
-        SplittableRandom seeds = TestSeed.random("GranaryErrorsTest.interrupts " + giving);
+    @EnumSource(FakeEngine.BinariesTime.class)
+    @DisplayName("With many interrupts each call returns its primitive and keeps the interrupt status")
+    void interrupts(FakeEngine.BinariesTime binariesTime) throws Exception {
+        SplittableRandom seeds = TestSeed.random("GranaryErrorsTest.interrupts " + binariesTime);
         FakeEngine engine = new FakeEngine("one");
-        engine.giving = giving;
+        engine.binariesTime = binariesTime;
         int threads = 6;
         try (Granary granary = open(); ExecutorService pool = Executors.newFixedThreadPool(threads + 1)) {
             List<Thread> callers = new ArrayList<>();
-            List<Future<?>> all = new ArrayList<>();
+            List<Future<?>> futures = new ArrayList<>();
             for (int t = 0; t < threads; t++) {
                 SplittableRandom random = seeds.split();
-                all.add(pool.submit(() -> {
+                futures.add(pool.submit(() -> {
                     synchronized (callers) {
                         callers.add(Thread.currentThread());
                     }
@@ -370,7 +376,7 @@ class GranaryErrorsTest {
                 }));
             }
             SplittableRandom random = seeds.split();
-            while (all.stream().anyMatch(one -> !one.isDone())) {
+            while (futures.stream().anyMatch(each -> !each.isDone())) {
                 synchronized (callers) {
                     if (!callers.isEmpty()) {
                         callers.get(random.nextInt(callers.size())).interrupt();
@@ -378,8 +384,8 @@ class GranaryErrorsTest {
                 }
                 Thread.onSpinWait();
             }
-            for (Future<?> one : all) {
-                one.get();
+            for (Future<?> each : futures) {
+                each.get();
             }
             for (int i = 0; i < 120; i++) {
                 granary.primitive(engine, FakeDescriptor.of("k" + i)).launch();

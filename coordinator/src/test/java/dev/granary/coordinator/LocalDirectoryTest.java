@@ -15,7 +15,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Local directories that cannot be used as they should. */
+/** Local directories that cannot be used or written. */
 class LocalDirectoryTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
 
@@ -35,7 +35,7 @@ class LocalDirectoryTest {
     }
 
     @Test
-    @DisplayName("D13 a file, a link and a directory that others can write are refused with what to do")
+    @DisplayName("D13 a file, a link and a directory that others can write are refused with advice")
     void refused() throws Exception {
         Files.writeString(node.directory, "a file");
         assertRefused(node.directory.toString(), "not a directory", "Choose another");
@@ -49,7 +49,7 @@ class LocalDirectoryTest {
     }
 
     @Test
-    @DisplayName("D15 a read-only directory: it opens, hits are read, the rest is compiled and shared, nothing throws")
+    @DisplayName("D15 in a read-only directory hits are read, all else is compiled and shared, and nothing throws")
     void readOnly() throws Exception {
         Files.createDirectories(node.directory);
         Assumptions.assumeTrue(run("mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", node.directory.toString()),
@@ -60,7 +60,8 @@ class LocalDirectoryTest {
             }
             for (int i = 0; !run("mount", "-o", "remount,ro", node.directory.toString()); i++) {
                 assertTrue(i < 50, "cannot be mounted for reading only");
-                System.gc(); // what a closed tier had mapped for writing goes with a collection
+                // a collection unmaps the files that a closed tier had mapped for writing
+                System.gc();
                 Thread.sleep(20);
             }
             FakeDescriptor b = FakeDescriptor.of("b");
@@ -70,10 +71,10 @@ class LocalDirectoryTest {
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(1, granary.statistics().local().refused());
                 assertEquals(1, granary.statistics().layers().getFirst().results().stored());
-                bucket.mood = FakeBucket.Mood.IS_DOWN;
+                bucket.behavior = FakeBucket.Behavior.IS_DOWN;
                 assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("c")).source());
                 assertTrue(granary.flush(TestNode.LONG));
-                assertEquals(0, granary.statistics().leftForLater(), "nobody could find it later");
+                assertEquals(0, granary.statistics().leftForLater(), "no process could find it later");
                 assertEquals(1, granary.statistics().dropped());
             }
         } finally {
@@ -85,7 +86,7 @@ class LocalDirectoryTest {
         try {
             return new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor() == 0;
         } catch (IOException e) {
-            return false; // there is no such program here
+            return false; // the program is not installed
         }
     }
 }

@@ -14,39 +14,42 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** As much of an S3 server as a bucket tier needs, with faults: objects in memory, PUT and GET, no signatures checked. */
+/**
+ * The part of an S3 server that a bucket tier needs, with faults: objects in memory, PUT and GET,
+ * signatures unchecked.
+ */
 final class MinimalS3Server implements AutoCloseable {
     final Map<String, byte[]> objects = new ConcurrentHashMap<>();
 
-    /** Requests for entries; what is asked of packs and of the store marker does not count. */
+    /** The number of requests for entries, without those for packs and the store marker. */
     final AtomicInteger gets = new AtomicInteger();
     final AtomicInteger puts = new AtomicInteger();
     volatile Duration delay = Duration.ZERO;
     volatile boolean refusesWrites;
-    private final ServerSocket door;
+    private final ServerSocket listener;
 
     MinimalS3Server() throws IOException {
-        this.door = new ServerSocket(0, 1000, InetAddress.getLoopbackAddress());
+        this.listener = new ServerSocket(0, 1000, InetAddress.getLoopbackAddress());
         Thread.ofPlatform().daemon().start(this::listen);
     }
 
     String endpoint() {
-        return "http://127.0.0.1:" + door.getLocalPort();
+        return "http://127.0.0.1:" + listener.getLocalPort();
     }
 
     private void listen() {
-        while (!door.isClosed()) {
+        while (!listener.isClosed()) {
             try {
-                Socket visitor = door.accept();
-                Thread.ofPlatform().daemon().start(() -> serve(visitor));
+                Socket client = listener.accept();
+                Thread.ofPlatform().daemon().start(() -> serve(client));
             } catch (IOException e) {
                 return; // closed
             }
         }
     }
 
-    private void serve(Socket visitor) {
-        try (visitor; InputStream in = new BufferedInputStream(visitor.getInputStream()); OutputStream out = visitor.getOutputStream()) {
+    private void serve(Socket client) {
+        try (client; InputStream in = new BufferedInputStream(client.getInputStream()); OutputStream out = client.getOutputStream()) {
             String[] request = line(in).split(" ");
             int length = 0;
             for (String header = line(in); !header.isEmpty(); header = line(in)) {
@@ -55,15 +58,15 @@ final class MinimalS3Server implements AutoCloseable {
                 }
             }
             byte[] body = in.readNBytes(length);
-            Thread.sleep(delay); // a server is slow by being slow
+            Thread.sleep(delay); // the simulated latency
             answer(out, request[0], request[1].replaceFirst("\\?.*", ""), body);
         } catch (IOException | InterruptedException e) {
-            // the visitor has gone
+            // the client has disconnected
         }
     }
 
     private void answer(OutputStream out, String method, String path, byte[] body) throws IOException {
-        byte[] found = objects.getOrDefault(path, new byte[0]);
+        byte[] stored = objects.getOrDefault(path, new byte[0]);
         if (path.contains("/e/")) {
             (method.equals("PUT") ? puts : gets).incrementAndGet();
         }
@@ -75,8 +78,8 @@ final class MinimalS3Server implements AutoCloseable {
             } else {
                 send(out, "412 Precondition Failed", "<Error><Code>PreconditionFailed</Code></Error>".getBytes(ISO_8859_1));
             }
-        } else if (found.length > 0) {
-            send(out, "200 OK", found);
+        } else if (stored.length > 0) {
+            send(out, "200 OK", stored);
         } else {
             send(out, "404 Not Found", "<Error><Code>NoSuchKey</Code></Error>".getBytes(ISO_8859_1));
         }
@@ -99,6 +102,6 @@ final class MinimalS3Server implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        door.close();
+        listener.close();
     }
 }

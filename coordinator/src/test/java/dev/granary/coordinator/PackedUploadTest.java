@@ -28,7 +28,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is compiled in numbers comes to the bucket in packs, against a real server. */
+/** Uploads of many entries in packs, with a real server. */
 class PackedUploadTest {
     private final Path directory;
     private final TestFleet fleet;
@@ -46,7 +46,7 @@ class PackedUploadTest {
     private void compile(Granary granary, int kernels) throws Exception {
         for (FakeDescriptor kernel : TestFleet.kernels(kernels)) {
             granary.obtain(fleet.engine, kernel);
-            granary.flush(Duration.ZERO); // as populate does after each
+            granary.flush(Duration.ZERO); // as populate does after each kernel
         }
     }
 
@@ -55,39 +55,41 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("R12 what was compiled is one pack and one manifest: written when the flush has time, and at no moment before")
+    @DisplayName("R12 compiled entries become one pack and one manifest, written by the flush with time and not before")
     void onePack() throws Exception {
         try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
             compile(granary, 20);
             assertEquals(0, fleet.published.size());
             assertEquals(List.of(), fleet.keys("/p/"));
-            fleet.asked();
+            fleet.requests();
             assertTrue(granary.flush(TestNode.LONG));
-            List<String> asked = new ArrayList<>(fleet.asked());
-            asked.removeIf(request -> request.startsWith("HEAD entry")); // whether the bucket has it already; some may come late
-            if (asked.getFirst().equals("GET hint")) { // whether there are packs, confirmed once; it may come late, too
-                asked.removeFirst();
+            List<String> requests = new ArrayList<>(fleet.requests());
+            // a check for duplicates; some may come late
+            requests.removeIf(request -> request.startsWith("HEAD entry"));
+            if (requests.getFirst().equals("GET hint")) {
+                // a check for packs; it may come late, too
+                requests.removeFirst();
             }
             assertEquals(List.of("PUT none-match pack", "GET hint", "PUT none-match hint", "GET hint", "HEAD manifest", "LIST manifest",
-                    "PUT none-match manifest", "GET hint", "HEAD manifest", "PUT match hint", "HEAD pack"), asked);
+                    "PUT none-match manifest", "GET hint", "HEAD manifest", "PUT match hint", "HEAD pack"), requests);
             assertEquals(20, count(StoreResult.Stored.class));
             assertTrue(granary.flush(TestNode.LONG));
         }
         assertEquals(2, fleet.keys("/m/").size(), "a manifest and the hint");
         assertEquals(List.of(1, 20L), List.of(fleet.manifest().packs().size(), fleet.manifest().entries()));
         assertEquals(List.of(), fleet.keys("/e/"));
-        fleet.asked();
-        try (Granary node = fleet.open("node", PublishMode.ALONE)) {
+        fleet.requests();
+        try (Granary node = fleet.open("node", PublishMode.UNPACKED)) {
             for (FakeDescriptor kernel : TestFleet.kernels(20)) {
                 assertEquals(PrimitiveSource.BUCKET, node.obtain(fleet.engine, kernel).source());
             }
-            assertEquals(20 + 1, fleet.asked().stream().filter("GET range pack"::equals).count(), "each entry, and the index");
+            assertEquals(20 + 1, fleet.requests().stream().filter("GET range pack"::equals).count(), "each entry, and the index");
         }
         assertEquals(20, fleet.engine.compiles.get());
     }
 
     @Test
-    @DisplayName("R21 a process that ends before its pack is sealed leaves all in the outbox, and the next one uploads it")
+    @DisplayName("R21 if a process ends before its pack is sealed, the outbox has all entries, and the next one uploads them")
     void outbox() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
         Granary stopped = Granary.open(fleet.config("ci").flushLimit(Duration.ZERO).build(), PublishMode.IN_PACKS, fleet.published::put);
@@ -108,7 +110,7 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("R12 D21 what the bucket has in a pack or alone is a duplicate: no second pack, and the same for another machine's own copy")
+    @DisplayName("R12 D21 entries of the bucket, in packs or not, are duplicates, also from another machine")
     void duplicates() throws Exception {
         for (String machine : List.of("ci", "other")) {
             try (Granary offline = Granary.open(new TestNode(directory.resolve(machine), new FakeBucket()).config().build())) {
@@ -117,8 +119,8 @@ class PackedUploadTest {
             }
         }
         try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
-            Entry alone = TestEntries.entry(TestFleet.kernels(1).getFirst().getId(), FakeEngine.binaries(TestFleet.kernels(1).getFirst(), "one"));
-            assertInstanceOf(StoreResult.Stored.class, bucket.store(alone));
+            Entry unpacked = TestEntries.entry(TestFleet.kernels(1).getFirst().getId(), FakeEngine.binaries(TestFleet.kernels(1).getFirst(), "one"));
+            assertInstanceOf(StoreResult.Stored.class, bucket.store(unpacked));
         }
         for (String machine : List.of("ci", "other")) {
             fleet.published.clear();
@@ -134,7 +136,7 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("R15 a server without conditions on writes gets each entry alone")
+    @DisplayName("R15 a server without conditional writes gets each entry unpacked")
     void noConditions() throws Exception {
         fleet.server.conditions(ConditionMode.IGNORED);
         try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
@@ -149,24 +151,24 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("what is too large for a pack goes alone, at once")
+    @DisplayName("an entry that is too large for a pack is sent unpacked, at once")
     void tooLarge() throws Exception {
         Entry large = new TestEntries("PackedUploadTest").entry(33 << 20);
-        List<StoreResult> heard = new ArrayList<>();
+        List<StoreResult> results = new ArrayList<>();
         try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty());
-                PackUploader sender = new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {
-            sender.send(large, heard::add);
-            assertInstanceOf(StoreResult.Stored.class, heard.getFirst());
-            sender.finish();
+                PackUploader uploader = new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {
+            uploader.send(large, results::add);
+            assertInstanceOf(StoreResult.Stored.class, results.getFirst());
+            uploader.finish();
         }
-        assertEquals(List.of(1, 1, 0), List.of(heard.size(), fleet.keys("/e/").size(), fleet.keys("/p/").size()));
+        assertEquals(List.of(1, 1, 0), List.of(results.size(), fleet.keys("/e/").size(), fleet.keys("/p/").size()));
     }
 
     @Test
-    @DisplayName("R6 R21 a pack that cannot be written: everybody hears why, the outbox keeps it, and the next process uploads it")
+    @DisplayName("R6 R21 if a pack cannot be written, listeners get the cause, and the next process uploads from the outbox")
     void refused() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
-        fleet.way.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
+        fleet.proxy.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
         try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
             compile(granary, 4);
             assertTrue(granary.flush(TestNode.LONG));
@@ -175,7 +177,7 @@ class PackedUploadTest {
             assertEquals(4, granary.statistics().leftForLater());
             assertEquals(4, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
-        fleet.way.plan(FaultPlan.SOUND);
+        fleet.proxy.plan(FaultPlan.SOUND);
         try (Granary next = fleet.open("ci", PublishMode.IN_PACKS)) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(4, next.statistics().adopted());

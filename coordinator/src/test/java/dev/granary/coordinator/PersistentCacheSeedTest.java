@@ -38,7 +38,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The features of the persistent-cache RFC, option 1, each by the sentence that asks for it; {@code docs/seeds.md} has the whole list. */
+/**
+ * The features of the persistent-cache RFC, option 1, each with the sentence that requires it;
+ * {@code docs/seeds.md} has the complete list.
+ */
 class PersistentCacheSeedTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
     private static final FakeDescriptor B = FakeDescriptor.of("b");
@@ -55,9 +58,9 @@ class PersistentCacheSeedTest {
     }
 
     private Map<String, String> environment(Map<String, String> more) {
-        Map<String, String> all = new HashMap<>(Map.of("HOME", home.toString()));
-        all.putAll(more);
-        return all;
+        Map<String, String> merged = new HashMap<>(Map.of("HOME", home.toString()));
+        merged.putAll(more);
+        return merged;
     }
 
     private PrimitiveSource get(GranaryConfig config, FakeDescriptor descriptor) throws Exception {
@@ -88,7 +91,7 @@ class PersistentCacheSeedTest {
         assertEquals(PrimitiveSource.LOCAL, get(byCall, A));
         assertEquals(PrimitiveSource.LOCAL, get(byEnvironment, A));
         assertEquals(List.of(1, 1), List.of(entries(byCall).size(), entries(byEnvironment).size()));
-        assertFalse(Files.exists(home.resolve(".cache")), "nothing lies at the usual place");
+        assertFalse(Files.exists(home.resolve(".cache")), "nothing is at the default place");
     }
 
     @Test
@@ -105,7 +108,7 @@ class PersistentCacheSeedTest {
             long limit = config == byCall ? 1L << 20 : 2L << 20;
             assertEquals(limit, config.capacityBytes());
             assertTrue(bytes(config) <= limit, () -> "more than " + limit + " bytes");
-            assertTrue(bytes(config) > limit / 2, "and the room is used");
+            assertTrue(bytes(config) > limit / 2, "and the capacity is used");
         }
     }
 
@@ -128,7 +131,7 @@ class PersistentCacheSeedTest {
         GranaryConfig on = with(Map.of()).build();
         assertEquals(PrimitiveSource.COMPILED, get(on, A));
         assertEquals(PrimitiveSource.COMPILED, get(byCall, A), "it is not read");
-        assertEquals(1, entries(byCall).size(), "a tool that looks evicts nothing either");
+        assertEquals(1, entries(byCall).size(), "nor does a read-only tool evict");
         assertEquals(PrimitiveSource.LOCAL, get(on, A), "it was not evicted");
         assertTrue(Doctor.examine(byCall).stream().anyMatch(check -> check.toString().contains("the capacity is 0")));
     }
@@ -161,17 +164,17 @@ class PersistentCacheSeedTest {
         GranaryConfig config = builder.capacity("1").build();
         assertEquals(policy, config.eviction());
         TestNode node = new TestNode(home.resolve("local"), new FakeBucket());
-        // Three fit. The first is used again; then a fourth comes.
+        // Three fit. The first is used again; then a fourth is stored.
         for (FakeDescriptor next : List.of(A, B, FakeDescriptor.of("c"), A, FakeDescriptor.of("d"))) {
             node.now = node.now.plusSeconds(3600);
             try (Granary granary = node.open(config)) {
                 granary.primitive(engine, next);
             }
         }
-        Set<Object> left = entries(config).stream().map(EntryCatalog.Listed::hash).collect(Collectors.toCollection(HashSet::new));
-        assertEquals(policy == EvictionPolicy.LRU, left.contains(A.getId().hash()));
-        assertEquals(policy == EvictionPolicy.FIFO, left.contains(B.getId().hash()));
-        assertTrue(left.contains(FakeDescriptor.of("d").getId().hash()));
+        Set<Object> remaining = entries(config).stream().map(EntryCatalog.Listed::hash).collect(Collectors.toCollection(HashSet::new));
+        assertEquals(policy == EvictionPolicy.LRU, remaining.contains(A.getId().hash()));
+        assertEquals(policy == EvictionPolicy.FIFO, remaining.contains(B.getId().hash()));
+        assertTrue(remaining.contains(FakeDescriptor.of("d").getId().hash()));
     }
 
     @Test
@@ -246,9 +249,9 @@ class PersistentCacheSeedTest {
         FakeEngine shared = new FakeEngine("shared");
         try (Granary granary = node.openWithoutBucket()) {
             for (FakeDescriptor descriptor : ChildProcess.SHARED) {
-                LookupResult<FakePrimitive> found = granary.obtain(shared, descriptor);
-                assertEquals(PrimitiveSource.LOCAL, found.source());
-                assertEquals(FakeEngine.binaries(descriptor, "shared"), found.primitive().getBinaries(BinaryKind.KERNEL));
+                LookupResult<FakePrimitive> result = granary.obtain(shared, descriptor);
+                assertEquals(PrimitiveSource.LOCAL, result.source());
+                assertEquals(FakeEngine.binaries(descriptor, "shared"), result.primitive().getBinaries(BinaryKind.KERNEL));
             }
         }
         assertEquals(ChildProcess.SHARED.size(), entries(node.config().build()).size());
@@ -256,8 +259,8 @@ class PersistentCacheSeedTest {
     }
 
     private static List<Path> sessions(TestNode node) throws IOException {
-        try (var all = Files.list(node.directory.resolve("sessions"))) {
-            return all.toList();
+        try (var stream = Files.list(node.directory.resolve("sessions"))) {
+            return stream.toList();
         }
     }
 }

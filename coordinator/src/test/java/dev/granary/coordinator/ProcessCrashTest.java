@@ -27,7 +27,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What outlives a process: uploads that were not done, and the memory of entries that ended one. */
+/** State that survives a process: pending uploads, and the quarantine of entries that ended one. */
 class ProcessCrashTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
     private static final Duration SOON = Duration.ofMillis(50);
@@ -43,8 +43,8 @@ class ProcessCrashTest {
     }
 
     /** Compiles {@code names} while the bucket hangs, and closes. */
-    private GranaryStatistics leaveBehind(String bucketName, String... names) throws Exception {
-        bucket.mood = FakeBucket.Mood.HANGS;
+    private GranaryStatistics closeWithPendingUploads(String bucketName, String... names) throws Exception {
+        bucket.behavior = FakeBucket.Behavior.HANGS;
         Granary granary = node.open(bucketName, SOON);
         for (String name : names) {
             granary.primitive(engine, FakeDescriptor.of(name));
@@ -53,15 +53,15 @@ class ProcessCrashTest {
             Thread.onSpinWait();
         }
         granary.close();
-        bucket.mood = FakeBucket.Mood.WORKS;
+        bucket.behavior = FakeBucket.Behavior.WORKS;
         return granary.statistics();
     }
 
     @Test
-    @DisplayName("R21 close waits for uploads no longer than it may; the next process uploads the rest and leaves nothing over")
+    @DisplayName("R21 close waits for uploads no longer than the flush limit; the next process does the rest")
     void nextProcessUploads() throws Exception {
         String[] names = Stream.iterate(1, i -> i + 1).limit(20).map(i -> "kernel " + i).toArray(String[]::new);
-        assertEquals(20, leaveBehind("s3://test", names).leftForLater());
+        assertEquals(20, closeWithPendingUploads("s3://test", names).leftForLater());
         assertEquals(0, bucket.entries.size());
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
@@ -73,9 +73,9 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("A2 B6 what a bucket refuses for a passing reason is uploaded by the next process that it takes it from")
+    @DisplayName("A2 B6 after a temporary refusal the next process with access uploads the entry")
     void refusedForNow() throws Exception {
-        bucket.mood = FakeBucket.Mood.REFUSES_WRITES;
+        bucket.behavior = FakeBucket.Behavior.REFUSES_WRITES;
         for (int i = 0; i < 2; i++) {
             try (Granary granary = node.open()) {
                 granary.primitive(engine, A);
@@ -85,7 +85,7 @@ class ProcessCrashTest {
             }
             assertEquals(2, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
-        bucket.mood = FakeBucket.Mood.WORKS;
+        bucket.behavior = FakeBucket.Behavior.WORKS;
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(2, next.statistics().adopted());
@@ -95,9 +95,9 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 an upload for another bucket waits for a process that knows that bucket")
+    @DisplayName("R21 an upload to another bucket stays for a process with that bucket")
     void otherBucket() throws Exception {
-        leaveBehind("s3://first", "a");
+        closeWithPendingUploads("s3://first", "a");
         try (Granary other = node.open("s3://second", TestNode.LONG); Granary none = node.openWithoutBucket()) {
             assertEquals(0, other.statistics().adopted());
             assertEquals(0, none.statistics().adopted());
@@ -111,9 +111,9 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("D17 uploads that nobody wants are forgotten after 30 days, the beginnings of a session after one")
-    void forgotten() throws Exception {
-        leaveBehind("s3://first", "a");
+    @DisplayName("D17 uploads to an unconfigured bucket are removed after 30 days, unfinished sessions after one day")
+    void expires() throws Exception {
+        closeWithPendingUploads("s3://first", "a");
         Path sessions = node.directory.resolve("sessions");
         Files.createDirectory(sessions.resolve("new-0123456789abcdef"));
         node.now = node.now.plus(Duration.ofHours(23));
@@ -128,15 +128,15 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 what another made of a dead session is ignored or removed, and the sound uploads are done")
+    @DisplayName("R21 foreign files in a dead session are ignored or removed, and the valid uploads are done")
     void damagedSession() throws Exception {
-        leaveBehind("s3://test", "a");
+        closeWithPendingUploads("s3://test", "a");
         Path outbox = Objects.requireNonNull(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst().getParent());
         Files.write(outbox.resolve("f".repeat(64)), new byte[] {0, 7, 's'});
         Files.write(outbox.resolve("e".repeat(64)), new byte[0]);
         Files.write(outbox.resolve("0".repeat(64)), Files.readAllBytes(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst()));
         Files.writeString(outbox.resolve("half.part"), "half");
-        Path marks = Files.createDirectories(outbox.resolveSibling(RestoreQuarantine.TRYING));
+        Path marks = Files.createDirectories(outbox.resolveSibling(RestoreQuarantine.MARKS_DIRECTORY));
         Files.writeString(marks.resolve("notes"), "not a mark");
         Files.writeString(node.directory.resolve("sessions").resolve("a file"), "not a session");
         Path strange = Files.createDirectories(node.directory.resolve("sessions").resolve("strange").resolve("lock"));
@@ -150,9 +150,9 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 an entry that left the local tier before its upload is counted as dropped, not tried for ever")
+    @DisplayName("R21 an entry that was evicted before its upload is counted as dropped, and not tried again")
     void evictedBeforeUpload() throws Exception {
-        leaveBehind("s3://test", "a");
+        closeWithPendingUploads("s3://test", "a");
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(node.directory).build())) {
             tier.clear();
         }
@@ -164,21 +164,21 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("Two Granaries of one JVM on one directory, however it is spelled, leave each other's sessions alone")
+    @DisplayName("Two instances in one JVM on one directory, under any path, do not touch each other's sessions")
     void twoInOneJvm() throws Exception {
-        bucket.mood = FakeBucket.Mood.HANGS;
+        bucket.behavior = FakeBucket.Behavior.HANGS;
         Path link = Files.createSymbolicLink(directory.resolve("link"), directory);
-        TestNode same = new TestNode(link.resolve("local"), new FakeBucket());
+        TestNode aliased = new TestNode(link.resolve("local"), new FakeBucket());
         try (Granary first = node.open("s3://test", SOON)) {
             first.primitive(engine, A);
-            bucket.storing.await();
-            for (TestNode other : List.of(node, same)) {
+            bucket.storeStarted.await();
+            for (TestNode other : List.of(node, aliased)) {
                 try (Granary second = other.open("s3://test", SOON)) {
                     assertEquals(0, second.statistics().adopted());
                     assertEquals(PrimitiveSource.LOCAL, second.obtain(engine, A).source());
                 }
             }
-            Process child = ChildProcess.start(ChildProcess.TELLS_ADOPTED, node.directory);
+            Process child = ChildProcess.start(ChildProcess.PRINTS_ADOPTED, node.directory);
             ChildProcess.awaitLine(child, "0");
             child.waitFor();
             assertEquals(1, node.sessionFiles(UploadOutbox.DIRECTORY).size());
@@ -186,23 +186,23 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 of many that open at once, exactly one takes over each upload")
+    @DisplayName("R21 of many concurrently opened instances exactly one takes over each upload")
     void manyAdoptAtOnce() throws Exception {
-        leaveBehind("s3://test", "a", "b", "c", "d");
+        closeWithPendingUploads("s3://test", "a", "b", "c", "d");
         int many = 8;
-        CountDownLatch go = new CountDownLatch(1);
-        List<Future<Granary>> all = new ArrayList<>();
+        CountDownLatch start = new CountDownLatch(1);
+        List<Future<Granary>> futures = new ArrayList<>();
         long adopted = 0;
         try (ExecutorService pool = Executors.newFixedThreadPool(many)) {
             for (int i = 0; i < many; i++) {
-                all.add(pool.submit(() -> {
-                    go.await();
+                futures.add(pool.submit(() -> {
+                    start.await();
                     return node.open();
                 }));
             }
-            go.countDown();
-            for (Future<Granary> one : all) {
-                try (Granary granary = one.get()) {
+            start.countDown();
+            for (Future<Granary> each : futures) {
+                try (Granary granary = each.get()) {
                     assertTrue(granary.flush(TestNode.LONG));
                     adopted += granary.statistics().adopted();
                 }
@@ -214,12 +214,12 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 D18 a process that is killed with uploads pending: the next one does them")
+    @DisplayName("R21 D18 after a process is killed with pending uploads, the next one does them")
     void killedWithPendingUploads() throws Exception {
         Process child = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, node.directory);
         ChildProcess.awaitLine(child, ChildProcess.WAITS_IN_UPLOAD);
-        try (Granary beside = node.open()) {
-            assertEquals(0, beside.statistics().adopted(), "the child lives");
+        try (Granary concurrent = node.open()) {
+            assertEquals(0, concurrent.statistics().adopted(), "the child is running");
         }
         child.destroyForcibly().waitFor();
         try (Granary next = node.open()) {
@@ -237,7 +237,7 @@ class ProcessCrashTest {
         }
         Process child = ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory);
         assertEquals(FakeEngine.DEATH, child.waitFor());
-        // The bucket has the very content that killed.
+        // The bucket has the same content that ended the process.
         bucket.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "one")));
         int restoresBefore = engine.restores.get();
         try (Granary next = node.open()) {
@@ -245,11 +245,11 @@ class ProcessCrashTest {
             assertEquals(2, next.statistics().quarantined(), "in both tiers");
         }
         assertEquals(restoresBefore, engine.restores.get());
-        try (Granary another = node.open()) {
-            assertEquals(PrimitiveSource.COMPILED, another.obtain(engine, A).source());
+        try (Granary other = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, other.obtain(engine, A).source());
             node.now = node.now.plus(Duration.ofHours(25));
-            another.setPrimitiveCacheCapacity(0);
-            assertEquals(PrimitiveSource.LOCAL, another.obtain(engine, A).source(), "a day has passed in this process");
+            other.setPrimitiveCacheCapacity(0);
+            assertEquals(PrimitiveSource.LOCAL, other.obtain(engine, A).source(), "a day has passed in this process");
         }
         try (Granary later = node.open()) {
             assertEquals(PrimitiveSource.LOCAL, later.obtain(engine, A).source(), "a day has passed between processes");
@@ -274,8 +274,8 @@ class ProcessCrashTest {
     }
 
     private static List<Path> list(Path directory) throws Exception {
-        try (Stream<Path> all = Files.list(directory)) {
-            return all.toList();
+        try (Stream<Path> futures = Files.list(directory)) {
+            return futures.toList();
         }
     }
 }

@@ -8,9 +8,9 @@ import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeImplementation;
 
 /**
- * Primitives of different names that use one program.
+ * Primitives with different names that use one program.
  *
- * @param name which one it is
+ * @param name the name of the primitive
  */
 record SharedProgramPrimitives(String name) {
     private static final CompositeImplementation<SharedProgramPrimitives> SHARING = (descriptor, creation) -> {

@@ -7,30 +7,33 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import org.jspecify.annotations.Nullable;
 
-/** A server on the loopback interface that never says anything. Connections are made by the kernel, and nobody reads them. Thread-safe. */
+/**
+ * A server on the loopback interface that never answers. The kernel accepts connections, and
+ * nothing reads them. Thread-safe.
+ */
 public final class SilentServer implements AutoCloseable {
     private static final int MANY_CONNECTIONS = 1000;
 
-    private final ServerSocketChannel door;
+    private final ServerSocketChannel listener;
 
-    /** Starts it. */
+    /** Starts the server. */
     public SilentServer() throws IOException {
-        door = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), MANY_CONNECTIONS);
-        door.configureBlocking(false);
+        listener = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), MANY_CONNECTIONS);
+        listener.configureBlocking(false);
     }
 
-    /** Its URL. */
+    /** Returns the URL of the server. */
     public String endpoint() throws IOException {
-        return "http://127.0.0.1:" + ((InetSocketAddress) door.getLocalAddress()).getPort();
+        return "http://127.0.0.1:" + ((InetSocketAddress) listener.getLocalAddress()).getPort();
     }
 
-    /** The next connection that arrived; null if there is none. */
+    /** Returns the next connection; null if there is none. */
     @Nullable SocketChannel accept() throws IOException {
-        return door.accept();
+        return listener.accept();
     }
 
     @Override
     public void close() throws IOException {
-        door.close();
+        listener.close();
     }
 }

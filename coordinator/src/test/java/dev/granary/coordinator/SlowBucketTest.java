@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Real client libraries against servers that are slow, silent, or take nothing. */
+/** Real client libraries with servers that are slow, silent or read-only. */
 @ExtendWith(UncheckedCredentials.class)
 class SlowBucketTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
@@ -48,20 +48,20 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName("R16 opening and closing sends nothing: no connection arrives at a server that would never answer")
+    @DisplayName("R16 open and close send nothing: no connection arrives at a silent server")
     void openSendsNothing() throws Exception {
-        try (SilentServer door = new SilentServer()) {
-            Granary.open(config("local", "s3://test/a?endpoint=" + door.endpoint(), "s3://test/b?endpoint=" + door.endpoint() + "&client=minio").build()).close();
-            assertNull(door.accept());
-            try (Granary granary = Granary.open(config("local", "s3://test?endpoint=" + door.endpoint()).flushLimit(Duration.ZERO).build())) {
+        try (SilentServer server = new SilentServer()) {
+            Granary.open(config("local", "s3://test/a?endpoint=" + server.endpoint(), "s3://test/b?endpoint=" + server.endpoint() + "&client=minio").build()).close();
+            assertNull(server.accept());
+            try (Granary granary = Granary.open(config("local", "s3://test?endpoint=" + server.endpoint()).flushLimit(Duration.ZERO).build())) {
                 assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
-                assertInstanceOf(SocketChannel.class, door.accept(), "a look-up does connect").close();
+                assertInstanceOf(SocketChannel.class, server.accept(), "a lookup does connect").close();
             }
         }
     }
 
     @Test
-    @DisplayName("R5 R16 a layer that never answers costs one wait; the next one has the entry, and is all that is asked from then on")
+    @DisplayName("R5 R16 a silent layer costs one wait; the next one has the entry, and only it is used from then on")
     void silentLayer() throws Exception {
         FakeDescriptor b = FakeDescriptor.of("b");
         try (MinimalS3Server company = new MinimalS3Server(); SilentServer team = new SilentServer()) {
@@ -73,15 +73,15 @@ class SlowBucketTest {
             GranaryConfig layered = config("local", "s3://team?endpoint=" + team.endpoint(), second + "&access=read").flushLimit(Duration.ZERO).build();
             try (Granary granary = Granary.open(layered)) {
                 for (FakeDescriptor each : List.of(A, b)) {
-                    LookupResult<FakePrimitive> got = granary.obtain(engine, each);
-                    assertEquals(PrimitiveSource.BUCKET, got.source());
-                    assertEquals(OptionalInt.of(1), got.layer());
+                    LookupResult<FakePrimitive> result = granary.obtain(engine, each);
+                    assertEquals(PrimitiveSource.BUCKET, result.source());
+                    assertEquals(OptionalInt.of(1), result.layer());
                 }
                 LayerStatistics silent = granary.statistics().layers().getFirst();
                 assertEquals(List.of(1L, 1L), List.of(silent.results().unavailable(), silent.skipped()));
                 assertEquals(List.of(2L, 0L), List.of(hits(granary, 1), granary.statistics().layers().get(1).skipped()));
             }
-            assertEquals(2, company.puts.get(), "a layer that is only read gets no write");
+            assertEquals(2, company.puts.get(), "a read-only layer gets no write");
         }
         assertEquals(2, engine.compiles.get());
     }
@@ -91,7 +91,7 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName("R23 O1 a bucket that is slow and brings nothing is not asked any more, counted, and asked again when it is fast")
+    @DisplayName("R23 O1 a slow bucket without hits is skipped, counted, and used again when it is fast")
     void slowBucket() throws Exception {
         int threads = 16;
         try (MinimalS3Server server = new MinimalS3Server(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
@@ -103,16 +103,17 @@ class SlowBucketTest {
             GranaryConfig without = config("unused", bucket + "&access=read").capacity("0").build();
             try (Granary granary = Granary.open(without)) {
                 granary.setPrimitiveCacheCapacity(0);
-                List<Future<PrimitiveSource>> all = new ArrayList<>();
+                List<Future<PrimitiveSource>> futures = new ArrayList<>();
                 for (int i = 0; i < threads; i++) {
                     FakeDescriptor each = FakeDescriptor.of("k" + i);
-                    all.add(pool.submit(() -> granary.obtain(engine, each).source()));
+                    futures.add(pool.submit(() -> granary.obtain(engine, each).source()));
                 }
-                for (Future<PrimitiveSource> one : all) {
-                    assertEquals(PrimitiveSource.COMPILED, one.get());
+                for (Future<PrimitiveSource> each : futures) {
+                    assertEquals(PrimitiveSource.COMPILED, each.get());
                 }
-                assertEquals(0, granary.statistics().layers().getFirst().skipped(), "while nothing is known it is asked");
-                for (int i = 0; i < 3; i++) { // their time for compiling pays for no question yet
+                assertEquals(0, granary.statistics().layers().getFirst().skipped(), "while compile times are unknown it is used");
+                for (int i = 0; i < 3; i++) {
+                    // their compile time does not suffice for a lookup yet
                     assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("later " + i)).source());
                 }
                 assertEquals(3, granary.statistics().layers().getFirst().skipped());
@@ -129,9 +130,9 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName("R3 credentials that may not write: the local tier is written, one line is logged, and the next process reads its disk")
+    @DisplayName("R3 without write permission the local tier is used, one line is logged, and the next process has local hits")
     void refusedWrites() throws Exception {
-        PrintStream before = System.err;
+        PrintStream standardError = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();
         int kernels = 20;
         try (MinimalS3Server server = new MinimalS3Server()) {
@@ -145,9 +146,9 @@ class SlowBucketTest {
                 }
                 assertEquals(kernels, granary.statistics().local().stored());
                 assertEquals(kernels, granary.statistics().layers().getFirst().results().refused());
-                assertEquals(kernels, granary.statistics().leftForLater(), "the right to write may come back");
+                assertEquals(kernels, granary.statistics().leftForLater(), "the permission may come back");
             } finally {
-                System.setErr(before);
+                System.setErr(standardError);
             }
             assertEquals(1, server.puts.get());
             assertEquals(1, log.toString(StandardCharsets.UTF_8).lines().filter(line -> line.contains("s3://refusing")).count(), log::toString);
@@ -158,20 +159,20 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName("R3 where every bucket is only read, what is compiled stays here and is told as stored")
+    @DisplayName("R3 if all buckets are read-only, compiled entries are stored locally and reported as stored")
     void onlyRead() throws Exception {
         try (MinimalS3Server server = new MinimalS3Server()) {
-            List<StoreResult> told = new ArrayList<>();
+            List<StoreResult> results = new ArrayList<>();
             GranaryConfig config = config("local", "s3://test?access=read&endpoint=" + server.endpoint()).build();
-            try (Granary granary = Granary.open(config, PublishMode.ALONE, (_, result) -> told.add(result))) {
-                granary.connect(); // so that the client is loaded, and the look-up does not go on without an answer
+            try (Granary granary = Granary.open(config, PublishMode.UNPACKED, (_, result) -> results.add(result))) {
+                granary.connect(); // loads the client, so that the lookup does not time out
                 server.gets.set(0);
                 granary.primitive(engine, A);
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(1, granary.statistics().local().stored());
                 assertTrue(!granary.publish(A.getId()));
             }
-            assertInstanceOf(StoreResult.Stored.class, told.getFirst());
+            assertInstanceOf(StoreResult.Stored.class, results.getFirst());
             assertEquals(List.of(0, 1), List.of(server.puts.get(), server.gets.get()));
         }
     }

@@ -36,33 +36,33 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 
-/** Machines with directories of their own, and one bucket on a real server, with a log of what it was asked. */
+/** Machines with separate directories, and one bucket on a real server that logs its requests. */
 public final class TestFleet implements AutoCloseable {
     public static final String NAMESPACE = TestEntries.TARGET.path();
 
     final EmbeddedS3 server;
-    public final FaultyS3 way;
+    public final FaultyS3 proxy;
     public final FakeEngine engine = new FakeEngine("one");
     final Map<Id, StoreResult> published = new ConcurrentHashMap<>();
     private final Path directory;
-    private int seen;
+    private int reported;
 
-    /** Starts the server; the machines' directories are below that one. */
+    /** Starts the server. The directories of the machines are below {@code directory}. */
     public TestFleet(Path directory) throws IOException {
         this.directory = directory;
         this.server = EmbeddedS3.start(null);
         server.createBucket("kernels");
-        this.way = FaultyS3.inFrontOf(server);
+        this.proxy = FaultyS3.inFrontOf(server);
         System.setProperty("aws.accessKeyId", server.accessKey());
         System.setProperty("aws.secretAccessKey", server.secretKey());
         try (BucketTier tier = BucketTier.open(s3())) {
-            assertFalse(tier.check().isEmpty(), "tried out now, and not at the first publication");
+            assertFalse(tier.check().isEmpty(), "probed now, and not at the first publication");
         }
     }
 
-    /** How the way to the server is called. */
+    /** Returns the URL of the proxy to the server. */
     public String endpoint() {
-        return way.endpoint().toString();
+        return proxy.endpoint().toString();
     }
 
     private S3Config s3() {
@@ -85,52 +85,52 @@ public final class TestFleet implements AutoCloseable {
         return IntStream.range(0, count).mapToObj(i -> FakeDescriptor.of("kernel " + i)).toList();
     }
 
-    /** What came to the server since this was asked last, such as {@code PUT none-match pack}. */
-    public List<String> asked() {
-        List<FaultyS3.Exchange> all = way.exchanges();
-        List<String> asked = all.subList(seen, all.size()).stream().map(exchange -> name(exchange.request())).toList();
-        seen = all.size();
-        return asked;
+    /** Returns the requests since the last call, such as {@code PUT none-match pack}. */
+    public List<String> requests() {
+        List<FaultyS3.Exchange> all = proxy.exchanges();
+        List<String> requests = all.subList(reported, all.size()).stream().map(exchange -> name(exchange.request())).toList();
+        reported = all.size();
+        return requests;
     }
 
     private static String name(S3Request request) {
         String key = request.key();
-        String what = key.endsWith("/m/newest") ? "hint" : key.contains("/m/") ? "manifest" : key.contains("/p/") ? "pack" : key.contains("/e/") ? "entry"
+        String kind = key.endsWith("/m/newest") ? "hint" : key.contains("/m/") ? "manifest" : key.contains("/p/") ? "pack" : key.contains("/e/") ? "entry"
                 : key.endsWith("granary.json") ? "marker" : key;
-        return request.operation() + " " + what + (key.isEmpty() || key.contains(NAMESPACE) || !key.contains("/v1/") ? "" : " of another target");
+        return request.operation() + " " + kind + (key.isEmpty() || key.contains(NAMESPACE) || !key.contains("/v1/") ? "" : " of another target");
     }
 
-    /** The newest manifest. */
+    /** Returns the newest manifest. */
     PackManifest manifest() {
-        try (BucketTier tier = BucketTier.open(s3()); BulkBucket packed = tier.packed()) {
-            return assertInstanceOf(PackManifestLog.Newest.Found.class, packed.manifests(NAMESPACE).newest(PackManifest.NONE)).manifest();
+        try (BucketTier tier = BucketTier.open(s3()); BulkBucket bulk = tier.packed()) {
+            return assertInstanceOf(PackManifestLog.Newest.Found.class, bulk.manifests(NAMESPACE).newest(PackManifest.NONE)).manifest();
         }
     }
 
-    /** Publishes entries in one pack, behind the backs of all machines. */
+    /** Publishes entries in one pack, without any machine. */
     public void publish(List<Entry> entries) {
         List<StoreResult> results = new ArrayList<>();
-        try (BucketTier tier = BucketTier.open(s3()); BulkBucket packed = tier.packed()) {
-            PackPublisher publisher = packed.publisher(entries.getFirst().id().target().path());
+        try (BucketTier tier = BucketTier.open(s3()); BulkBucket bulk = tier.packed()) {
+            PackPublisher publisher = bulk.publisher(entries.getFirst().id().target().path());
             entries.forEach(entry -> publisher.add(entry, results::add));
             publisher.finish();
         }
         results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
     }
 
-    /** Publishes entries that lie alone, behind the backs of all machines. */
-    public void publishAlone(List<Entry> entries) {
+    /** Publishes unpacked entries, without any machine. */
+    public void publishUnpacked(List<Entry> entries) {
         try (BucketTier tier = BucketTier.open(s3())) {
             entries.forEach(entry -> assertInstanceOf(StoreResult.Stored.class, tier.store(entry)));
         }
     }
 
-    /** What happens on the way to the server from now on. */
+    /** Sets the faults of the proxy from now on. */
     public void plan(FaultPlan plan) {
-        way.plan(plan);
+        proxy.plan(plan);
     }
 
-    /** All keys that have this in them. */
+    /** Returns the keys that contain {@code part}. */
     public List<String> keys(String part) {
         List<String> keys = new ArrayList<>();
         try (ObjectStore store = ObjectStoreFactory.open(s3())) {
@@ -139,7 +139,7 @@ public final class TestFleet implements AutoCloseable {
         return keys.stream().filter(key -> key.contains(part)).toList();
     }
 
-    /** Removes all objects whose keys have this in them, as a lifecycle rule does. */
+    /** Removes the objects whose keys contain {@code part}, as a lifecycle rule does. */
     public void remove(String part) {
         List<String> keys = keys(part);
         try (ObjectStore store = ObjectStoreFactory.open(s3())) {
@@ -147,17 +147,17 @@ public final class TestFleet implements AutoCloseable {
         }
     }
 
-    /** Replaces an object. */
-    public void change(String key, UnaryOperator<byte[]> change) {
+    /** Replaces the content of an object. */
+    public void change(String key, UnaryOperator<byte[]> replacement) {
         try (ObjectStore store = ObjectStoreFactory.open(s3())) {
             byte[] old = assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 30)).bytes().toArray(ValueLayout.JAVA_BYTE);
-            assertInstanceOf(WriteResult.Done.class, store.put(key, change.apply(old), ObjectMarks.NONE));
+            assertInstanceOf(WriteResult.Done.class, store.put(key, replacement.apply(old), ObjectMarks.NONE));
         }
     }
 
     @Override
     public void close() {
-        way.close();
+        proxy.close();
         server.close();
         System.clearProperty("aws.accessKeyId");
         System.clearProperty("aws.secretAccessKey");

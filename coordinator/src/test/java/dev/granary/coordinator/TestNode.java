@@ -17,7 +17,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** One machine with a local directory, on which Granaries are opened one after the other or at once. */
+/**
+ * A machine with a local directory, on which Granary instances are opened one after the other or
+ * concurrently.
+ */
 public final class TestNode {
     public static final Duration LONG = Duration.ofSeconds(30);
 
@@ -41,9 +44,12 @@ public final class TestNode {
         return open(config);
     }
 
-    /** Opened by that configuration, with this node's bucket or none, and its clock. */
+    /**
+     * Opens an instance of that configuration, with the bucket of this node for each configured
+     * bucket, and its clock.
+     */
     Granary open(GranaryConfig config) throws ConfigException {
-        return Granary.over(config, OpenStores.open(config, config.buckets().stream().map(_ -> bucket).toList(), () -> now), PublishMode.ALONE, published::put);
+        return Granary.over(config, OpenStores.open(config, config.buckets().stream().map(_ -> bucket).toList(), () -> now), PublishMode.UNPACKED, published::put);
     }
 
     public Granary openWithoutBucket() throws ConfigException {
@@ -55,26 +61,26 @@ public final class TestNode {
                 .localWait(localWait);
     }
 
-    /** All finished files of all sessions below that name. */
+    /** Returns the complete files of all sessions in that subdirectory. */
     public List<Path> sessionFiles(String subdirectory) throws IOException {
-        List<Path> found = new ArrayList<>();
+        List<Path> files = new ArrayList<>();
         for (Path session : children(directory.resolve("sessions"))) {
             for (Path file : children(session.resolve(subdirectory))) {
                 if (!file.toString().endsWith(".part")) {
-                    found.add(file);
+                    files.add(file);
                 }
             }
         }
-        return found;
+        return files;
     }
 
     private static List<Path> children(Path parent) throws IOException {
         if (!Files.isDirectory(parent)) {
             return List.of();
         }
-        try (DirectoryStream<Path> all = Files.newDirectoryStream(parent)) {
+        try (DirectoryStream<Path> stream = Files.newDirectoryStream(parent)) {
             List<Path> children = new ArrayList<>();
-            all.forEach(children::add);
+            stream.forEach(children::add);
             return children;
         }
     }

@@ -4,9 +4,12 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Credentials for each test, so that clients send requests; the test servers do not check them. */
+/**
+ * Extension that sets credentials for each test, so that clients send requests; the test servers do
+ * not check them.
+ */
 public final class UncheckedCredentials implements BeforeEachCallback, AfterEachCallback {
-    /** Used by JUnit. */
+    /** Creates the extension; called by JUnit. */
     public UncheckedCredentials() {}
 
     @Override

@@ -58,7 +58,7 @@ public record VerifyReport(Path directory, TierVerifier found, DirectoryUsage su
         if (found.repaired().entries() > 0) {
             parts.add(EntryFormatter.inSentence(found.repaired().entries(), found.repaired().bytes()) + " removed.");
         }
-        if (!found.isWell()) {
+        if (!found.isHealthy()) {
             parts.add("There is damage. Damaged entries are never used; --repair removes them.");
         } else if (parts.isEmpty()) {
             parts.add("All is well.");
@@ -87,7 +87,7 @@ public record VerifyReport(Path directory, TierVerifier found, DirectoryUsage su
         add(reasons, "unreadable", found.unreadable());
         JsonArray foreign = new JsonArray();
         survey.foreign().forEach(file -> foreign.add(file.toString()));
-        return JsonOutput.object("directory", directory, "well", found.isWell(), "found", reasons,
+        return JsonOutput.object("directory", directory, "well", found.isHealthy(), "found", reasons,
                 "removedEntries", found.repaired().entries(), "removedBytes", found.repaired().bytes(),
                 "damaged", EntryFormatter.badJson(found.bad()), "reclaimableBytes", survey.reclaimableBytes(),
                 "overheadBytes", survey.overheadBytes(), "foreign", foreign);

@@ -14,7 +14,9 @@ import dev.granary.s3.probe.ConditionalWriteSupport;
 import java.time.Duration;
 import java.util.function.LongConsumer;
 
-/** Compacts one target of a bucket, and plans again where other writers were faster. Not thread-safe. */
+/**
+ * Compaction of one target of a bucket, planned again if other writers interfere. Not thread-safe.
+ */
 public final class BucketCompactor {
     private static final int MAX_ATTEMPTS = 5;
 
@@ -24,7 +26,12 @@ public final class BucketCompactor {
     private final Duration grace;
     private final SilenceMonitor waits = new SilenceMonitor();
 
-    /** For that target of that bucket; {@code grace} is how long what is replaced stays. */
+    /**
+     * Creates a compactor.
+     *
+     * @param namespace the target
+     * @param grace how long replaced packs stay in the bucket
+     */
     public BucketCompactor(GranaryConfig config, BucketConfig bucket, String namespace, Duration grace) {
         this.config = config;
         this.bucket = bucket;
@@ -32,44 +39,44 @@ public final class BucketCompactor {
         this.grace = grace;
     }
 
-    /** What became of it. */
+    /** Outcome of a compaction. */
     public sealed interface Outcome {
         /**
-         * It was only planned.
+         * The compaction was only planned.
          *
-         * @param plan what would be done
+         * @param plan the plan
          */
         record Planned(CompactionPlan plan) implements Outcome {}
 
         /**
-         * It was done.
+         * The compaction was done.
          *
-         * @param result what was done
+         * @param result its result
          */
         record Done(PackCompactor.Result.Done result) implements Outcome {}
 
         /**
-         * It was not done; nothing is lost.
+         * The compaction was not done; nothing is lost.
          *
-         * @param cause why, for people
+         * @param cause the cause, for people
          */
         record Failed(String cause) implements Outcome {}
     }
 
-    /** The buckets that this may be waiting for. */
+    /** Returns the monitor of the bucket that this compaction may wait for. */
     public SilenceMonitor waits() {
         return waits;
     }
 
     /**
-     * Finds out what there is to do.
+     * Plans a compaction without doing it.
      *
      * @throws ConfigException if the bucket cannot be opened as configured
      */
     public Outcome plan() throws ConfigException {
-        try (BulkBucket packed = BucketTierFactory.packed(bucket, BucketTierFactory.directory(config))) {
-            waits.watch(bucket.name(), packed.traffic()::quiet);
-            return switch (packed.compactor(namespace).plan(grace)) {
+        try (BulkBucket bulk = BucketTierFactory.openBulk(bucket, BucketTierFactory.directory(config))) {
+            waits.watch(bucket.name(), bulk.traffic()::quiet);
+            return switch (bulk.compactor(namespace).plan(grace)) {
                 case PackCompactor.Planned.Ready ready -> new Outcome.Planned(ready.plan());
                 case PackCompactor.Planned.Unavailable lost -> new Outcome.Failed(lost.cause());
             };
@@ -77,35 +84,35 @@ public final class BucketCompactor {
     }
 
     /**
-     * Compacts.
+     * Plans and runs a compaction.
      *
-     * @param loose what the manifest says of entries outside of packs afterwards
-     * @param progress told how many bytes were read so far
+     * @param unpacked the statement of the new manifest on unpacked entries
+     * @param progress receives the number of bytes read so far
      * @throws ConfigException if the bucket cannot be opened as configured
      */
-    public Outcome run(PackManifest.UnpackedEntries loose, LongConsumer progress) throws ConfigException {
+    public Outcome run(PackManifest.UnpackedEntries unpacked, LongConsumer progress) throws ConfigException {
         try (BucketTier tier = BucketTierFactory.open(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), tier.traffic()::quiet);
             if (tier.conditionalWrites() == ConditionalWriteSupport.NONE) {
-                return new Outcome.Failed("the server keeps no conditions on writes, which packs need; entries stay alone there");
+                return new Outcome.Failed("the server does not support conditional writes, which packs need; entries stay unpacked there");
             }
         }
-        try (BulkBucket packed = BucketTierFactory.packed(bucket, BucketTierFactory.directory(config))) {
-            waits.watch(bucket.name(), packed.traffic()::quiet);
+        try (BulkBucket bulk = BucketTierFactory.openBulk(bucket, BucketTierFactory.directory(config))) {
+            waits.watch(bucket.name(), bulk.traffic()::quiet);
             for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-                switch (packed.compactor(namespace).plan(grace)) {
+                switch (bulk.compactor(namespace).plan(grace)) {
                     case PackCompactor.Planned.Unavailable lost -> {
                         return new Outcome.Failed(lost.cause());
                     }
                     case PackCompactor.Planned.Ready ready -> {
-                        switch (packed.compactor(namespace).run(ready.plan(), loose, progress)) {
+                        switch (bulk.compactor(namespace).run(ready.plan(), unpacked, progress)) {
                             case PackCompactor.Result.Done done -> {
                                 return new Outcome.Done(done);
                             }
                             case PackCompactor.Result.Failed failed -> {
                                 return new Outcome.Failed(failed.cause());
                             }
-                            case PackCompactor.Result.Overtaken _ -> {} // plans again
+                            case PackCompactor.Result.Overtaken _ -> {} // plan again
                         }
                     }
                 }

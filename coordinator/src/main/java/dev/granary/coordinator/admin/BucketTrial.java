@@ -7,18 +7,18 @@ import dev.granary.s3.BucketTier;
 import dev.granary.s3.probe.BucketFinding;
 import java.util.Optional;
 
-/** Tries a bucket with one request before anything is done for it that takes long. */
+/** Test of a bucket with one request, before a long operation uses it. */
 public final class BucketTrial {
     private BucketTrial() {}
 
     /**
-     * Sends one small request that needs the server, the credentials and the bucket.
+     * Sends one small request, which needs the server, the credentials and the bucket.
      *
-     * @return the cause and the cure in one line; empty where the bucket can be used
-     * @throws ConfigException if it cannot be opened as configured
+     * @return the cause and the cure in one line; empty if the bucket can be used
+     * @throws ConfigException if the bucket cannot be opened as configured
      */
     public static Optional<String> problem(BucketConfig bucket) throws ConfigException {
-        try (BucketTier tier = BucketTierFactory.patient(bucket)) {
+        try (BucketTier tier = BucketTierFactory.openForBackground(bucket)) {
             return tier.reach().map(problem -> problem.cause() + "; " + problem.cure());
         }
     }

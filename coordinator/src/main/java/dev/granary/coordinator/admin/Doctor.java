@@ -18,44 +18,44 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Tries out all that Granary needs on this machine. */
+/** Checks of everything that Granary needs on this machine. */
 public final class Doctor {
-    private static final long LITTLE_SPACE_BYTES = 256L << 20;
+    private static final long LOW_SPACE_BYTES = 256L << 20;
 
     private final List<Check> checks = new ArrayList<>();
 
     private Doctor() {}
 
-    /** One thing that was tried. */
+    /** Result of one check. */
     public sealed interface Check {
         /**
-         * It works.
+         * The subject works.
          *
-         * @param subject what was tried
-         * @param finding what was seen
+         * @param subject what was checked
+         * @param finding the finding
          */
         record Sound(String subject, String finding) implements Check {}
 
         /**
-         * It works, with less than it could.
+         * The subject works with limitations.
          *
-         * @param subject what was tried
-         * @param finding what was seen, one line
-         * @param advice what follows, and how to get more, one line
+         * @param subject what was checked
+         * @param finding the finding, in one line
+         * @param advice the consequence and how to remove the limitation, in one line
          */
         record Notice(String subject, String finding, String advice) implements Check {}
 
         /**
-         * It does not.
+         * The subject does not work.
          *
-         * @param subject what was tried
-         * @param cause what is wrong, one line
-         * @param cure what to do, one line
+         * @param subject what was checked
+         * @param cause the cause, in one line
+         * @param cure what to do, in one line
          */
         record Problem(String subject, String cause, String cure) implements Check {}
     }
 
-    /** Examines driver, local directory and bucket, in this order. */
+    /** Checks the driver, the local directory and the buckets, in this order. */
     public static List<Check> examine(GranaryConfig config) {
         Doctor doctor = new Doctor();
         doctor.sound("java", System.getProperty("java.version") + ", granary " + LibraryVersion.NUMBER);
@@ -69,7 +69,7 @@ public final class Doctor {
         switch (OpenCl.probe()) {
             case OpenCl.Probe.Missing missing -> problem("opencl", missing.cause(), "install it and the driver of the device, on Debian: apt-get install ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)");
             case OpenCl.Probe.Found found when found.devices().isEmpty() ->
-                problem("opencl", "the loader knows no device", "install the driver of the device, on Debian for the CPU: apt-get install pocl-opencl-icd");
+                problem("opencl", "the loader reports no device", "install the driver of the device, on Debian for the CPU: apt-get install pocl-opencl-icd");
             case OpenCl.Probe.Found found -> {
                 for (OpenClDevice device : found.devices()) {
                     sound("opencl", device + ", target " + device.target().path());
@@ -80,17 +80,17 @@ public final class Doctor {
 
     private void examineDirectory(GranaryConfig config) {
         if (config.capacityBytes() == 0) {
-            sound("directory", "none is used: the capacity is 0, so nothing is kept on this machine's disk");
+            sound("directory", "not used: the capacity is 0, so nothing is stored on disk");
             return;
         }
-        try (LocalTier tier = LocalTierFactory.openToLook(config)) {
+        try (LocalTier tier = LocalTierFactory.openWithoutEviction(config)) {
             if (!Files.isWritable(config.directory())) {
-                problem("directory", config.directory() + " cannot be written: entries are read, none are kept",
+                problem("directory", config.directory() + " is not writable: entries are read, but none are stored",
                         "give this user write access, or name another directory with --dir or GRANARY_DIR");
                 return;
             }
             long space = Files.getFileStore(config.directory()).getUsableSpace();
-            if (space < LITTLE_SPACE_BYTES) {
+            if (space < LOW_SPACE_BYTES) {
                 problem("directory", config.directory() + " has only " + (space >> 20) + " MiB of disk left", "free some, or name another");
             } else {
                 sound("directory", config.directory() + ", " + fileSystem(config) + ", " + (tier.usedBytes() >> 20) + " of " + (config.capacityBytes() >> 20) + " MiB used");
@@ -103,7 +103,7 @@ public final class Doctor {
     private static String fileSystem(GranaryConfig config) {
         FileSystemType type = FileSystemType.of(config.directory());
         return "on " + type.name() + (type.isNetwork()
-                ? " (a network file system, which network-dir allows: no other machine may use this directory)" : "");
+                ? " (a network file system, allowed by network-dir: no other machine may use this directory)" : "");
     }
 
     private void examineBucket(GranaryConfig config) {

@@ -12,9 +12,10 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongConsumer;
 
 /**
- * Puts what comes from a bucket into the local tier, and counts it. Thread-safe.
+ * Installer of entries of a bucket in the local tier, with counters. Thread-safe.
  *
- * <p>An entry that the local tier does not take is skipped, with the reason; the others go on.
+ * <p>An entry that the local tier does not store is skipped with the cause, which does not affect
+ * the others.
  */
 final class EntryInstaller implements BulkEntryReader.Receiver {
     private static final int MAX_ATTEMPTS = 3;
@@ -28,9 +29,9 @@ final class EntryInstaller implements BulkEntryReader.Receiver {
     private final Map<String, WarmReport.Skipped> skipped = new TreeMap<>(); // guarded by itself
 
     /**
-     * Fills {@code local}.
+     * Creates an installer into {@code local}.
      *
-     * @param progress told how many bytes have come so far, by several threads
+     * @param progress receives the number of bytes so far, on several threads
      */
     EntryInstaller(PersistentCache local, LongConsumer progress) {
         this.local = local;
@@ -39,31 +40,31 @@ final class EntryInstaller implements BulkEntryReader.Receiver {
 
     @Override
     public void entries(List<BulkEntryReader.Arrival> arrivals) {
-        List<BulkEntryReader.Arrival> left = arrivals;
-        for (int attempt = 1; attempt <= MAX_ATTEMPTS && !left.isEmpty(); attempt++) {
-            left = store(left, attempt == MAX_ATTEMPTS);
+        List<BulkEntryReader.Arrival> remaining = arrivals;
+        for (int attempt = 1; attempt <= MAX_ATTEMPTS && !remaining.isEmpty(); attempt++) {
+            remaining = store(remaining, attempt == MAX_ATTEMPTS);
         }
     }
 
-    /** Returns what to try again: a directory may have been busy. */
+    /** Stores entries; returns those to try again, since the directory may have been busy. */
     private List<BulkEntryReader.Arrival> store(List<BulkEntryReader.Arrival> arrivals, boolean isLastAttempt) {
         List<StoreResult> results = local.storeAll(arrivals.stream().map(BulkEntryReader.Arrival::entry).toList());
-        List<BulkEntryReader.Arrival> again = new ArrayList<>();
+        List<BulkEntryReader.Arrival> retries = new ArrayList<>();
         for (int i = 0; i < results.size(); i++) {
             long bytes = arrivals.get(i).stored().byteSize();
             switch (results.get(i)) {
-                case StoreResult.Stored done -> {
+                case StoreResult.Stored stored -> {
                     installed.increment();
-                    installedBytes.add(done.bytes());
+                    installedBytes.add(stored.bytes());
                 }
                 case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
-                case StoreResult.Refused refused -> skipped(1, bytes, "the local tier does not take it: " + refused.reason());
+                case StoreResult.Refused refused -> skipped(1, bytes, "the local tier refused it: " + refused.reason());
                 case StoreResult.Failed failed when isLastAttempt -> skipped(1, bytes, "it could not be stored: " + failed.cause());
-                case StoreResult.Failed _ -> again.add(arrivals.get(i));
+                case StoreResult.Failed _ -> retries.add(arrivals.get(i));
                 case StoreResult.Unknown unknown -> skipped(1, bytes, "it could not be stored: " + unknown.cause());
             }
         }
-        return again;
+        return retries;
     }
 
     @Override
@@ -79,7 +80,7 @@ final class EntryInstaller implements BulkEntryReader.Receiver {
         progress.accept(receivedBytes.sum());
     }
 
-    /** What was counted so far. */
+    /** Returns a report of the counters so far. */
     WarmReport report(BulkReadPlan plan, long requests) {
         synchronized (skipped) {
             return new WarmReport(plan.entries(), plan.unpackedEntries(), installed.sum(), installedBytes.sum(), plan.present() + present.sum(),

@@ -7,13 +7,13 @@ import dev.granary.cache.LoadResult;
 import java.lang.foreign.Arena;
 
 /**
- * The whole check of a listed entry: beyond the checksums of every look-up, the SHA-256 of the content, and that it lies where it is looked
- * for.
+ * Complete verification of a listed entry: beside the checksums of every lookup, the SHA-256 of the
+ * content, and the target under which it is stored.
  */
 public final class EntryVerifier {
     private EntryVerifier() {}
 
-    /** Reads and checks an entry, which may be used as long as {@code memory} lives. */
+    /** Reads and verifies an entry, which is valid as long as {@code memory} is open. */
     public static LoadResult read(EntryCatalog catalog, EntryCatalog.Listed listed, Arena memory) {
         LoadResult read = catalog.read(listed, memory);
         return read instanceof LoadResult.Hit(Entry entry) ? check(entry, listed, read) : read;

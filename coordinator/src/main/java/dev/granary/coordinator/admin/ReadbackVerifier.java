@@ -26,80 +26,82 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
 
 /**
- * Reads entries back from the buckets as a process with an empty directory would: each whole and verified, through readers that know nothing from
- * before. Not thread-safe.
+ * Verifier that reads entries back from the buckets, as a process with an empty directory would:
+ * each complete, and without cached state. Not thread-safe.
  *
- * <p>Only a whole entry counts. An object of the right name may be damaged, and an index on this machine's disk may name a pack that is gone.
+ * <p>Only a complete entry counts. An object with the right name may be damaged, and a cached index
+ * may name a pack that is gone.
  */
 public final class ReadbackVerifier {
-    /** Without any entry for so long, it ends. */
+    /** The time without a readable entry after which the verification ends. */
     public static final Duration SILENCE = Duration.ofSeconds(30);
 
-    private static final int AT_ONCE = 8;
-    private static final int ROUNDS = 3;
+    private static final int MAX_CONCURRENT = 8;
+    private static final int MAX_ROUNDS = 3;
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
     private final List<BucketConfig> layers;
-    private final Duration silence;
+    private final Duration timeout;
     private final Duration pause;
     private final SilenceMonitor waits = new SilenceMonitor();
-    private final AtomicInteger read = new AtomicInteger();
-    private final AtomicLong lastNanos = new AtomicLong();
+    private final AtomicInteger readCount = new AtomicInteger();
+    private final AtomicLong lastReadNanos = new AtomicLong();
 
-    /** From those buckets, of which the first that has an entry counts. */
+    /** Creates a verifier of {@code layers}; an entry is readable if one of them has it. */
     public ReadbackVerifier(List<BucketConfig> layers) {
         this(layers, SILENCE, PAUSE);
     }
 
     /**
-     * Like {@link #ReadbackVerifier(List)}.
+     * Creates a verifier of {@code layers}.
      *
-     * @param silence without any entry for so long, it ends
-     * @param pause how long to wait before what could not be read is read again
+     * @param timeout the time without a readable entry after which the verification ends
+     * @param pause the time between two rounds
      */
-    ReadbackVerifier(List<BucketConfig> layers, Duration silence, Duration pause) {
+    ReadbackVerifier(List<BucketConfig> layers, Duration timeout, Duration pause) {
         this.layers = List.copyOf(layers);
-        this.silence = silence;
+        this.timeout = timeout;
         this.pause = pause;
     }
 
     /**
-     * Reads each of {@code ids}; what fails is tried again, through new readers, up to three times in all.
+     * Reads each of {@code ids}. Failed reads are repeated through new clients, at most three
+     * rounds in all.
      *
-     * @param progress told how many were read so far, by several threads
-     * @return the ids that cannot be read, each with the reason in one line
+     * @param progress receives the number of entries read so far, on several threads
+     * @return the unreadable ids, each with its cause in one line
      * @throws ConfigException if a bucket cannot be opened as configured
-     * @throws InterruptedException if the caller was interrupted
+     * @throws InterruptedException if the current thread is interrupted
      */
     public Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress) throws ConfigException, InterruptedException {
-        lastNanos.set(System.nanoTime());
-        Map<Id, String> left = round(new LinkedHashSet<>(ids), progress);
-        for (int round = 2; round <= ROUNDS && !left.isEmpty() && !isSilent(); round++) {
+        lastReadNanos.set(System.nanoTime());
+        Map<Id, String> unreadable = round(new LinkedHashSet<>(ids), progress);
+        for (int round = 2; round <= MAX_ROUNDS && !unreadable.isEmpty() && !isTimedOut(); round++) {
             TimeUnit.NANOSECONDS.sleep(pause.toNanos());
-            left = round(left.keySet(), progress);
+            unreadable = round(unreadable.keySet(), progress);
         }
-        return left;
+        return unreadable;
     }
 
-    /** The buckets that this may be waiting for. */
+    /** Returns the monitor of the buckets that this verification may wait for. */
     public SilenceMonitor waits() {
         return waits;
     }
 
     private Map<Id, String> round(Collection<Id> ids, IntConsumer progress) throws ConfigException, InterruptedException {
         List<BucketTier> readers = new ArrayList<>();
-        ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE, DaemonThreads.named("granary-readback"));
+        ExecutorService threads = Executors.newFixedThreadPool(MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
         try {
             for (BucketConfig layer : layers) {
-                BucketTier reader = BucketTierFactory.patient(layer);
+                BucketTier reader = BucketTierFactory.openForBackground(layer);
                 readers.add(reader);
                 waits.watch(layer.name(), reader.traffic()::quiet);
             }
-            Map<Id, Future<Optional<String>>> answers = new LinkedHashMap<>();
-            ids.forEach(id -> answers.put(id, threads.submit(() -> problem(id, readers, progress))));
+            Map<Id, Future<Optional<String>>> results = new LinkedHashMap<>();
+            ids.forEach(id -> results.put(id, threads.submit(() -> problem(id, readers, progress))));
             Map<Id, String> unreadable = new LinkedHashMap<>();
-            for (Map.Entry<Id, Future<Optional<String>>> answer : answers.entrySet()) {
-                outcome(answer.getValue()).ifPresent(cause -> unreadable.put(answer.getKey(), cause));
+            for (Map.Entry<Id, Future<Optional<String>>> result : results.entrySet()) {
+                cause(result.getValue()).ifPresent(cause -> unreadable.put(result.getKey(), cause));
             }
             return unreadable;
         } finally {
@@ -108,37 +110,37 @@ public final class ReadbackVerifier {
         }
     }
 
-    private static Optional<String> outcome(Future<Optional<String>> answer) throws InterruptedException {
+    private static Optional<String> cause(Future<Optional<String>> result) throws InterruptedException {
         try {
-            return answer.get();
+            return result.get();
         } catch (ExecutionException e) {
             return Optional.of(String.valueOf(e.getCause()));
         }
     }
 
-    /** Why no reader has a sound entry of that id; empty where one has. */
+    /** Returns the causes why no reader has a sound entry of {@code id}; empty if one has. */
     private Optional<String> problem(Id id, List<BucketTier> readers, IntConsumer progress) {
         List<String> causes = new ArrayList<>();
         for (int i = 0; i < readers.size(); i++) {
-            if (isSilent()) {
-                return Optional.of("nothing could be read for " + silence.toSeconds() + " s");
+            if (isTimedOut()) {
+                return Optional.of("nothing could be read for " + timeout.toSeconds() + " s");
             }
             String where = readers.size() == 1 ? "" : layers.get(i).name() + ": ";
             switch (readers.get(i).load(id)) {
                 case LoadResult.Hit _ -> {
-                    lastNanos.set(System.nanoTime());
-                    progress.accept(read.incrementAndGet());
+                    lastReadNanos.set(System.nanoTime());
+                    progress.accept(readCount.incrementAndGet());
                     return Optional.empty();
                 }
-                case LoadResult.Absent _ -> causes.add(where + "it is not there");
-                case LoadResult.Damaged bad -> causes.add(where + "what is there is damaged (" + bad.detail() + ")");
+                case LoadResult.Absent _ -> causes.add(where + "the entry is absent");
+                case LoadResult.Damaged bad -> causes.add(where + "the entry is damaged (" + bad.detail() + ")");
                 case LoadResult.Unavailable lost -> causes.add(where + lost.cause());
             }
         }
         return Optional.of(String.join("; ", causes));
     }
 
-    private boolean isSilent() {
-        return System.nanoTime() - lastNanos.get() > silence.toNanos();
+    private boolean isTimedOut() {
+        return System.nanoTime() - lastReadNanos.get() > timeout.toNanos();
     }
 }

@@ -19,7 +19,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * What one tier holds, for tools that look into it: {@code ls}, {@code inspect}, {@code stats}. Not thread-safe.
+ * Inventory of one tier, for the tools {@code ls}, {@code inspect} and {@code stats}. Not
+ * thread-safe.
  */
 public final class TierInventory implements AutoCloseable {
     private final PersistentCache cache;
@@ -34,12 +35,12 @@ public final class TierInventory implements AutoCloseable {
     }
 
     /**
-     * Opens the local tier, from which nothing leaves for that.
+     * Opens the local tier without eviction.
      *
      * @throws ConfigException if its directory cannot be used
      */
     public static TierInventory ofLocal(GranaryConfig config) throws ConfigException {
-        return new TierInventory(LocalTierFactory.openToLook(config), config.directory().toString());
+        return new TierInventory(LocalTierFactory.openWithoutEviction(config), config.directory().toString());
     }
 
     /**
@@ -55,7 +56,7 @@ public final class TierInventory implements AutoCloseable {
     }
 
     /**
-     * Opens that bucket.
+     * Opens {@code bucket}.
      *
      * @throws ConfigException if it cannot be opened as configured
      */
@@ -66,18 +67,19 @@ public final class TierInventory implements AutoCloseable {
         return inventory;
     }
 
-    /** The buckets that this may be waiting for. */
+    /** Returns the monitor of the bucket that this inventory may wait for. */
     public SilenceMonitor waits() {
         return waits;
     }
 
-    /** Where the tier is. */
+    /** Returns the location of the tier. */
     public String name() {
         return name;
     }
 
     /**
-     * Hands every entry to {@code visitor} once, in no order, and keeps none of them. What the visitor throws ends the listing.
+     * Passes each entry to {@code visitor} once, in no particular order and without collecting
+     * them. An exception of the visitor ends the listing.
      *
      * @throws IOException if the tier cannot be listed
      */
@@ -86,7 +88,8 @@ public final class TierInventory implements AutoCloseable {
     }
 
     /**
-     * All entries, the most recently used first. In memory: a bucket may have more than that holds ({@link #list}).
+     * Returns all entries, most recently used first. A bucket may have more entries than fit into
+     * memory; see {@link #list}.
      *
      * @throws IOException if the tier cannot be listed
      */
@@ -95,9 +98,10 @@ public final class TierInventory implements AutoCloseable {
     }
 
     /**
-     * All entries of a catalog, the most recently used first. In memory: for a catalog that this machine's disk bounds.
+     * Returns all entries of a catalog, most recently used first. For a catalog that fits into
+     * memory, such as that of the local tier.
      *
-     * @throws IOException if it cannot be listed
+     * @throws IOException if the catalog cannot be listed
      */
     public static List<EntryCatalog.Listed> entries(EntryCatalog catalog) throws IOException {
         List<EntryCatalog.Listed> entries = new ArrayList<>();
@@ -106,7 +110,7 @@ public final class TierInventory implements AutoCloseable {
         return entries;
     }
 
-    /** Reads and verifies all of a listed entry, which may be used as long as {@code memory} lives. */
+    /** Reads and verifies an entry, which is valid as long as {@code memory} is open. */
     public LoadResult read(EntryCatalog.Listed listed, Arena memory) {
         return EntryVerifier.read(catalog, listed, memory);
     }

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.function.IntConsumer;
 import java.util.function.Predicate;
 
-/** Reads and checks every listed entry, and counts what that finds. Not thread-safe. */
+/** Verifier that reads every listed entry and counts the results. Not thread-safe. */
 public final class TierVerifier {
     private final Map<DamageKind, Count> damaged = new EnumMap<>(DamageKind.class);
     private final List<Bad> bad = new ArrayList<>();
@@ -22,12 +22,17 @@ public final class TierVerifier {
 
     private TierVerifier() {}
 
-    /** A number of entries, and their length as stored together. */
+    /**
+     * A number of entries with the sum of their stored lengths.
+     *
+     * @param entries the number of entries
+     * @param bytes their stored length in bytes
+     */
     public record Count(long entries, long bytes) {
         /** No entries. */
         public static final Count NONE = new Count(0, 0);
 
-        /** One entry more. */
+        /** Returns this count with one more entry. */
         public Count plus(EntryCatalog.Listed listed) {
             return new Count(entries + 1, bytes + listed.bytes());
         }
@@ -36,61 +41,64 @@ public final class TierVerifier {
     /**
      * An entry that is not sound.
      *
-     * @param listed which
+     * @param listed the entry
      * @param reason the kind of damage in lower case, or {@code unreadable}
-     * @param detail where and how, for people
-     * @param fate what became of it
+     * @param detail the details, for people
+     * @param fate what was done with the entry
      */
     public record Bad(EntryCatalog.Listed listed, String reason, String detail, Fate fate) {}
 
-    /** What became of an entry that is not sound. */
+    /** What was done with an entry that is not sound. */
     public enum Fate {
-        /** It lies where it lay. */
+        /** It is still in the tier. */
         LEFT,
-        /** It was taken away. */
+        /** It was removed. */
         REMOVED
     }
 
-    /** True for entries that another version of Granary wrote: they are that version's, and no damage. */
+    /**
+     * Returns true for entries that another version of Granary wrote: they belong to that version
+     * and are not damaged.
+     */
     public static boolean isOtherVersion(DamageKind damage) {
         return damage == DamageKind.TOO_OLD || damage == DamageKind.TOO_NEW;
     }
 
-    /** How a kind of damage is called: {@code too old}. */
+    /** Returns the name of a kind of damage, such as {@code too old}. */
     public static String name(DamageKind damage) {
         return damage.name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 
     /**
-     * Checks all of {@code listed}.
+     * Verifies all of {@code listed}.
      *
-     * @param catalog where they are
-     * @param listed which
-     * @param repair takes a damaged entry away, and says whether it did
-     * @param progress told the number of each entry before it is read
+     * @param catalog the catalog of the entries
+     * @param listed the entries
+     * @param repair removes a damaged entry; returns true if it did
+     * @param progress receives the position of each entry before it is read
      */
     public static TierVerifier all(EntryCatalog catalog, List<EntryCatalog.Listed> listed, Predicate<EntryCatalog.Listed> repair, IntConsumer progress) {
-        TierVerifier verifying = new TierVerifier();
+        TierVerifier verifier = new TierVerifier();
         for (int i = 0; i < listed.size(); i++) {
             progress.accept(i);
             try (Arena memory = Arena.ofConfined()) {
-                verifying.count(listed.get(i), EntryVerifier.read(catalog, listed.get(i), memory), repair);
+                verifier.count(listed.get(i), EntryVerifier.read(catalog, listed.get(i), memory), repair);
             }
         }
-        return verifying;
+        return verifier;
     }
 
     private void count(EntryCatalog.Listed listed, LoadResult read, Predicate<EntryCatalog.Listed> repair) {
         switch (read) {
             case LoadResult.Hit _ -> sound = sound.plus(listed);
             case LoadResult.Absent _ -> {} // evicted meanwhile
-            case LoadResult.Damaged found -> {
-                damaged.merge(found.damage(), Count.NONE.plus(listed), (old, _) -> old.plus(listed));
-                boolean isRepaired = !isOtherVersion(found.damage()) && repair.test(listed);
+            case LoadResult.Damaged damage -> {
+                damaged.merge(damage.damage(), Count.NONE.plus(listed), (old, _) -> old.plus(listed));
+                boolean isRepaired = !isOtherVersion(damage.damage()) && repair.test(listed);
                 if (isRepaired) {
                     repaired = repaired.plus(listed);
                 }
-                bad.add(new Bad(listed, name(found.damage()), found.detail(), isRepaired ? Fate.REMOVED : Fate.LEFT));
+                bad.add(new Bad(listed, name(damage.damage()), damage.detail(), isRepaired ? Fate.REMOVED : Fate.LEFT));
             }
             case LoadResult.Unavailable lost -> {
                 unreadable = unreadable.plus(listed);
@@ -99,37 +107,38 @@ public final class TierVerifier {
         }
     }
 
-    /** Entries that are all that they should be. */
+    /** Returns the sound entries. */
     public Count sound() {
         return sound;
     }
 
-    /** Damaged entries by kind, before any repair. */
+    /** Returns the damaged entries of a kind, before any repair. */
     public Count damaged(DamageKind damage) {
         return damaged.getOrDefault(damage, Count.NONE);
     }
 
-    /** Entries that could not be read. */
+    /** Returns the entries that could not be read. */
     public Count unreadable() {
         return unreadable;
     }
 
-    /** Damaged entries that were taken away. */
+    /** Returns the damaged entries that were removed. */
     public Count repaired() {
         return repaired;
     }
 
-    /** Every entry that is not sound, those of another version too. */
+    /** Returns every entry that is not sound, including those of another version. */
     public List<Bad> bad() {
         return List.copyOf(bad);
     }
 
-    /** True where nothing damaged or unreadable is left. */
-    public boolean isWell() {
-        long left = unreadable.entries() - repaired.entries(); // only damaged ones are repaired
+    /** Returns true if no damaged or unreadable entry is left. */
+    public boolean isHealthy() {
+        // only damaged ones are repaired
+        long remaining = unreadable.entries() - repaired.entries();
         for (Map.Entry<DamageKind, Count> each : damaged.entrySet()) {
-            left += isOtherVersion(each.getKey()) ? 0 : each.getValue().entries();
+            remaining += isOtherVersion(each.getKey()) ? 0 : each.getValue().entries();
         }
-        return left == 0;
+        return remaining == 0;
     }
 }

@@ -4,22 +4,22 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What warming from one bucket for one target did.
+ * Report of warming from one bucket for one target.
  *
- * @param entries how many entries the bucket has that were wanted
- * @param entriesAlone how many of them lie outside of packs
- * @param installed how many are in the local tier now that were not before
- * @param installedBytes their bytes on the disk
- * @param present how many the local tier had already
- * @param receivedBytes what came from the bucket
- * @param requests how many requests were sent
- * @param skipped what could not be had or not be kept, by reason
- * @param displaced how many left the local tier meanwhile, which keeps to its capacity
- * @param unlisted why the entries outside of packs could not be listed; empty where they could
+ * @param entries the number of wanted entries in the bucket
+ * @param unpackedEntries how many of them are unpacked
+ * @param installed the number of entries added to the local tier
+ * @param installedBytes their length on disk, in bytes
+ * @param present the number of entries that the local tier had already
+ * @param receivedBytes the number of bytes received from the bucket
+ * @param requests the number of requests sent
+ * @param skipped the entries that could not be read or stored, by cause
+ * @param displaced the number of entries that were evicted meanwhile to stay below the capacity
+ * @param unlisted the cause if the unpacked entries could not be listed, else empty
  */
 public record WarmReport(
         long entries,
-        long entriesAlone,
+        long unpackedEntries,
         long installed,
         long installedBytes,
         long present,
@@ -28,16 +28,16 @@ public record WarmReport(
         Map<String, Skipped> skipped,
         long displaced,
         Optional<String> unlisted) {
-    /** Copies the map. */
+    /** Creates a report with a copy of {@code skipped}. */
     public WarmReport {
         skipped = Map.copyOf(skipped);
     }
 
     /**
-     * Entries that were skipped for one reason.
+     * Entries that were skipped for one cause.
      *
-     * @param entries how many
-     * @param bytes how long they are in the bucket
+     * @param entries the number of entries
+     * @param bytes their length in the bucket, in bytes
      */
     public record Skipped(long entries, long bytes) {
         Skipped plus(Skipped other) {
@@ -46,15 +46,15 @@ public record WarmReport(
     }
 
     WarmReport displacing(long count) {
-        return new WarmReport(entries, entriesAlone, installed, installedBytes, present, receivedBytes, requests, skipped, count, unlisted);
+        return new WarmReport(entries, unpackedEntries, installed, installedBytes, present, receivedBytes, requests, skipped, count, unlisted);
     }
 
-    /** True where all that the bucket has is in the local tier, or was. */
+    /** Returns true if no entry of the bucket was skipped and none remained unlisted. */
     public boolean isWhole() {
         return skipped.isEmpty() && unlisted.isEmpty();
     }
 
-    /** How many entries were skipped. */
+    /** Returns the number of skipped entries. */
     public long skippedEntries() {
         return skipped.values().stream().mapToLong(Skipped::entries).sum();
     }

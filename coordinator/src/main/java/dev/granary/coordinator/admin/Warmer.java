@@ -19,39 +19,42 @@ import java.io.IOException;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Fills the local tier of this machine from the buckets before it is needed. Not thread-safe. */
+/**
+ * Warmer, which fills the local tier of this machine from a bucket before it is needed. Not
+ * thread-safe.
+ */
 public final class Warmer implements AutoCloseable {
     private final GranaryConfig config;
     private final LocalTier local;
-    private final BulkEntryReader.UnpackedEntries alone;
+    private final BulkEntryReader.UnpackedEntries unpacked;
     private final SilenceMonitor waits = new SilenceMonitor();
 
-    private Warmer(GranaryConfig config, LocalTier local, BulkEntryReader.UnpackedEntries alone) {
+    private Warmer(GranaryConfig config, LocalTier local, BulkEntryReader.UnpackedEntries unpacked) {
         this.config = config;
         this.local = local;
-        this.alone = alone;
+        this.unpacked = unpacked;
     }
 
-    /** Told how far it is. Called by several threads. */
+    /** Listener for progress, called on several threads. */
     @FunctionalInterface
     public interface Progress {
-        /** So many bytes of so many have come. */
+        /** Reports that {@code bytes} of {@code of} bytes were received. */
         void at(long bytes, long of);
     }
 
-    /** What became of warming from one bucket for one target. */
+    /** Outcome of warming from one bucket for one target. */
     public sealed interface Outcome {
         /**
-         * It was done, as far as the report says.
+         * Warming was done, as described by the report.
          *
-         * @param report what was done
+         * @param report the report
          */
         record Done(WarmReport report) implements Outcome {}
 
         /**
-         * The bucket did not say what it has.
+         * The contents of the bucket are unknown.
          *
-         * @param cause why, for people
+         * @param cause the cause, for people
          */
         record Unavailable(String cause) implements Outcome {}
     }
@@ -59,25 +62,27 @@ public final class Warmer implements AutoCloseable {
     /**
      * Opens the local tier.
      *
-     * @param alone whether entries outside of packs are fetched, too
-     * @throws ConfigException if its directory cannot be used, or the configuration has no local tier
+     * @param unpacked whether unpacked entries are fetched, too
+     * @throws ConfigException if its directory cannot be used, or the configuration has no local
+     *     tier
      */
-    public static Warmer open(GranaryConfig config, BulkEntryReader.UnpackedEntries alone) throws ConfigException {
+    public static Warmer open(GranaryConfig config, BulkEntryReader.UnpackedEntries unpacked) throws ConfigException {
         if (config.capacityBytes() == 0) {
-            throw new ConfigException("The capacity is 0, so there is nothing to be filled; set --capacity or GRANARY_CAPACITY.");
+            throw new ConfigException("The capacity is 0, so there is no local tier to fill; set --capacity or GRANARY_CAPACITY.");
         }
-        return new Warmer(config, LocalTierFactory.open(config), alone);
+        return new Warmer(config, LocalTierFactory.open(config), unpacked);
     }
 
     /**
-     * Fetches what a bucket has for a target and the local tier has not, and installs it, verified.
+     * Fetches, verifies and installs the entries of a target that a bucket has and the local tier
+     * does not.
      *
      * @param namespace the target, as {@link dev.granary.cache.Target#path()} gives it
      * @throws ConfigException if the bucket cannot be opened as configured
-     * @throws InterruptedException if the caller was interrupted
+     * @throws InterruptedException if the current thread is interrupted
      */
     public Outcome from(BucketConfig layer, String namespace, Progress progress) throws ConfigException, InterruptedException {
-        try (BulkBucket bucket = BucketTierFactory.packed(layer, BucketTierFactory.directory(config))) {
+        try (BulkBucket bucket = BucketTierFactory.openBulk(layer, BucketTierFactory.directory(config))) {
             waits.watch(layer.name(), bucket.traffic()::quiet);
             return switch (bucket.manifests(namespace).newest(PackManifest.NONE)) {
                 case PackManifestLog.Newest.Unavailable lost -> new Outcome.Unavailable(lost.cause());
@@ -87,24 +92,27 @@ public final class Warmer implements AutoCloseable {
     }
 
     private WarmReport from(BulkBucket bucket, String namespace, PackManifest manifest, Progress progress) throws InterruptedException {
-        Held before = held(namespace);
-        Set<Sha256> here = before.hashes();
-        BulkEntryReader warming = bucket.bulkReader(namespace);
-        BulkReadPlan plan = warming.plan(manifest, alone, id -> !here.contains(id));
+        LocalContents before = localContents(namespace);
+        Set<Sha256> present = before.hashes();
+        BulkEntryReader reader = bucket.bulkReader(namespace);
+        BulkReadPlan plan = reader.plan(manifest, unpacked, id -> !present.contains(id));
         long bytes = plan.bytes();
-        EntryInstaller installing = new EntryInstaller(local, received -> progress.at(received, bytes));
-        plan.lost().forEach(pack -> installing.skipped(pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause()));
-        warming.run(plan, installing);
-        WarmReport report = installing.report(plan, bucket.requests().total());
+        EntryInstaller installer = new EntryInstaller(local, received -> progress.at(received, bytes));
+        plan.lost().forEach(pack -> installer.skipped(pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause()));
+        reader.run(plan, installer);
+        WarmReport report = installer.report(plan, bucket.requests().total());
         boolean mayHaveLeft = before.bytes() + report.installedBytes() > config.capacityBytes();
-        return mayHaveLeft ? report.displacing(Math.max(0, before.entries() + report.installed() - held(namespace).entries())) : report;
+        return mayHaveLeft ? report.displacing(Math.max(0, before.entries() + report.installed() - localContents(namespace).entries())) : report;
     }
 
-    /** What the local tier has: the hashes of one target, and how much of all. */
-    private record Held(Set<Sha256> hashes, long entries, long bytes) {}
+    /** Contents of the local tier: the hashes of one target, and the size of all entries. */
+    private record LocalContents(Set<Sha256> hashes, long entries, long bytes) {}
 
-    /** One that cannot be listed has nothing: then all is fetched. */
-    private Held held(String namespace) {
+    /**
+     * Returns the contents of the local tier; empty if it cannot be listed, so that everything is
+     * fetched.
+     */
+    private LocalContents localContents(String namespace) {
         Set<Sha256> hashes = new HashSet<>();
         long[] all = {0, 0};
         try {
@@ -118,10 +126,10 @@ public final class Warmer implements AutoCloseable {
         } catch (IOException e) {
             LogOnce.warn("warm", "The local directory cannot be listed, so everything is fetched: " + e);
         }
-        return new Held(hashes, all[0], all[1]);
+        return new LocalContents(hashes, all[0], all[1]);
     }
 
-    /** The buckets that this may be waiting for. */
+    /** Returns the monitor of the buckets that this warmer may wait for. */
     public SilenceMonitor waits() {
         return waits;
     }

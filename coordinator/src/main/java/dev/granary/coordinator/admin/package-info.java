@@ -1,4 +1,4 @@
-/** Operations on stores as a whole: doctor, warm, compact, verify, inventory. */
+/** Operations on whole tiers: doctor, warm, compact, verify, inventory. */
 @NullMarked
 package dev.granary.coordinator.admin;
 

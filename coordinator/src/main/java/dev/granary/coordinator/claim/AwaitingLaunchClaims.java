@@ -7,71 +7,79 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 
 /**
- * The claims of this Granary whose primitives await their first launch, which may never come. Thread-safe.
+ * The claims of this process whose primitives await their first launch, which may never come.
+ * Thread-safe.
  *
- * <p>A thread that looks for the next primitive instead of launching lets go of those that it got, so that two never wait for each other's
- * launches. The others are let go after a while.
+ * <p>If a thread looks up another primitive before it launches, its claims are closed, so that two
+ * threads never wait for each other's launches. All others are closed after a grace period.
  */
 final class AwaitingLaunchClaims {
-    private final Executor afterGrace;
-    private final Map<Id, Held> held = new ConcurrentHashMap<>();
+    private final Executor graceTimer;
+    private final Map<Id, AwaitingClaim> claims = new ConcurrentHashMap<>();
 
-    /** Claims that are let go when {@code afterGrace} runs what it is given. */
-    AwaitingLaunchClaims(Executor afterGrace) {
-        this.afterGrace = afterGrace;
+    /**
+     * Creates an empty set of claims.
+     *
+     * @param graceTimer runs a task when the grace period of a claim ends
+     */
+    AwaitingLaunchClaims(Executor graceTimer) {
+        this.graceTimer = graceTimer;
     }
 
-    /** Wraps a claim that this thread got; it is among these from {@link CompileClaim#awaitLaunch} to {@link CompileClaim#launched}. */
-    CompileClaim claim(Id id, ClaimResult.Mine mine) {
-        return new Held(id, mine);
+    /**
+     * Wraps a claim of the current thread. It is in this set from {@link CompileClaim#awaitLaunch}
+     * to {@link CompileClaim#launched}.
+     */
+    CompileClaim claim(Id id, ClaimResult.Mine localClaim) {
+        return new AwaitingClaim(id, localClaim);
     }
 
-    /** True where the claim on {@code id} is among these. */
-    boolean has(Id id) {
-        return held.containsKey(id);
+    /** Returns true if the claim on {@code id} is in this set. */
+    boolean contains(Id id) {
+        return claims.containsKey(id);
     }
 
-    /** Lets go of those that this thread got. */
-    void closeThoseOfThisThread() {
-        for (Held claim : held.values()) {
+    /** Closes the claims that the current thread owns. */
+    void closeOwnedByCurrentThread() {
+        for (AwaitingClaim claim : claims.values()) {
             if (claim.owner == Thread.currentThread()) {
                 claim.closeUnlessLaunched();
             }
         }
     }
 
-    private final class Held implements CompileClaim {
+    private final class AwaitingClaim implements CompileClaim {
         private final Id id;
-        private final ClaimResult.Mine mine;
+        private final ClaimResult.Mine localClaim;
         private final Thread owner = Thread.currentThread();
 
-        Held(Id id, ClaimResult.Mine mine) {
+        AwaitingClaim(Id id, ClaimResult.Mine localClaim) {
             this.id = id;
-            this.mine = mine;
+            this.localClaim = localClaim;
         }
 
         @Override
         public void awaitLaunch() {
-            mine.awaitLaunch();
-            held.put(id, this);
-            afterGrace.execute(this::closeUnlessLaunched);
+            localClaim.awaitLaunch();
+            claims.put(id, this);
+            graceTimer.execute(this::closeUnlessLaunched);
         }
 
         @Override
         public void launched() {
-            held.remove(id, this);
+            claims.remove(id, this);
         }
 
         void closeUnlessLaunched() {
-            if (held.remove(id, this)) {
-                mine.close();
+            if (claims.remove(id, this)) {
+                localClaim.close();
             }
         }
 
         @Override
         public void close() {
-            held.remove(id, this);
-            mine.close();
+            claims.remove(id, this);
+            localClaim.close();
         }
     }
 }

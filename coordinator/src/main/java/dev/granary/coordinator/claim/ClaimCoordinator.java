@@ -16,48 +16,49 @@ import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 
 /**
- * Lets one process of this machine come by an entry while the others wait for it: takes the claim on an id, or waits for the entry of whoever
- * has it. Where that does not work or takes too long, the look-up goes on without: two compiles are a cost, not an error. Thread-safe.
+ * Coordinator of the claims of this machine: one process obtains an entry, while the others wait
+ * for it. If claims do not work, or a wait takes too long, the lookup goes on without a claim: a
+ * second compile is a cost, not an error. Thread-safe.
  *
- * <p>What a lazy driver compiles is stored after its first launch, which may never come: it is waited for as long as {@link AwaitingLaunchClaims} are
- * held, and no longer.
+ * <p>A lazy driver compiles in the first launch, which may never come, so the entry is stored later
+ * or not at all. It is waited for only as long as {@link AwaitingLaunchClaims} holds the claim.
  */
 public final class ClaimCoordinator {
     /**
-     * How long a launch is waited for: the compiler of a lazy driver runs in the first launch, and a program that launches what it has just
-     * got does so within this time ({@code docs/measured.md}).
+     * The longest wait for the first launch. A program that launches at once does so within this
+     * time ({@code docs/measured.md}).
      */
     public static final Duration LAUNCH_GRACE = Duration.ofSeconds(10);
 
-    private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-    private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final Function<Id, ClaimResult> claims;
     private final Ticker time;
     private final LongUnaryOperator jitter;
     private final LookupCounters counters;
-    private final WaitBudget patience;
-    private final WaitBudget launchPatience;
-    private final AwaitingLaunchClaims unlaunched;
+    private final WaitBudget waitBudget;
+    private final WaitBudget launchWaitBudget;
+    private final AwaitingLaunchClaims awaitingLaunch;
 
-    /** What came of it. */
+    /** Outcome of a claim. */
     public sealed interface Outcome {
-        /** The claim is this look-up's, which goes on and passes it on. */
+        /** The lookup has the claim, and passes it on with the primitive. */
         record Claimed(CompileClaim claim) implements Outcome {}
 
-        /** The entry is in the local tier now. */
+        /** Another process has stored the entry in the local tier. */
         record Stored(Entry entry) implements Outcome {}
 
-        /** The look-up goes on without a claim. */
+        /** The lookup goes on without a claim. */
         record Unclaimed() implements Outcome {}
     }
 
-    /** A wait under way. */
+    /** State of one wait. */
     private static final class Wait {
         private final long start;
         private long launchStart;
         private boolean sawLaunch;
-        private long pause = FIRST_PAUSE_NANOS;
+        private long pause = MIN_PAUSE_NANOS;
 
         Wait(long start) {
             this.start = start;
@@ -65,73 +66,77 @@ public final class ClaimCoordinator {
     }
 
     /**
-     * Waits at most {@code limit} for others.
+     * Creates a coordinator.
      *
-     * @param jitter a random number from 0 to its argument
-     * @param afterGrace runs what it is given once {@link #LAUNCH_GRACE} has passed
+     * @param limit the wait budget
+     * @param jitter returns a random number from 0 to its argument
+     * @param graceTimer runs a task after {@link #LAUNCH_GRACE}
      */
-    public ClaimCoordinator(Function<Id, ClaimResult> claims, Duration limit, Ticker time, LongUnaryOperator jitter, Executor afterGrace,
+    public ClaimCoordinator(Function<Id, ClaimResult> claims, Duration limit, Ticker time, LongUnaryOperator jitter, Executor graceTimer,
             LookupCounters counters) {
         this.claims = claims;
         this.time = time;
         this.jitter = jitter;
-        this.unlaunched = new AwaitingLaunchClaims(afterGrace);
+        this.awaitingLaunch = new AwaitingLaunchClaims(graceTimer);
         this.counters = counters;
-        this.patience = new WaitBudget(limit.toNanos(), time.nanos());
-        this.launchPatience = new WaitBudget(Math.min(limit.toNanos(), LAUNCH_GRACE.toNanos()), time.nanos());
+        this.waitBudget = new WaitBudget(limit.toNanos(), time.nanos());
+        this.launchWaitBudget = new WaitBudget(Math.min(limit.toNanos(), LAUNCH_GRACE.toNanos()), time.nanos());
     }
 
     /**
-     * Claims {@code id}, for a look-up that did not find it in the local tier.
+     * Claims {@code id} for a lookup that missed in the local tier, or waits for the entry.
      *
-     * @param look looks into the local tier again
+     * @param lookup repeats the lookup in the local tier
      */
-    public Outcome claim(Id id, Supplier<LoadResult> look) {
-        if (unlaunched.has(id)) {
-            return new Outcome.Unclaimed(); // this very process would have to launch it
+    public Outcome claim(Id id, Supplier<LoadResult> lookup) {
+        if (awaitingLaunch.contains(id)) {
+            return new Outcome.Unclaimed(); // this process itself would have to launch it
         }
-        unlaunched.closeThoseOfThisThread();
+        awaitingLaunch.closeOwnedByCurrentThread();
         Wait wait = new Wait(time.nanos());
         while (true) {
             switch (claims.apply(id)) {
-                case ClaimResult.Mine mine -> {
-                    return claimed(id, mine, look, wait);
+                case ClaimResult.Mine localClaim -> {
+                    return claimed(id, localClaim, lookup, wait);
                 }
                 case ClaimResult.Unavailable(String reason) -> {
                     counters.claimsUnavailable.increment();
-                    LogOnce.warn("claims", "The processes of this machine cannot wait for each other: " + reason);
+                    LogOnce.warn("claims", "Claims do not work, so the processes of this machine do not wait for each other: " + reason);
                     return new Outcome.Unclaimed();
                 }
                 case ClaimResult.Taken(Stage stage) -> {
-                    long left = left(stage, wait);
-                    if (left <= 0 || Thread.currentThread().isInterrupted()) {
+                    long remaining = remaining(stage, wait);
+                    if (remaining <= 0 || Thread.currentThread().isInterrupted()) {
                         counters.waitsGivenUp.increment();
-                        inVain(wait);
+                        chargeWait(wait);
                         return new Outcome.Unclaimed();
                     }
-                    pause(wait, left);
+                    pause(wait, remaining);
                 }
             }
-            if (look.get() instanceof LoadResult.Hit(Entry entry)) {
+            if (lookup.get() instanceof LoadResult.Hit(Entry entry)) {
                 return stored(entry, wait);
             }
         }
     }
 
-    /** The claim is ours, perhaps because its holder has just stored the entry, or has died, or has found nothing to store. */
-    private Outcome claimed(Id id, ClaimResult.Mine mine, Supplier<LoadResult> look, Wait wait) {
+    /**
+     * Handles an acquired claim. Its last holder may have stored the entry, ended, or had nothing
+     * to store.
+     */
+    private Outcome claimed(Id id, ClaimResult.Mine localClaim, Supplier<LoadResult> lookup, Wait wait) {
         boolean isHeld = false;
         try {
-            if (look.get() instanceof LoadResult.Hit(Entry entry)) {
+            if (lookup.get() instanceof LoadResult.Hit(Entry entry)) {
                 return stored(entry, wait);
             }
-            inVain(wait);
-            Outcome claimed = new Outcome.Claimed(unlaunched.claim(id, mine));
+            chargeWait(wait);
+            Outcome claimed = new Outcome.Claimed(awaitingLaunch.claim(id, localClaim));
             isHeld = true;
             return claimed;
         } finally {
             if (!isHeld) {
-                mine.close();
+                localClaim.close();
             }
         }
     }
@@ -139,41 +144,44 @@ public final class ClaimCoordinator {
     private Outcome stored(Entry entry, Wait wait) {
         if (hasWaited(wait)) {
             counters.waited.increment();
-            patience.rewarded();
+            waitBudget.reset();
             if (wait.sawLaunch) {
-                launchPatience.rewarded();
+                launchWaitBudget.reset();
             }
         }
         return new Outcome.Stored(entry);
     }
 
-    /** How long this wait may go on. One that has seen its holder await a launch ends with that, whoever has the claim then. */
-    private long left(Stage stage, Wait wait) {
+    /**
+     * Returns the remaining time of this wait. The limit for launches applies once a holder was
+     * seen to await one, whoever has the claim later.
+     */
+    private long remaining(Stage stage, Wait wait) {
         long now = time.nanos();
         if (stage == Stage.AWAITING_LAUNCH && !wait.sawLaunch) {
             wait.sawLaunch = true;
             wait.launchStart = now;
         }
-        long left = patience.left(now) - (now - wait.start);
-        return wait.sawLaunch ? Math.min(left, launchPatience.left(now) - (now - wait.launchStart)) : left;
+        long remaining = waitBudget.remaining(now) - (now - wait.start);
+        return wait.sawLaunch ? Math.min(remaining, launchWaitBudget.remaining(now) - (now - wait.launchStart)) : remaining;
     }
 
-    private void pause(Wait wait, long left) {
-        time.pauseQuietly(Duration.ofNanos(Math.min(left, wait.pause / 2 + jitter.applyAsLong(wait.pause))));
-        wait.pause = Math.min(LONGEST_PAUSE_NANOS, wait.pause + wait.pause / 2);
+    private void pause(Wait wait, long remaining) {
+        time.pauseQuietly(Duration.ofNanos(Math.min(remaining, wait.pause / 2 + jitter.applyAsLong(wait.pause))));
+        wait.pause = Math.min(MAX_PAUSE_NANOS, wait.pause + wait.pause / 2);
     }
 
-    private void inVain(Wait wait) {
+    private void chargeWait(Wait wait) {
         if (hasWaited(wait)) {
             long now = time.nanos();
-            patience.inVain(now - wait.start, now);
+            waitBudget.charge(now - wait.start, now);
             if (wait.sawLaunch) {
-                launchPatience.inVain(now - wait.launchStart, now);
+                launchWaitBudget.charge(now - wait.launchStart, now);
             }
         }
     }
 
     private static boolean hasWaited(Wait wait) {
-        return wait.pause > FIRST_PAUSE_NANOS;
+        return wait.pause > MIN_PAUSE_NANOS;
     }
 }

@@ -3,11 +3,12 @@ package dev.granary.coordinator.claim;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 
 /**
- * What a look-up holds while it comes by an entry: the claim on its id, or {@link #NONE}. It is passed on to {@link WriteBehindQueue}, which
- * closes it when the entry is stored or will not be. Any thread may call any method, and close more than once.
+ * The claim of a lookup on its id, or {@link #NONE}. It is passed on to {@link WriteBehindQueue},
+ * which closes it when the entry is stored or will not be. Thread-safe; a claim may be closed more
+ * than once.
  */
 public interface CompileClaim extends AutoCloseable {
-    /** No claim: none is to be had, or none is needed. */
+    /** No claim, if none is available or needed. */
     CompileClaim NONE = new CompileClaim() {
         @Override
         public void awaitLaunch() {}
@@ -19,13 +20,16 @@ public interface CompileClaim extends AutoCloseable {
         public void close() {}
     };
 
-    /** The primitive is compiled and its binaries will be whole after its first launch. Others wait a little for that, not for ever. */
+    /**
+     * Records that the binaries will be complete after the first launch. Other processes wait for
+     * that for a limited time.
+     */
     void awaitLaunch();
 
-    /** The launch has come: the binaries are being taken and stored. */
+    /** Records the first launch: the binaries are about to be stored. */
     void launched();
 
-    /** Lets go. */
+    /** Releases the claim. */
     @Override
     void close();
 }

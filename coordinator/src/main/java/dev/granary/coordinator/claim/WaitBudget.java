@@ -1,40 +1,46 @@
 package dev.granary.coordinator.claim;
 
 /**
- * How long this process still waits for others: what it waited in vain is taken from it, and comes back with success, or slowly with time. So
- * a machine on which waiting does not help loses this much once, and not at every look-up. Thread-safe.
+ * Wait budget: unsuccessful waits consume it, a success resets it, and it refills at 1 % of the
+ * elapsed time. So a machine on which waiting does not help loses the budget once, not at every
+ * lookup. Thread-safe.
  */
 final class WaitBudget {
-    /** Of the time that passes, this part is forgiven. */
-    private static final int FORGIVENESS = 100;
+    /** The divisor of the elapsed time that is refilled: 1/100. */
+    private static final int REFILL_DIVISOR = 100;
 
     private final long limit;
     private long spent; // guarded by this
     private long lastNanos; // guarded by this
 
-    /** Patience for {@code limit} nanoseconds, from that moment of the monotonic clock on. */
+    /**
+     * Creates a full budget.
+     *
+     * @param limit the budget in nanoseconds
+     * @param nanos the current time of the monotonic clock
+     */
     WaitBudget(long limit, long nanos) {
         this.limit = limit;
         this.lastNanos = nanos;
     }
 
-    /** What is left at that moment, in nanoseconds. */
-    synchronized long left(long nanos) {
+    /** Returns the remaining budget at {@code nanos}, in nanoseconds. */
+    synchronized long remaining(long nanos) {
         long passed = nanos - lastNanos;
-        if (passed > 0) { // threads come a little out of order
-            spent = Math.max(0, spent - passed / FORGIVENESS);
+        if (passed > 0) { // times of different threads may be slightly out of order
+            spent = Math.max(0, spent - passed / REFILL_DIVISOR);
             lastNanos = nanos;
         }
         return limit - spent;
     }
 
-    /** So many nanoseconds were waited in vain, up to that moment. */
-    synchronized void inVain(long waited, long nanos) {
-        spent = Math.min(limit, limit - left(nanos) + waited);
+    /** Charges an unsuccessful wait of {@code waited} nanoseconds that ended at {@code nanos}. */
+    synchronized void charge(long waited, long nanos) {
+        spent = Math.min(limit, limit - remaining(nanos) + waited);
     }
 
-    /** A wait has brought what it was for. */
-    synchronized void rewarded() {
+    /** Restores the full budget after a successful wait. */
+    synchronized void reset() {
         spent = 0;
     }
 }

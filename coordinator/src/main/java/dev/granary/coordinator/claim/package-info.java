@@ -1,4 +1,4 @@
-/** Claims on compiling: one process of a machine compiles, the others wait. */
+/** Claims: one process of a machine compiles an id, while the others wait. */
 @NullMarked
 package dev.granary.coordinator.claim;
 

@@ -14,15 +14,17 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bucket as a person wrote it, such as {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com}: what it leaves out comes
+ * Bucket in a configuration text, such as
+ * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com}. Omitted options come
  * from the settings for all buckets.
  */
 final class BucketUri {
     private static final String OPTIONS = "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";
-    private static final Pattern BETWEEN = Pattern.compile("[\\s,]+");
+    private static final Pattern SEPARATOR = Pattern.compile("[\\s,]+");
     private static final Pattern NAME = Pattern.compile("[a-z][a-z-]{0,31}");
-    private static final Pattern SHORT = Pattern.compile("[A-Za-z0-9_.:/-]{0,16}"); // no access key is so short
-    private static final Set<String> WORDS = Set.of("access", "read", "read-write", "endpoint", "region", "client", "aws", "minio");
+    // no access key is so short
+    private static final Pattern SHORT = Pattern.compile("[A-Za-z0-9_.:/-]{0,16}");
+    private static final Set<String> KNOWN_WORDS = Set.of("access", "read", "read-write", "endpoint", "region", "client", "aws", "minio");
     private static final Pattern REGION = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
 
     private final S3Location location;
@@ -36,14 +38,14 @@ final class BucketUri {
     }
 
     /**
-     * All buckets of a text, with commas or blanks between.
+     * Parses buckets that are separated by commas or blanks.
      *
      * @throws IllegalArgumentException if one is wrong, or there is none
      */
     static List<BucketUri> parseAll(String text) {
         List<BucketUri> layers = new ArrayList<>();
-        for (String one : BETWEEN.split(text)) {
-            layers.add(parse(one));
+        for (String each : SEPARATOR.split(text)) {
+            layers.add(parse(each));
         }
         return List.copyOf(layers);
     }
@@ -56,31 +58,35 @@ final class BucketUri {
             for (String option : text.substring(mark + 1).split("&", -1)) {
                 int sign = option.indexOf('=');
                 if (sign < 0 || !seen.add(option.substring(0, sign))) {
-                    throw new Setting.WrongPart(shown(option), OPTIONS);
+                    throw new Setting.WrongPart(redacted(option), OPTIONS);
                 }
-                layer.set(shown(option), option.substring(0, sign), option.substring(sign + 1));
+                layer.set(redacted(option), option.substring(0, sign), option.substring(sign + 1));
             }
         }
         return layer;
     }
 
-    /** An option as messages may show it: of one that is not known, no value. */
-    private static String shown(String option) {
+    /** Returns an option for messages, without the value if the name is unknown. */
+    private static String redacted(String option) {
         int sign = option.indexOf('=');
         String name = sign < 0 ? option : option.substring(0, sign);
         if (sign < 0) {
-            return option.isEmpty() || WORDS.contains(option) ? option : "...";
+            return option.isEmpty() || KNOWN_WORDS.contains(option) ? option : "...";
         }
         String value = option.substring(sign + 1);
-        boolean isShown = switch (name) {
+        boolean isHarmless = switch (name) {
             case "access", "client", "region" -> SHORT.matcher(value).matches();
             case "endpoint" -> true;
             default -> false;
         };
-        return (NAME.matcher(name).matches() ? name : "...") + "=" + (isShown ? SafeText.of(value) : "...");
+        return (NAME.matcher(name).matches() ? name : "...") + "=" + (isHarmless ? SafeText.of(value) : "...");
     }
 
-    /** Sets an option, which messages show as {@code option}. */
+    /**
+     * Sets an option.
+     *
+     * @param option the option for messages
+     */
     private void set(String option, String name, String value) {
         switch (name) {
             case "access" -> access = switch (value) {
@@ -108,9 +114,9 @@ final class BucketUri {
         }
     }
 
-    /** The layer, with what it left out. */
-    BucketConfig with(Optional<URI> usualEndpoint, S3ClientLibrary usualClient) {
-        return new BucketConfig(location, access, endpoint == null ? usualEndpoint : Optional.of(endpoint), Optional.ofNullable(region),
-                client == null ? usualClient : client);
+    /** Returns the configuration of this bucket, with defaults for omitted options. */
+    BucketConfig with(Optional<URI> defaultEndpoint, S3ClientLibrary defaultClient) {
+        return new BucketConfig(location, access, endpoint == null ? defaultEndpoint : Optional.of(endpoint), Optional.ofNullable(region),
+                client == null ? defaultClient : client);
     }
 }

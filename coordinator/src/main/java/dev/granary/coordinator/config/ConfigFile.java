@@ -19,12 +19,15 @@ import org.tomlj.TomlArray;
 import org.tomlj.TomlParseResult;
 import org.tomlj.TomlTable;
 
-/** The configuration file, parsed and checked: unknown keys are mistakes, not ignored. */
+/** Parsed configuration file. Unknown keys are mistakes. */
 final class ConfigFile {
-    private static final String NAMED_BY = "GRANARY_CONFIG";
+    private static final String FILE_VARIABLE = "GRANARY_CONFIG";
 
-    /** What the parser met may be a secret without quotation marks; where it is, is said. */
-    private static final Pattern UNEXPECTED = Pattern.compile("Unexpected '.*', (?=expected)", Pattern.DOTALL);
+    /**
+     * The unexpected token in a message of the parser, which may be an unquoted secret; the message
+     * keeps its position.
+     */
+    private static final Pattern UNEXPECTED_TOKEN = Pattern.compile("Unexpected '.*', (?=expected)", Pattern.DOTALL);
 
     private final String place;
     private final TomlParseResult values;
@@ -34,31 +37,35 @@ final class ConfigFile {
         this.values = values;
     }
 
-    /** The file that the environment names, or the one at the usual place, or nothing. */
+    /**
+     * Reads the file that the environment names, else the file at the default location; an absent
+     * default file is empty.
+     */
     static ConfigFile find(Map<String, String> environment) throws ConfigException {
-        String named = environment.get(NAMED_BY);
-        if (named != null && !named.isBlank()) {
-            return read(path(named, NAMED_BY));
+        String configured = environment.get(FILE_VARIABLE);
+        if (configured != null && !configured.isBlank()) {
+            return read(path(configured, FILE_VARIABLE));
         }
-        Optional<Path> usual = homeOf(environment, "XDG_CONFIG_HOME", ".config").map(home -> home.resolve("granary").resolve("config.toml"));
-        return usual.isPresent() && Files.exists(usual.get()) ? read(usual.get()) : new ConfigFile("nowhere", Toml.parse(""));
+        Optional<Path> defaultFile = homeOf(environment, "XDG_CONFIG_HOME", ".config").map(home -> home.resolve("granary").resolve("config.toml"));
+        return defaultFile.isPresent() && Files.exists(defaultFile.get()) ? read(defaultFile.get()) : new ConfigFile("nowhere", Toml.parse(""));
     }
 
     /**
-     * The directory that {@code variable} names, if it is absolute (the XDG Base Directory Specification ignores all others), else {@code fallback} in the user's home; empty where
-     * the user has none.
+     * Returns the directory that {@code variable} names if it is absolute (the XDG Base Directory
+     * Specification ignores all others), else {@code fallback} in the user's home. The result is
+     * empty if the user has no home.
      */
     static Optional<Path> homeOf(Map<String, String> environment, String variable, String fallback) throws ConfigException {
-        String named = environment.get(variable);
-        if (named != null && !named.isBlank()) {
-            Path home = path(named, variable);
+        String configured = environment.get(variable);
+        if (configured != null && !configured.isBlank()) {
+            Path home = path(configured, variable);
             if (home.isAbsolute()) {
                 return Optional.of(home);
             }
         }
         String home = environment.get("HOME");
         if (home == null || home.isBlank() || !path(home, "HOME").isAbsolute()) {
-            home = System.getProperty("user.home", ""); // "?" where the system does not know
+            home = System.getProperty("user.home", ""); // "?" if unknown
         }
         Path known = path(home, "HOME");
         return known.isAbsolute() ? Optional.of(known.resolve(fallback)) : Optional.empty();
@@ -68,13 +75,14 @@ final class ConfigFile {
         try {
             return Path.of(text);
         } catch (InvalidPathException e) {
-            throw new ConfigException("The environment variable " + variable + " is no path: " + e.getReason() + ".");
+            throw new ConfigException("The environment variable " + variable + " is not a path: " + e.getReason() + ".");
         }
     }
 
-    /** The value of a setting, or null where the file does not have it. */
+    /** Returns the value of a setting; null if the file does not have it. */
     <T> @Nullable T value(Setting<T> setting) throws ConfigException {
-        Object value = values.get(List.of(setting.key())); // as a text it would be parsed, for its dots
+        // a path, since a string would be split at its dots
+        Object value = values.get(List.of(setting.key()));
         if (value == null) {
             return null;
         }
@@ -84,12 +92,12 @@ final class ConfigFile {
         return setting.parse(value instanceof TomlArray list ? joined(list, setting) : value.toString(), place + ": " + setting.key());
     }
 
-    /** The texts of a list, as one. */
+    /** Joins the texts of a list. */
     private String joined(TomlArray list, Setting<?> setting) throws ConfigException {
         List<Object> all = list.toList();
-        for (Object one : all) {
-            if (!(one instanceof String)) {
-                throw setting.mistake(one instanceof TomlTable || one instanceof TomlArray ? "a table or list" : one, place + ": " + setting.key());
+        for (Object each : all) {
+            if (!(each instanceof String)) {
+                throw setting.mistake(each instanceof TomlTable || each instanceof TomlArray ? "a table or list" : each, place + ": " + setting.key());
             }
         }
         return String.join(" ", all.stream().map(Object::toString).toList());
@@ -101,7 +109,7 @@ final class ConfigFile {
             parsed = TomlFile.read(file);
         } catch (TomlException e) {
             throw new ConfigException("The configuration file " + file + ":" + e.line() + ":" + e.column() + " is not TOML: "
-                    + UNEXPECTED.matcher(e.getMessage()).replaceFirst("Unexpected text, ") + ".");
+                    + UNEXPECTED_TOKEN.matcher(e.getMessage()).replaceFirst("Unexpected text, ") + ".");
         } catch (IOException e) {
             throw new ConfigException("The configuration file " + file + " cannot be read: " + reason(e) + ".");
         }
@@ -116,7 +124,7 @@ final class ConfigFile {
 
     private static String reason(IOException e) {
         return switch (e) {
-            case NoSuchFileException _ -> "there is no such file; create it, or correct " + NAMED_BY;
+            case NoSuchFileException _ -> "there is no such file; create it, or correct " + FILE_VARIABLE;
             case CharacterCodingException _ -> "it is not UTF-8 text";
             default -> String.valueOf(e.getMessage());
         };

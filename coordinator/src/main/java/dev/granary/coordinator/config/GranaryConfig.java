@@ -25,23 +25,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How Granary works in this process. Immutable.
+ * Configuration of Granary in this process. Immutable.
  *
- * <p>Each value comes from the first place that has it: code (the {@link Builder}, or the command line), the environment, the configuration
- * file, the default. The file is TOML; it is the one named by {@code GRANARY_CONFIG}, else {@code granary/config.toml} under
- * {@code XDG_CONFIG_HOME} (default {@code ~/.config}), if it exists.
+ * <p>Each value comes from the first source that has it: code (the {@link Builder}, or the command
+ * line), the environment, the configuration file, the default. The TOML file is the one that
+ * {@code GRANARY_CONFIG} names, else {@code granary/config.toml} under {@code XDG_CONFIG_HOME}
+ * (default {@code ~/.config}), if it exists.
  *
- * @param buckets the shared buckets, in the order in which they are asked; empty: none
- * @param directory the local tier's directory
- * @param capacityBytes the local tier's limit, in bytes; 0: there is no local tier, and its directory is not touched
- * @param eviction which entries leave the local tier first
- * @param networkDirectory what becomes of a directory on a network file system
- * @param primitiveCacheCapacity how many primitives are kept in memory
- * @param primitiveCachePolicy which primitives leave when that many are there
- * @param localWait how long a look-up waits for another process of this machine that is compiling the same; zero: not at all
- * @param bucketWait how long look-ups wait for one bucket in vain, in all, before they skip it
- * @param flushLimit how long {@code close} waits for uploads; what is left is uploaded by the next process
- * @param constantLimits how much memory each device keeps constant tensors in, for the kinds of engine for which that was chosen
+ * @param buckets the shared buckets, in lookup order; empty: none
+ * @param directory the directory of the local tier
+ * @param capacityBytes the capacity of the local tier, in bytes; 0: no local tier, and its
+ *     directory is not touched
+ * @param eviction the eviction policy of the local tier
+ * @param networkDirectory whether the directory may be on a network file system
+ * @param primitiveCacheCapacity the largest number of primitives in memory
+ * @param primitiveCachePolicy the eviction policy of the primitives in memory
+ * @param localWait the longest wait of a lookup for another process of this machine that compiles
+ *     the same id; zero: no wait
+ * @param bucketWait the initial time budget of lookups for each bucket; if it is used up, the
+ *     bucket is skipped
+ * @param flushLimit the longest wait of {@code close} for uploads; the next process does the rest
+ * @param constantLimits the memory for constant tensors on each device, for the configured kinds of
+ *     engine
  */
 public record GranaryConfig(
         List<BucketConfig> buckets,
@@ -55,26 +60,26 @@ public record GranaryConfig(
         Duration bucketWait,
         Duration flushLimit,
         ConstantLimits constantLimits) {
-    /** The local tier's limit where nobody chose one: 4 GiB. */
+    /** The default capacity of the local tier: 4 GiB. */
     public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
 
-    /** How long closing waits for uploads where nobody chose: 5 seconds. */
+    /** The default flush limit: 5 seconds. */
     public static final Duration DEFAULT_FLUSH_LIMIT = Duration.ofSeconds(5);
 
     /**
-     * How long a look-up waits for another process of this machine where nobody chose: 60 seconds. Who waits shorter than a kernel compiles loses
-     * both, and the longest that were measured took that; whole programs of kernels rarely take more.
+     * The default local wait: 60 seconds. If the wait is shorter than the compile, a process pays
+     * for both. The longest measured compiles took 60 seconds; whole programs rarely take more.
      */
     public static final Duration DEFAULT_LOCAL_WAIT = Duration.ofSeconds(60);
 
-    /** How long look-ups wait for one bucket in vain by default: 4 seconds. */
+    /** The default bucket wait: 4 seconds. */
     public static final Duration DEFAULT_BUCKET_WAIT = Duration.ofSeconds(4);
 
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
-    private static final Set<String> COMPLAINTS = ConcurrentHashMap.newKeySet();
+    private static final Set<String> REPORTED_MISTAKES = ConcurrentHashMap.newKeySet();
 
     /**
-     * Makes the directory absolute.
+     * Creates a configuration with an absolute directory.
      *
      * @throws IllegalArgumentException if a capacity or a time is negative
      */
@@ -88,25 +93,30 @@ public record GranaryConfig(
     }
 
     /**
-     * The bytes of a size that a person wrote at {@code place}, such as {@code 4GiB}, or a number of MiB.
+     * Parses a size, such as {@code 4GiB}, or a number of MiB.
      *
-     * @throws ConfigException if it is none, or not positive
+     * @param place the place of the text, for messages
+     * @return the size in bytes
+     * @throws ConfigException if the text is not a size, or negative
      */
     public static long size(String text, String place) throws ConfigException {
         return Setting.CAPACITY.parse(text, place);
     }
 
-    /** Starts a configuration in code. */
+    /** Returns a builder. */
     public static Builder builder() {
         return new Builder(System.getenv());
     }
 
-    /** What environment, file and defaults say. */
+    /** Returns the configuration of the environment, the file and the defaults. */
     public static GranaryConfig fromEnvironment() throws ConfigException {
         return builder().build();
     }
 
-    /** Collects what code chooses; all that it leaves out comes from environment, file or defaults. Not thread-safe. */
+    /**
+     * Builder. Values that are not set come from the environment, the file or the defaults. Not
+     * thread-safe.
+     */
     public static final class Builder {
         private Map<String, String> environment;
         private final List<BucketUri> buckets = new ArrayList<>();
@@ -128,74 +138,89 @@ public record GranaryConfig(
             this.environment = environment;
         }
 
-        /** The environment to read; default: this process's. */
+        /** Sets the environment to read; default: that of this process. */
         public Builder environment(Map<String, String> variables) {
             environment = Map.copyOf(variables);
             return this;
         }
 
         /**
-         * Adds a shared bucket, such as {@code s3://name/prefix}, behind those that were added; default: none. Options follow a question mark:
-         * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com&region=eu-central-1&client=minio}. Commas or blanks may separate
-         * several.
+         * Adds a shared bucket after those that were added, such as {@code s3://name/prefix};
+         * default: none. The options access, endpoint, region and client follow a question mark:
+         * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com&client=minio}.
+         * Several buckets are separated by commas or blanks.
          */
         public Builder bucket(String address) throws ConfigException {
             buckets.addAll(Setting.BUCKET.parse(address, "The bucket"));
             return this;
         }
 
-        /** No bucket, whatever environment and file say. */
+        /** Uses no bucket, even if the environment or the file names some. */
         public Builder offline() {
             isOffline = true;
             return this;
         }
 
-        /** The object store's address for buckets that name none, with {@code http} or {@code https}; default: Amazon's. */
+        /**
+         * Sets the address of the object store for buckets without an endpoint, with {@code http}
+         * or {@code https}; default: Amazon's.
+         */
         public Builder endpoint(String address) throws ConfigException {
             endpoint = Setting.ENDPOINT.parse(address, "The endpoint");
             return this;
         }
 
-        /** The client library for buckets that name none, {@code aws} or {@code minio}; default: {@code aws}. */
+        /**
+         * Sets the client library for buckets without one, {@code aws} or {@code minio}; default:
+         * {@code aws}.
+         */
         public Builder client(String name) throws ConfigException {
             client = Setting.CLIENT.parse(name, "The client");
             return this;
         }
 
-        /** The local tier's directory; default: {@code granary} under {@code XDG_CACHE_HOME} or {@code ~/.cache}. */
+        /**
+         * Sets the directory of the local tier; default: {@code granary} under
+         * {@code XDG_CACHE_HOME} or {@code ~/.cache}.
+         */
         public Builder directory(Path path) {
             directory = path;
             return this;
         }
 
-        /** Like {@link #directory(Path)}, from a text that a person wrote. */
+        /** Sets the directory of the local tier from a configuration text. */
         public Builder directory(String path) throws ConfigException {
             return directory(Setting.DIRECTORY.parse(path, "The directory"));
         }
 
         /**
-         * The local tier's limit, such as {@code 4GiB}, or a number of MiB; default: 4 GiB. 0 keeps nothing on disk: the directory is neither
-         * read nor written nor created, and what others keep there stays.
+         * Sets the capacity of the local tier, such as {@code 4GiB}, or a number of MiB; default: 4
+         * GiB. With 0 nothing is stored on disk: the directory is neither read nor written nor
+         * created, and files of others there remain.
          */
         public Builder capacity(String size) throws ConfigException {
             capacityBytes = Setting.CAPACITY.parse(size, "The capacity");
             return this;
         }
 
-        /** Which entries leave the local tier first when it is full; default: the least recently used. */
+        /** Sets the eviction policy of the local tier; default: least recently used. */
         public Builder eviction(EvictionPolicy policy) {
             eviction = policy;
             return this;
         }
 
-        /** What becomes of a directory on a network file system; default: {@code open} refuses it. */
+        /**
+         * Sets whether the directory may be on a network file system; default: {@code open} refuses
+         * it.
+         */
         public Builder networkDirectory(NetworkFileSystemPolicy choice) {
             networkDirectory = choice;
             return this;
         }
 
         /**
-         * How many primitives are kept in memory, 0 for none; default: {@value PrimitiveCache#DEFAULT_CAPACITY}.
+         * Sets the largest number of primitives in memory, 0 for none; default:
+         * {@value PrimitiveCache#DEFAULT_CAPACITY}.
          *
          * @throws ConfigException if negative
          */
@@ -205,15 +230,16 @@ public record GranaryConfig(
             return this;
         }
 
-        /** Which primitives leave the memory first when it is full; default: the least recently used. */
+        /** Sets the eviction policy of the primitives in memory; default: least recently used. */
         public Builder primitiveCachePolicy(PrimitiveCachePolicy policy) {
             primitiveCachePolicy = policy;
             return this;
         }
 
         /**
-         * How long a look-up waits for another process of this machine that is compiling the same; then it compiles, too. Zero: it neither
-         * waits nor lets others wait. Default: 60 seconds.
+         * Sets the longest wait of a lookup for another process of this machine that compiles the
+         * same id; after it the lookup compiles, too. Zero: lookups neither wait nor claim.
+         * Default: 60 seconds.
          *
          * @throws ConfigException if negative, or longer than a year
          */
@@ -223,8 +249,9 @@ public record GranaryConfig(
         }
 
         /**
-         * How long look-ups of this process wait for one bucket in vain, in all, before they skip it and
-         * compile; at least 4 % of the time spent compiling. Default: 4 seconds.
+         * Sets the initial time budget of the lookups of this process for each bucket; if it is
+         * used up, they skip the bucket and compile. The budget is at least 4 % of the time spent
+         * compiling. Default: 4 seconds.
          *
          * @throws ConfigException if negative, or longer than a year
          */
@@ -234,10 +261,12 @@ public record GranaryConfig(
         }
 
         /**
-         * How much memory each device of a kind keeps constant tensors in, and what becomes of a new one when that is used up; default: no
-         * limit. Each kind by itself: one that code does not set comes from the environment, the file or the default.
+         * Sets the memory for constant tensors on each device of a kind, and the policy when it is
+         * used up; default: no limit. A kind that is not set comes from the environment, the file
+         * or the default.
          *
-         * @param megabytes in units of 1,048,576 bytes; 0 keeps none; {@link ConstantLimit#UNLIMITED} is no limit
+         * @param megabytes the limit in units of 1,048,576 bytes; 0 caches none;
+         *     {@link ConstantLimit#UNLIMITED} is no limit
          * @throws ConfigException if negative
          */
         public Builder constantTensorCacheCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) throws ConfigException {
@@ -248,13 +277,16 @@ public record GranaryConfig(
             return this;
         }
 
-        /** Like {@link #constantTensorCacheCapacity(EngineKind, long, ConstantPolicy)}; what is full keeps what it has. */
+        /**
+         * Sets the memory for constant tensors on each device of a kind; a full cache evicts
+         * nothing.
+         */
         public Builder constantTensorCacheCapacity(EngineKind kind, long megabytes) throws ConfigException {
             return constantTensorCacheCapacity(kind, megabytes, ConstantPolicy.NO_EVICT);
         }
 
         /**
-         * How long {@code close} waits for uploads; default: 5 seconds.
+         * Sets the longest wait of {@code close} for uploads; default: 5 seconds.
          *
          * @throws ConfigException if negative
          */
@@ -267,7 +299,7 @@ public record GranaryConfig(
         }
 
         /**
-         * The configuration.
+         * Returns the configuration.
          *
          * @throws ConfigException if a value in the environment or the file is wrong
          */
@@ -294,29 +326,32 @@ public record GranaryConfig(
         }
 
         private static Duration checked(Duration wait, String name) throws ConfigException {
-            if (wait.isNegative() || wait.compareTo(Setting.LONGEST) > 0) {
+            if (wait.isNegative() || wait.compareTo(Setting.MAX_DURATION) > 0) {
                 throw new ConfigException(name + " is " + wait + ", but should be from 0 to a year.");
             }
             return wait;
         }
 
         private List<BucketConfig> chooseBuckets(ConfigFile file) throws ConfigException {
-            List<BucketUri> written = first(buckets.isEmpty() ? null : buckets, Setting.BUCKET, file);
-            Optional<URI> usualEndpoint = Optional.ofNullable(first(endpoint, Setting.ENDPOINT, file));
+            List<BucketUri> configured = first(buckets.isEmpty() ? null : buckets, Setting.BUCKET, file);
+            Optional<URI> defaultEndpoint = Optional.ofNullable(first(endpoint, Setting.ENDPOINT, file));
             S3ClientLibrary chosenClient = first(client, Setting.CLIENT, file);
             List<BucketConfig> layers = new ArrayList<>();
             Set<String> names = new HashSet<>();
-            for (BucketUri one : written == null ? List.<BucketUri>of() : written) {
-                BucketConfig layer = one.with(usualEndpoint, chosenClient == null ? S3ClientLibrary.AWS : chosenClient);
+            for (BucketUri each : configured == null ? List.<BucketUri>of() : configured) {
+                BucketConfig layer = each.with(defaultEndpoint, chosenClient == null ? S3ClientLibrary.AWS : chosenClient);
                 if (!names.add(layer.name())) {
-                    throw new ConfigException("The bucket " + layer.name() + " is named twice; name each once, in the order in which to ask them.");
+                    throw new ConfigException("The bucket " + layer.name() + " is named twice; name each once, in lookup order.");
                 }
                 layers.add(layer);
             }
             return layers;
         }
 
-        /** A wrong value in the environment is ignored: a cache in memory is no reason to keep a program from starting. */
+        /**
+         * Returns the value of a setting whose wrong values in the environment are ignored: they
+         * must not keep a program from starting.
+         */
         private <T> T lenient(@Nullable T inCode, Setting<T> setting, ConfigFile file, T fallback) throws ConfigException {
             T chosen = inCode;
             if (chosen == null) {
@@ -332,13 +367,16 @@ public record GranaryConfig(
             return chosen == null ? fallback : chosen;
         }
 
-        /** As with the primitive cache, what is wrong in the environment is ignored, and said once; what is right beside it holds. */
+        /**
+         * Returns the limits. Wrong parts in the environment are ignored and logged once; correct
+         * parts apply.
+         */
         private ConstantLimits chooseConstantLimits(ConfigFile file) throws ConfigException {
             Setting<ConstantLimits> setting = Setting.CONSTANT_TENSOR_CACHE_CAPACITY;
             ConstantLimits.Parsed inEnvironment = ConstantLimits.parse(environment.getOrDefault(setting.environment(), ""));
             if (!inEnvironment.mistakes().isEmpty()) {
                 String wrong = String.join("' and '", inEnvironment.mistakes().stream().map(SafeText::of).toList());
-                if (COMPLAINTS.add(wrong)) {
+                if (REPORTED_MISTAKES.add(wrong)) {
                     LOG.warn("The environment variable {} has '{}', but should be {}. That is ignored.", setting.environment(), wrong, setting.expected());
                 }
             }

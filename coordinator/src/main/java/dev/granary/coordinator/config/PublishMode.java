@@ -2,10 +2,15 @@ package dev.granary.coordinator.config;
 
 import dev.granary.coordinator.Granary;
 
-/** How entries are published that were compiled here. */
+/** Way in which compiled entries are published. */
 public enum PublishMode {
-    /** Each alone, as soon as it is compiled: for programs, which compile a kernel now and then. */
-    ALONE,
-    /** In packs, when one is full or {@link Granary#flush} is waited for: for who compiles many, such as populate. */
+    /**
+     * Each unpacked, as soon as it is compiled: for programs, which compile a kernel now and then.
+     */
+    UNPACKED,
+    /**
+     * In packs, when one is full or {@link Granary#flush} is called: for bulk compiles such as
+     * populate.
+     */
     IN_PACKS
 }

@@ -17,13 +17,13 @@ import java.util.Set;
 import org.tomlj.TomlArray;
 
 /**
- * One thing that can be configured: its names in the three places, and how its text is read.
+ * A setting: its names in the three sources, and its parser.
  *
  * @param key the name in a configuration file and, with two dashes, on the command line
  * @param environment the environment variable
  * @param inFile the TOML types that it may have in a file
- * @param expected what a right value looks like, for messages
- * @param parser reads the text; throws {@link IllegalArgumentException} for a wrong one
+ * @param expected the description of correct values, for messages
+ * @param parser parses the text; throws {@link IllegalArgumentException} if it is wrong
  */
 record Setting<T>(String key, String environment, Set<Class<?>> inFile, String expected, Parser<T> parser) {
     private static final Set<Class<?>> TEXT = Set.of(String.class);
@@ -36,17 +36,17 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
             "an address such as http://127.0.0.1:9000, without user and password, and without a query", Setting::endpoint);
     static final Setting<S3ClientLibrary> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", TEXT, "aws or minio", Setting::client);
     static final Setting<Path> DIRECTORY = new Setting<>("dir", "GRANARY_DIR", TEXT,
-            "a directory, written out: ~ means something to a shell only", Setting::path);
+            "a directory without ~, which only a shell expands", Setting::path);
     static final Setting<Long> CAPACITY = new Setting<>("capacity", "GRANARY_CAPACITY", TEXT_OR_NUMBER,
-            "a size such as 4GiB, 500MiB, or a number of MiB; 0 keeps nothing on disk", Setting::size);
+            "a size such as 4GiB, 500MiB, or a number of MiB; 0 stores nothing on disk", Setting::size);
     static final Setting<EvictionPolicy> EVICTION = new Setting<>("eviction", "GRANARY_EVICTION", TEXT,
-            "lru (the least recently used leave first) or fifo (the first stored do)", Setting::eviction);
+            "lru (evicts the least recently used first) or fifo (evicts the first stored first)", Setting::eviction);
     static final Setting<NetworkFileSystemPolicy> NETWORK_DIRECTORY = new Setting<>("network-dir", "GRANARY_NETWORK_DIR", TEXT,
-            "refuse, or allow where no other machine uses the directory", Setting::network);
+            "refuse, or allow if no other machine uses the directory", Setting::network);
     static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>("primitive-cache-capacity",
             "GRANARY_PRIMITIVE_CACHE_CAPACITY", TEXT_OR_NUMBER, "a number of primitives, 0 or more", Setting::count);
     static final Setting<PrimitiveCachePolicy> PRIMITIVE_CACHE_POLICY = new Setting<>("primitive-cache-policy",
-            "GRANARY_PRIMITIVE_CACHE_POLICY", TEXT, "lru (the least recently used leave first) or w-tinylfu (the seldom used do)", Setting::policy);
+            "GRANARY_PRIMITIVE_CACHE_POLICY", TEXT, "lru (evicts the least recently used first) or w-tinylfu (evicts the least frequently used first)", Setting::policy);
     static final Setting<Duration> LOCAL_WAIT = new Setting<>("local-wait", "GRANARY_LOCAL_WAIT", TEXT_OR_NUMBER,
             "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait", Setting::time);
     static final Setting<Duration> BUCKET_WAIT = new Setting<>("bucket-wait", "GRANARY_BUCKET_WAIT", TEXT_OR_NUMBER,
@@ -54,20 +54,20 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     static final Setting<ConstantLimits> CONSTANT_TENSOR_CACHE_CAPACITY = new Setting<>("constant-tensor-cache-capacity",
             "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", TEXT, ConstantLimits.FORM, Setting::constantLimits);
 
-    /** No time that is configured is longer. */
-    static final Duration LONGEST = Duration.ofDays(365);
+    /** The longest configurable time. */
+    static final Duration MAX_DURATION = Duration.ofDays(365);
 
     /** All settings. */
     static final List<Setting<?>> ALL = List.of(BUCKET, ENDPOINT, CLIENT, DIRECTORY, CAPACITY, EVICTION, NETWORK_DIRECTORY,
             PRIMITIVE_CACHE_CAPACITY, PRIMITIVE_CACHE_POLICY, LOCAL_WAIT, BUCKET_WAIT, CONSTANT_TENSOR_CACHE_CAPACITY);
 
-    /** Reads a text. */
+    /** Parser of the text of a setting. */
     @FunctionalInterface
     interface Parser<T> {
         T parse(String text);
     }
 
-    /** A part of a text that is wrong, where it helps to say which; the part is shown as it is. */
+    /** Thrown for a wrong part of a text that messages show as it is. */
     static final class WrongPart extends IllegalArgumentException {
         private static final long serialVersionUID = 1L;
 
@@ -81,7 +81,11 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         }
     }
 
-    /** The value of {@code text}, which stands at {@code place}. */
+    /**
+     * Parses {@code text}.
+     *
+     * @param place the place of the text, for messages
+     */
     T parse(String text, String place) throws ConfigException {
         try {
             return parser.parse(text.strip());
@@ -92,7 +96,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         }
     }
 
-    /** The complaint that {@code value} stands at {@code place}. */
+    /** Returns an exception for the wrong {@code value} at {@code place}. */
     ConfigException mistake(Object value, String place) {
         return new ConfigException(place + " is '" + SafeText.of(value.toString()) + "', but should be " + expected + ".");
     }
@@ -180,13 +184,13 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
             case "h" -> Duration.ofHours(1);
             default -> throw new IllegalArgumentException(text);
         };
-        if (number > LONGEST.dividedBy(unit)) {
+        if (number > MAX_DURATION.dividedBy(unit)) {
             throw new IllegalArgumentException(text);
         }
         return unit.multipliedBy(number);
     }
 
-    /** How many digits {@code text} begins with. */
+    /** Returns the number of digits at the start of {@code text}. */
     private static int digits(String text) {
         int digits = 0;
         while (digits < text.length() && Character.isDigit(text.charAt(digits))) {

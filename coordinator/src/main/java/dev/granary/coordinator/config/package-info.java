@@ -1,4 +1,7 @@
-/** Configuration: code, else environment, else file, else defaults; a wrong value stops with a message that says what to change. */
+/**
+ * Configuration from code, else the environment, else a file, else defaults. A wrong value causes
+ * an exception whose message names the necessary change.
+ */
 @NullMarked
 package dev.granary.coordinator.config;
 

@@ -1,33 +1,33 @@
 package dev.granary.coordinator.lookup;
 
-/** What compiling costs: a moving average that tells what to expect, and all that was paid. Thread-safe. */
+/** Estimate of compile times: a moving average, and the total of this process. Thread-safe. */
 public final class CompileTimeEstimate {
-    /** Each new time moves the average by this part of the difference. */
-    private static final int INERTIA = 8;
+    /** The divisor of the moving average: each new time moves it by 1/8 of the difference. */
+    private static final int SMOOTHING = 8;
 
-    private long expected; // guarded by this; 0 while nothing is known
-    private long paid; // guarded by this
+    private long expected; // guarded by this; 0 if unknown
+    private long total; // guarded by this
 
-    /** A kernel was compiled here, in so many nanoseconds. */
-    synchronized void paid(long nanos) {
-        paid += nanos;
-        seen(nanos);
+    /** Records a compile of this process, in nanoseconds. */
+    synchronized void compiled(long nanos) {
+        total += nanos;
+        observe(nanos);
     }
 
-    /** A stored entry tells that it was compiled somewhere in so many nanoseconds. */
-    synchronized void seen(long nanos) {
+    /** Records the compile time of a stored entry, in nanoseconds. */
+    synchronized void observe(long nanos) {
         if (nanos > 0) {
-            expected = expected == 0 ? nanos : expected + (nanos - expected) / INERTIA;
+            expected = expected == 0 ? nanos : expected + (nanos - expected) / SMOOTHING;
         }
     }
 
-    /** What the next kernel is expected to cost, in nanoseconds; 0 where nothing is known. */
+    /** Returns the expected compile time of the next kernel in nanoseconds; 0 if unknown. */
     synchronized long expected() {
         return expected;
     }
 
-    /** The sum of what was compiled here, in nanoseconds. */
-    synchronized long paid() {
-        return paid;
+    /** Returns the total compile time of this process in nanoseconds. */
+    synchronized long total() {
+        return total;
     }
 }

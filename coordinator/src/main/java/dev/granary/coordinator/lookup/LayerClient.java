@@ -21,153 +21,159 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks one layer on behalf of look-ups, and lets none wait longer than that is {@link LookupTimeBudget}. Each question runs on a thread of the layer's own,
- * so that its caller can go on without the answer, and so that a layer that hangs takes nothing from the others. Thread-safe.
+ * Client of one layer for lookups, which waits no longer than the {@link LookupTimeBudget} allows.
+ * Each load runs on a thread of the layer, so that its caller can go on without the answer. A
+ * hanging layer does not affect the others. Thread-safe.
  */
 public final class LayerClient implements AutoCloseable {
-    /** As many as a bucket tier sends requests at once: more would wait there. */
-    private static final int AT_ONCE = 64;
+    /** The limit of a bucket tier for concurrent requests: more would queue there. */
+    private static final int MAX_CONCURRENT = 64;
 
     private static final long IDLE_SECONDS = 10;
 
     private final OpenLayer layer;
-    private final LookupTimeBudget worth;
-    private final CompileTimeEstimate cost;
+    private final LookupTimeBudget budget;
+    private final CompileTimeEstimate compileTimes;
     private final LongAdder skipped = new LongAdder();
-    private final LayerFailure trouble = new LayerFailure();
-    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(AT_ONCE, AT_ONCE, IDLE_SECONDS, TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(), DaemonThreads.named("granary-ask"));
+    private final LayerFailure failure = new LayerFailure();
+    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(MAX_CONCURRENT, MAX_CONCURRENT, IDLE_SECONDS, TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(), DaemonThreads.named("granary-lookup"));
 
-    public LayerClient(OpenLayer layer, CompileTimeEstimate cost, LookupTimeBudget worth) {
+    public LayerClient(OpenLayer layer, CompileTimeEstimate compileTimes, LookupTimeBudget budget) {
         this.layer = layer;
-        this.worth = worth;
-        this.cost = cost;
+        this.budget = budget;
+        this.compileTimes = compileTimes;
         threads.allowCoreThreadTimeOut(true);
     }
 
-    /** What it has, if that is worth the time; waits at most {@code mostNanos}. */
-    public Optional<Entry> ask(Id id, long mostNanos) {
-        return switch (worth.verdict()) {
-            case LookupTimeBudget.Verdict.Ask(long limit) -> load(id, Math.min(limit, mostNanos)) instanceof LoadResult.Hit(Entry entry)
+    /**
+     * Returns the entry if the layer has it and the budget allows the lookup; waits at most
+     * {@code maxNanos}.
+     */
+    public Optional<Entry> load(Id id, long maxNanos) {
+        return switch (budget.decide()) {
+            case LookupTimeBudget.Decision.Load(long limitNanos) -> loadAndCount(id, Math.min(limitNanos, maxNanos)) instanceof LoadResult.Hit(Entry entry)
                     ? Optional.of(entry)
                     : Optional.empty();
-            case LookupTimeBudget.Verdict.Probe _ -> {
+            case LookupTimeBudget.Decision.Probe _ -> {
                 skipped.increment();
                 probe(id);
                 yield Optional.empty();
             }
-            case LookupTimeBudget.Verdict.Skip _ -> {
+            case LookupTimeBudget.Decision.Skip _ -> {
                 skipped.increment();
                 yield Optional.empty();
             }
         };
     }
 
-    /** The entry that it had was used. */
+    /** Records that an entry of this layer was used. */
     void used(Entry entry) {
-        worth.saved(entry.compileTime().toNanos());
-        cost.seen(entry.compileTime().toNanos());
+        budget.credit(entry.compileTime().toNanos());
+        compileTimes.observe(entry.compileTime().toNanos());
     }
 
-    /** The driver would not take the entry that it had. */
+    /** Discards an entry of this layer that the driver rejected. */
     void refused(Entry entry) {
         layer.tier().cache().discard(entry);
     }
 
     public LayerStatistics statistics() {
-        return new LayerStatistics(layer.name(), layer.tier().statistics().snapshot(), skipped.sum(), trouble.cause(), trouble.open(),
-                trouble.soundLate(), layer.tier().lostPacks().snapshot());
+        return new LayerStatistics(layer.name(), layer.tier().statistics().snapshot(), skipped.sum(), failure.cause(), failure.pending(),
+                failure.lateAnswers(), layer.tier().lostPacks().snapshot());
     }
 
-    /** Begins no question any more; those under way end by themselves. */
+    /** Starts no further loads; those under way end by themselves. */
     @Override
     public void close() {
         threads.shutdown();
     }
 
-    private LoadResult load(Id id, long limit) {
+    private LoadResult loadAndCount(Id id, long limitNanos) {
         long start = System.nanoTime();
-        LoadResult result = answer(id, limit);
+        LoadResult result = loadWithin(id, limitNanos);
         long took = System.nanoTime() - start;
-        worth.spent(took);
+        budget.charge(took);
         return layer.tier().statistics().count(result, took);
     }
 
-    private LoadResult answer(Id id, long limit) {
+    private LoadResult loadWithin(Id id, long limitNanos) {
         CompletableFuture<LoadResult> answer = new CompletableFuture<>();
-        AtomicBoolean hasBegun = new AtomicBoolean();
+        AtomicBoolean isStarted = new AtomicBoolean();
         try {
             threads.execute(() -> {
-                if (hasBegun.compareAndSet(false, true)) {
+                if (isStarted.compareAndSet(false, true)) {
                     try {
                         answer.complete(layer.tier().cache().load(id));
-                    } catch (Throwable e) { // against the contract, or an error: told to the caller
+                    } catch (Throwable e) { // a broken contract or an error: passed to the caller
                         answer.completeExceptionally(e);
                     }
                 }
             });
         } catch (RejectedExecutionException e) {
-            return failed("this process has closed it");
+            return failed("closed by this process");
         }
         try {
-            LoadResult result = answer.get(limit, TimeUnit.NANOSECONDS);
+            LoadResult result = answer.get(limitNanos, TimeUnit.NANOSECONDS);
             if (result instanceof LoadResult.Unavailable lost) {
-                trouble.failed(lost.cause());
+                failure.failed(lost.cause());
             }
             return result;
         } catch (TimeoutException e) {
-            String cause = "no answer within " + Duration.ofNanos(limit).toMillis() + " ms";
-            if (hasBegun.compareAndSet(false, true)) { // the question waits for a thread, and will not be asked
-                trouble.timedOut(cause);
+            String cause = "no answer within " + Duration.ofNanos(limitNanos).toMillis() + " ms";
+            if (isStarted.compareAndSet(false, true)) { // still queued: it will not be sent
+                failure.timedOut(cause);
             } else {
-                trouble.left(cause);
+                failure.abandoned(cause);
                 CompletableFuture<LoadResult> _ = answer.whenComplete(this::late);
             }
             return new LoadResult.Unavailable(cause);
         } catch (InterruptedException e) {
-            hasBegun.set(true); // a question that has not begun will not be asked
+            isStarted.set(true); // a queued load will not be sent
             Thread.currentThread().interrupt();
             return failed("interrupted");
         } catch (ExecutionException e) { // against the contract
-            LogOnce.warn("ask", "A look-up in " + layer.name() + " failed: " + e.getCause());
+            LogOnce.warn("layer", "A lookup in " + layer.name() + " failed: " + e.getCause());
             return failed(String.valueOf(e.getCause()));
         }
     }
 
     private LoadResult failed(String cause) {
-        trouble.failed(cause);
+        failure.failed(cause);
         return new LoadResult.Unavailable(cause);
     }
 
-    private void late(@Nullable LoadResult result, @Nullable Throwable failure) {
+    private void late(@Nullable LoadResult result, @Nullable Throwable error) {
         if (result != null) {
-            trouble.answered(result);
+            failure.lateAnswer(result);
         } else {
-            trouble.failedLate(String.valueOf(failure));
+            failure.lateFailure(String.valueOf(error));
         }
     }
 
-    /** Finds out whether asking would have been worth it; nobody waits for that. */
+    /** Loads in the background to find out whether the lookup would have saved time. */
     private void probe(Id id) {
         try {
             threads.execute(() -> {
-                long gained = 0;
+                long savedNanos = 0;
                 try {
                     long start = System.nanoTime();
                     switch (layer.tier().cache().load(id)) {
-                        case LoadResult.Hit(Entry entry) -> gained = entry.compileTime().toNanos() - (System.nanoTime() - start);
-                        case LoadResult.Unavailable lost -> trouble.failed(lost.cause());
+                        case LoadResult.Hit(Entry entry) -> savedNanos = entry.compileTime().toNanos() - (System.nanoTime() - start);
+                        case LoadResult.Unavailable lost -> failure.failed(lost.cause());
                         case LoadResult.Absent _, LoadResult.Damaged _ -> {}
                     }
-                } catch (Throwable e) { // closed meanwhile, against the contract, or an error: this thread's end would print it to the user
-                    LogOnce.warn("ask", "A look-up in " + layer.name() + " failed: " + e);
+                } catch (Throwable e) {
+                    // closed, a broken contract, or an error: uncaught, it would be printed to the
+                    // user
+                    LogOnce.warn("layer", "A lookup in " + layer.name() + " failed: " + e);
                     layer.tier().statistics().count(failed(String.valueOf(e)), 0);
                 } finally {
-                    worth.probed(gained);
+                    budget.probeEnded(savedNanos);
                 }
             });
         } catch (RejectedExecutionException e) {
-            worth.probed(0);
+            budget.probeEnded(0);
         }
     }
 }

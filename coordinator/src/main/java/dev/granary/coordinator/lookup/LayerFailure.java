@@ -5,74 +5,80 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The first failure of the look-ups in one layer, with its cause as soon as that is known. Thread-safe.
+ * The first failure of the lookups in one layer, with its cause as soon as that is known.
+ * Thread-safe.
  *
- * <p>A caller that goes on without the answer knows only that it waited. The answer that comes later tells the cause, or that the bucket was
- * merely slow: loading a client library and the first connection take seconds on a busy machine. That is no failure the first time; a second
- * time it is one.
+ * <p>If a caller times out, the cause is unknown at first. The late answer reveals the cause, or
+ * shows that the bucket was merely slow: loading a client library and the first connection take
+ * seconds on a busy machine. The first such late answer is no failure; a second one is.
  */
 final class LayerFailure {
     private @Nullable String cause; // guarded by this
-    private boolean isTimeout; // guarded by this: the cause may be known better later
-    private boolean isPardonSpent; // guarded by this
-    private int open; // guarded by this
-    private long soundLate; // guarded by this
+    private boolean isTimeout; // guarded by this: a later answer may replace the cause
+    private boolean isGraceUsed; // guarded by this
+    private int pending; // guarded by this
+    private long lateAnswers; // guarded by this
 
-    /** A look-up has failed. Only the first cause is kept: later ones are often its consequences. */
-    synchronized void failed(String why) {
+    /**
+     * Records a failed lookup. Only the first cause is kept: later ones are often its consequences.
+     */
+    synchronized void failed(String newCause) {
         if (cause == null || isTimeout) {
-            cause = why;
+            cause = newCause;
             isTimeout = false;
         }
     }
 
-    /** A caller has gone on without the answer, and no answer is under way. */
-    synchronized void timedOut(String why) {
+    /** Records a timeout without an answer under way. */
+    synchronized void timedOut(String newCause) {
         if (cause == null) {
-            cause = why;
+            cause = newCause;
             isTimeout = true;
         }
     }
 
-    /** A caller has gone on without an answer that is under way, and of which {@link #answered} or {@link #failedLate} is told. */
-    synchronized void left(String why) {
-        open++;
-        timedOut(why);
+    /**
+     * Records a timeout with an answer under way, for which {@link #lateAnswer} or
+     * {@link #lateFailure} is called later.
+     */
+    synchronized void abandoned(String newCause) {
+        pending++;
+        timedOut(newCause);
     }
 
-    /** The answer has come for which a caller had not waited. */
-    synchronized void answered(LoadResult result) {
+    /** Records an answer that came after the timeout of its caller. */
+    synchronized void lateAnswer(LoadResult result) {
         if (result instanceof LoadResult.Unavailable lost) {
-            failedLate(lost.cause());
+            lateFailure(lost.cause());
             return;
         }
-        open--;
-        soundLate++;
-        if (isTimeout && open == 0 && !isPardonSpent) {
-            isPardonSpent = true;
+        pending--;
+        lateAnswers++;
+        if (isTimeout && pending == 0 && !isGraceUsed) {
+            isGraceUsed = true;
             isTimeout = false;
             cause = null;
         }
     }
 
-    /** Instead of an answer for which a caller had not waited there was a failure. */
-    synchronized void failedLate(String why) {
-        open--;
-        failed(why);
+    /** Records a failure that came after the timeout of its caller. */
+    synchronized void lateFailure(String newCause) {
+        pending--;
+        failed(newCause);
     }
 
-    /** In one line; empty where nothing has failed. */
+    /** Returns the cause in one line; empty if nothing has failed. */
     synchronized Optional<String> cause() {
         return Optional.ofNullable(cause);
     }
 
-    /** How many answers are under way for which no caller waits. */
-    synchronized int open() {
-        return open;
+    /** Returns the number of answers under way for which no caller waits. */
+    synchronized int pending() {
+        return pending;
     }
 
-    /** How many answers came too late for their callers, and were no failures. */
-    synchronized long soundLate() {
-        return soundLate;
+    /** Returns the number of answers that came too late for their callers and were no failures. */
+    synchronized long lateAnswers() {
+        return lateAnswers;
     }
 }

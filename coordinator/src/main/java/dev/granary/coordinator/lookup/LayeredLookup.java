@@ -10,84 +10,88 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets of a look-up, asked in order until one has the entry: each no longer than that is {@link LookupTimeBudget}, and all together within one
- * deadline, of which each may use an equal share of what those before it have left. Thread-safe.
+ * Lookup through the buckets, in order, until one has the entry. The {@link LookupTimeBudget}
+ * limits the wait for each bucket. One deadline limits the wait for all; each bucket may use an
+ * equal share of the time that is left. Thread-safe.
  */
 public final class LayeredLookup implements AutoCloseable {
-    /** How long a look-up may wait for all layers together, however many there are, unless more was configured for one. */
+    /**
+     * The deadline of a lookup for all layers together, unless the configured wait for one is
+     * longer.
+     */
     private static final Duration DEADLINE = Duration.ofSeconds(10);
 
     private final List<LayerClient> all;
-    private final CompileTimeEstimate cost;
+    private final CompileTimeEstimate compileTimes;
     private final long deadlineNanos;
 
     /**
-     * Over those layers.
+     * Creates a lookup over {@code layers}, with the default deadline.
      *
-     * @param wait how long look-ups may wait for one layer in vain, in all
+     * @param bucketWait the initial time budget for each layer
      */
-    public LayeredLookup(List<OpenLayer> layers, CompileTimeEstimate cost, Duration wait) {
-        this(layers, cost, wait, wait.compareTo(DEADLINE) > 0 ? wait : DEADLINE);
+    public LayeredLookup(List<OpenLayer> layers, CompileTimeEstimate compileTimes, Duration bucketWait) {
+        this(layers, compileTimes, bucketWait, bucketWait.compareTo(DEADLINE) > 0 ? bucketWait : DEADLINE);
     }
 
     /**
-     * Over those layers.
+     * Creates a lookup over {@code layers}.
      *
-     * @param wait how long look-ups may wait for one layer in vain, in all
-     * @param deadline how long one look-up may wait for all of them together
+     * @param bucketWait the initial time budget for each layer
+     * @param deadline the longest wait of one lookup for all layers together
      */
-    LayeredLookup(List<OpenLayer> layers, CompileTimeEstimate cost, Duration wait, Duration deadline) {
-        this.all = layers.stream().map(layer -> new LayerClient(layer, cost, new LookupTimeBudget(cost, wait))).toList();
-        this.cost = cost;
+    LayeredLookup(List<OpenLayer> layers, CompileTimeEstimate compileTimes, Duration bucketWait, Duration deadline) {
+        this.all = layers.stream().map(layer -> new LayerClient(layer, compileTimes, new LookupTimeBudget(compileTimes, bucketWait))).toList();
+        this.compileTimes = compileTimes;
         this.deadlineNanos = deadline.toNanos();
     }
 
-    /** An entry, and the position of the layer that had it, counted from 0. */
+    /** An entry with the position of its layer, counted from 0. */
     public record Hit(Entry entry, int position) {}
 
-    /** One look-up on its way through the layers. For one thread. */
-    final class Passage {
+    /** One lookup in progress through the layers. For one thread. */
+    final class Attempt {
         private final Id id;
-        private long left = deadlineNanos;
+        private long leftNanos = deadlineNanos;
         private int position;
 
-        private Passage(Id id) {
+        private Attempt(Id id) {
             this.id = id;
         }
 
-        /** The next hit, or null where no layer that is left has one. */
+        /** Returns the next hit; null if none of the remaining layers has the entry. */
         @Nullable Hit next() {
-            while (position < all.size() && left > 0) {
-                int asked = position++;
+            while (position < all.size() && leftNanos > 0) {
+                int current = position++;
                 long start = System.nanoTime();
-                Optional<Entry> entry = all.get(asked).ask(id, left / (all.size() - asked));
-                left -= System.nanoTime() - start;
+                Optional<Entry> entry = all.get(current).load(id, leftNanos / (all.size() - current));
+                leftNanos -= System.nanoTime() - start;
                 if (entry.isPresent()) {
-                    return new Hit(entry.get(), asked);
+                    return new Hit(entry.get(), current);
                 }
             }
             return null;
         }
     }
 
-    /** Begins to look for {@code id}. */
-    Passage look(Id id) {
-        return new Passage(id);
+    /** Starts a lookup of {@code id}; sends nothing yet. */
+    Attempt start(Id id) {
+        return new Attempt(id);
     }
 
-    /** A hit was used, in place of compiling. */
+    /** Records that a hit was used instead of a compile. */
     void used(Hit hit) {
         all.get(hit.position()).used(hit.entry());
     }
 
-    /** The driver would not take a hit. */
+    /** Discards a hit that the driver rejected. */
     void refused(Hit hit) {
         all.get(hit.position()).refused(hit.entry());
     }
 
-    /** What compiling costs, as far as it is known. */
-    CompileTimeEstimate cost() {
-        return cost;
+    /** Returns the estimate of compile times. */
+    CompileTimeEstimate compileTimes() {
+        return compileTimes;
     }
 
     public List<LayerStatistics> statistics() {

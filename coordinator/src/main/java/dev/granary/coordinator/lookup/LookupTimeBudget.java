@@ -3,81 +3,89 @@ package dev.granary.coordinator.lookup;
 import java.time.Duration;
 
 /**
- * How long a look-up may wait for one layer, if at all: an account of what asking has cost in vain. Thread-safe.
+ * Time budget of lookups in one layer: waiting is charged, the compile time of used entries is
+ * credited. Thread-safe.
  *
- * <p>The time of every question is put to the account, and the compile time of every entry that was used is taken off it. In all, asking may
- * cost the credit, or one {@link #SHARE}th of the time spent compiling, whichever is more. Where that is used up, the layer is slower
- * than compiling, or has nothing: it is not asked then, except behind the caller's back, one question at a time, to see whether that has changed.
- * So a bucket that is slower than compiling, or dark, costs a run at most the credit or 4 %, and one compile time.
+ * <p>The budget is the initial amount, or 1/{@value #SHARE} of the time spent compiling, whichever
+ * is more. If it is used up, the layer is slower than compiling, or has nothing. Lookups skip it
+ * then. One probe at a time runs in the background, to see whether that has changed. So a bucket
+ * that is slower than compiling, or does not answer, costs a run at most the budget and one compile
+ * time.
  *
- * <p>Nothing is estimated of the bucket itself: an account bounds the loss whatever the times are like, and a bucket that is well but far away
- * is asked as long as its hits pay for its misses.
+ * <p>The speed of the bucket is not estimated. The budget bounds the loss for any latency, and a
+ * distant bucket is used as long as its hits pay for its misses.
  */
 public final class LookupTimeBudget {
-    /** Of the time spent compiling, one part in so many may be spent in vain. */
+    /** The divisor of the compile time: 1/25 of it, 4 %, may be spent without a hit. */
     static final int SHARE = 25;
 
-    private final CompileTimeEstimate cost;
-    private final long creditNanos;
-    private long vain; // guarded by this
+    private final CompileTimeEstimate compileTimes;
+    private final long initialNanos;
+    private long charged; // guarded by this
     private boolean isProbing; // guarded by this
 
     /**
-     * Nothing was asked yet.
+     * Creates a budget from which nothing was charged.
      *
-     * @param credit what asking may cost before anything was compiled: connecting, too, takes its time
+     * @param initial the budget before anything was compiled, which includes the time to connect
      */
-    public LookupTimeBudget(CompileTimeEstimate cost, Duration credit) {
-        this.cost = cost;
-        this.creditNanos = credit.toNanos();
+    public LookupTimeBudget(CompileTimeEstimate compileTimes, Duration initial) {
+        this.compileTimes = compileTimes;
+        this.initialNanos = initial.toNanos();
     }
 
-    /** What a look-up is to do. */
-    sealed interface Verdict {
-        /** Ask, and wait at most so many nanoseconds. */
-        record Ask(long limitNanos) implements Verdict {}
+    /** Decision of the budget for one lookup. */
+    sealed interface Decision {
+        /** Look up in the layer, and wait at most {@code limitNanos} nanoseconds. */
+        record Load(long limitNanos) implements Decision {}
 
-        /** Do without, but ask behind the caller's back and tell {@link LookupTimeBudget#probed}. */
-        record Probe() implements Verdict {}
+        /**
+         * Skip the layer, but probe it in the background and call
+         * {@link LookupTimeBudget#probeEnded}.
+         */
+        record Probe() implements Decision {}
 
-        /** Do without. */
-        record Skip() implements Verdict {}
+        /** Skip the layer. */
+        record Skip() implements Decision {}
     }
 
-    synchronized Verdict verdict() {
-        long left = allowance() - vain;
+    synchronized Decision decide() {
+        long left = allowance() - charged;
         if (left > 0) {
-            return new Verdict.Ask(Math.max(Math.min(left, creditNanos), cost.expected()));
+            return new Decision.Load(Math.max(Math.min(left, initialNanos), compileTimes.expected()));
         }
         if (isProbing) {
-            return new Verdict.Skip();
+            return new Decision.Skip();
         }
         isProbing = true;
-        return new Verdict.Probe();
+        return new Decision.Probe();
     }
 
-    /** A caller has waited so long, whatever came of it. */
-    public synchronized void spent(long nanos) {
-        vain += nanos;
+    /** Charges the time of a lookup, whatever its result. */
+    public synchronized void charge(long nanos) {
+        charged += nanos;
     }
 
-    /** An entry was used that had cost so much to compile. */
-    synchronized void saved(long nanos) {
-        vain = Math.max(0, vain - nanos);
+    /** Credits the compile time of an entry that was used. */
+    synchronized void credit(long nanos) {
+        charged = Math.max(0, charged - nanos);
     }
 
     /**
-     * A probe has ended; it would have saved so much, 0 where nothing. Besides that it takes off half of what is over the limit: many threads
-     * that wait at once put more to the account than single probes could ever take off.
+     * Ends a probe and credits the time that a hit would have saved. The credit is at least half of
+     * the overdraft: many threads that wait at once are charged more than single probes could ever
+     * credit.
+     *
+     * @param savedNanos the time in nanoseconds; 0 or less if the probe saved none
      */
-    synchronized void probed(long gained) {
+    synchronized void probeEnded(long savedNanos) {
         isProbing = false;
-        if (gained > 0) {
-            saved(Math.max(gained, (vain - allowance()) / 2));
+        if (savedNanos > 0) {
+            credit(Math.max(savedNanos, (charged - allowance()) / 2));
         }
     }
 
     private long allowance() {
-        return Math.max(creditNanos, cost.paid() / SHARE);
+        return Math.max(initialNanos, compileTimes.total() / SHARE);
     }
 }

@@ -24,102 +24,119 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way of a look-up below the memory: local tier, then, with the claim of this machine, the buckets and compile. Every step may fail, and each
- * failure is a miss. Thread-safe.
+ * Lookup below the memory tier: the local tier, then, with the claim of this machine, the buckets
+ * and the compiler. Each step may fail, and a failure is a miss. Thread-safe.
  */
 public final class PrimitiveLookup {
     private final CountingCache local;
     private final LayeredLookup layers;
     private final Optional<RestoreQuarantine> quarantine;
-    private final Optional<ClaimCoordinator> wait;
+    private final Optional<ClaimCoordinator> coordinator;
     private final WriteBehindQueue writeBehind;
     private final LookupCounters counters;
 
-    public PrimitiveLookup(CountingCache local, LayeredLookup layers, Optional<RestoreQuarantine> quarantine, Optional<ClaimCoordinator> wait, WriteBehindQueue writeBehind,
+    public PrimitiveLookup(CountingCache local, LayeredLookup layers, Optional<RestoreQuarantine> quarantine, Optional<ClaimCoordinator> coordinator, WriteBehindQueue writeBehind,
             LookupCounters counters) {
         this.local = local;
         this.layers = layers;
         this.quarantine = quarantine;
-        this.wait = wait;
+        this.coordinator = coordinator;
         this.writeBehind = writeBehind;
         this.counters = counters;
     }
 
-    /** A primitive and where it was found; the position of the layer, counted from 0, where it was in a bucket. */
-    public record Found<P extends Primitive>(P primitive, PrimitiveSource source, OptionalInt layer) {}
+    /**
+     * A primitive with its source.
+     *
+     * @param primitive the primitive
+     * @param source where it was found
+     * @param layer the position of its bucket, counted from 0; empty unless the source is a bucket
+     */
+    public record FoundPrimitive<P extends Primitive>(P primitive, PrimitiveSource source, OptionalInt layer) {}
 
-    public <D extends PrimitiveDescriptor, P extends Primitive> Found<P> find(Engine<D, P> engine, D descriptor) throws CompileException {
-        StackReserve.require(); // else claims, marks and the stores' locks could be left halfway
+    public <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> find(Engine<D, P> engine, D descriptor) throws CompileException {
+        // else a stack overflow could leave claims, quarantine marks and locks of the stores behind
+        StackReserve.require();
         Id id = descriptor.getId();
         if (id.isEmpty()) {
             counters.notCacheable.increment();
             return compile(engine, descriptor, CompileClaim.NONE);
         }
         long start = System.nanoTime();
-        return switch (lookHere(id)) {
+        return switch (lookUpLocally(id)) {
             case ClaimCoordinator.Outcome.Stored(Entry entry) -> {
-                Found<P> found = useLocal(entry, engine, descriptor, start);
-                // What cannot be used here would be waited for again and again.
-                yield found != null ? found : findElsewhere(engine, descriptor, start, CompileClaim.NONE);
+                FoundPrimitive<P> found = restoreLocal(entry, engine, descriptor, start);
+                // Without a claim: others would wait for an entry that this machine cannot use.
+                yield found != null ? found : findInLayers(engine, descriptor, start, CompileClaim.NONE);
             }
-            case ClaimCoordinator.Outcome.Claimed(CompileClaim claim) -> findElsewhere(engine, descriptor, start, claim);
-            case ClaimCoordinator.Outcome.Unclaimed _ -> findElsewhere(engine, descriptor, start, CompileClaim.NONE);
+            case ClaimCoordinator.Outcome.Claimed(CompileClaim claim) -> findInLayers(engine, descriptor, start, claim);
+            case ClaimCoordinator.Outcome.Unclaimed _ -> findInLayers(engine, descriptor, start, CompileClaim.NONE);
         };
     }
 
-    /** The entry of the local tier, if need be after waiting for it, else the claim to come by it, if there is one to be had. */
-    private ClaimCoordinator.Outcome lookHere(Id id) {
-        TierLookups looks = new TierLookups(local, id);
-        ClaimCoordinator.Outcome outcome = switch (looks.look()) {
+    /**
+     * Returns the entry of the local tier, after a wait for it if another process has the claim;
+     * else the claim, if one can be acquired.
+     */
+    private ClaimCoordinator.Outcome lookUpLocally(Id id) {
+        TierLookups lookups = new TierLookups(local, id);
+        ClaimCoordinator.Outcome outcome = switch (lookups.lookup()) {
             case LoadResult.Hit(Entry entry) -> new ClaimCoordinator.Outcome.Stored(entry);
             case LoadResult.Absent _, LoadResult.Damaged _ ->
-                wait.isPresent() ? wait.get().claim(id, looks::look) : new ClaimCoordinator.Outcome.Unclaimed();
-            case LoadResult.Unavailable _ -> new ClaimCoordinator.Outcome.Unclaimed(); // nor would another's entry be seen
+                coordinator.isPresent() ? coordinator.get().claim(id, lookups::lookup) : new ClaimCoordinator.Outcome.Unclaimed();
+            // an entry of another process could not be read either
+            case LoadResult.Unavailable _ -> new ClaimCoordinator.Outcome.Unclaimed();
         };
         try {
-            looks.count();
+            lookups.count();
             return outcome;
         } catch (Throwable e) {
             if (outcome instanceof ClaimCoordinator.Outcome.Claimed(CompileClaim claim)) {
-                claim.close(); // nobody has it
+                claim.close(); // no caller receives it
             }
             throw e;
         }
     }
 
-    private <D extends PrimitiveDescriptor, P extends Primitive> Found<P> findElsewhere(
+    private <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> findInLayers(
             Engine<D, P> engine, D descriptor, long start, CompileClaim claim) throws CompileException {
         try {
-            LayeredLookup.Passage passage = layers.look(descriptor.getId());
-            for (LayeredLookup.Hit hit = passage.next(); hit != null; hit = passage.next()) {
-                Found<P> found = use(hit, engine, descriptor, start, claim);
+            LayeredLookup.Attempt attempt = layers.start(descriptor.getId());
+            for (LayeredLookup.Hit hit = attempt.next(); hit != null; hit = attempt.next()) {
+                FoundPrimitive<P> found = restoreFromBucket(hit, engine, descriptor, start, claim);
                 if (found != null) {
                     return found;
                 }
             }
             return compile(engine, descriptor, claim);
         } catch (Throwable e) {
-            claim.close(); // nothing will be stored
+            claim.close();
             throw e;
         }
     }
 
-    /** Restores what the local tier has; null where the driver must not or will not take it. */
-    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable Found<P> useLocal(
+    /**
+     * Restores an entry of the local tier; returns null if it is in quarantine or the driver
+     * rejects it.
+     */
+    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable FoundPrimitive<P> restoreLocal(
             Entry entry, Engine<D, P> engine, D descriptor, long start) {
         P primitive = restore(engine, descriptor, entry, start, local.cache()::discard);
         if (primitive == null) {
             return null;
         }
-        layers.cost().seen(entry.compileTime().toNanos());
+        layers.compileTimes().observe(entry.compileTime().toNanos());
         if (primitive.origin() == Primitive.Origin.RECOMPILED) {
             recompiled(primitive, entry, CompileClaim.NONE);
         }
-        return new Found<>(primitive, PrimitiveSource.LOCAL, OptionalInt.empty());
+        return new FoundPrimitive<>(primitive, PrimitiveSource.LOCAL, OptionalInt.empty());
     }
 
-    /** Restores what a layer has; null where the driver must not or will not take it. The claim is passed on with the primitive. */
-    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable Found<P> use(
+    /**
+     * Restores an entry of a layer; returns null if it is in quarantine or the driver rejects it.
+     * The claim is passed on with the primitive.
+     */
+    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable FoundPrimitive<P> restoreFromBucket(
             LayeredLookup.Hit hit, Engine<D, P> engine, D descriptor, long start, CompileClaim claim) {
         P primitive = restore(engine, descriptor, hit.entry(), start, _ -> layers.refused(hit));
         if (primitive == null) {
@@ -131,7 +148,7 @@ public final class PrimitiveLookup {
         } else {
             writeBehind.fill(hit.entry(), hit.position(), claim);
         }
-        return new Found<>(primitive, PrimitiveSource.BUCKET, OptionalInt.of(hit.position()));
+        return new FoundPrimitive<>(primitive, PrimitiveSource.BUCKET, OptionalInt.of(hit.position()));
     }
 
     private void recompiled(Primitive primitive, Entry entry, CompileClaim claim) {
@@ -141,26 +158,27 @@ public final class PrimitiveLookup {
 
     private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable P restore(
             Engine<D, P> engine, D descriptor, Entry entry, long start, Consumer<Entry> discard) {
-        if (quarantine.isPresent() && quarantine.get().holds(entry)) {
+        if (quarantine.isPresent() && quarantine.get().contains(entry)) {
             counters.quarantined.increment();
             return null;
         }
         try {
-            quarantine.ifPresent(marks -> marks.begin(entry)); // a mark that stays would keep the entry from the next process
+            // a mark that remains would put the entry into quarantine
+            quarantine.ifPresent(restores -> restores.begin(entry));
             P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
             counters.savedNanos.add(Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
             return primitive;
         } catch (RestoreException e) {
             counters.refusedByDriver.increment();
-            LogOnce.warn("restore", "A stored binary is dropped and compiled anew: " + e.getMessage());
+            LogOnce.warn("restore", "The driver rejected a stored binary, which is discarded and compiled again: " + e.getMessage());
             discard.accept(entry);
             return null;
         } finally {
-            quarantine.ifPresent(marks -> marks.end(entry));
+            quarantine.ifPresent(restores -> restores.end(entry));
         }
     }
 
-    private <D extends PrimitiveDescriptor, P extends Primitive> Found<P> compile(Engine<D, P> engine, D descriptor, CompileClaim claim)
+    private <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> compile(Engine<D, P> engine, D descriptor, CompileClaim claim)
             throws CompileException {
         long start = System.nanoTime();
         try {
@@ -169,10 +187,10 @@ public final class PrimitiveLookup {
             long took = System.nanoTime() - start;
             counters.compileNanos.add(took);
             if (!descriptor.getId().isEmpty()) {
-                layers.cost().paid(Math.max(took, primitive.compileTime().toNanos()));
+                layers.compileTimes().compiled(Math.max(took, primitive.compileTime().toNanos()));
                 writeBehind.compiled(primitive, took, claim);
             }
-            return new Found<>(primitive, PrimitiveSource.COMPILED, OptionalInt.empty());
+            return new FoundPrimitive<>(primitive, PrimitiveSource.COMPILED, OptionalInt.empty());
         } catch (CompileException e) {
             counters.compileFailures.increment();
             throw e;

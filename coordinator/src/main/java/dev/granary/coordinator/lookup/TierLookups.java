@@ -6,7 +6,8 @@ import dev.granary.coordinator.stores.CountingCache;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The looks of one look-up into one tier, counted as one result: the hit, else what the first look said. For one thread.
+ * Repeated loads of one id from one tier, counted as one result: the hit, else the first result.
+ * For one thread.
  */
 public final class TierLookups {
     private final CountingCache tier;
@@ -19,18 +20,18 @@ public final class TierLookups {
         this.id = id;
     }
 
-    /** Looks, and counts nothing yet. */
-    public LoadResult look() {
+    /** Loads the entry without counting the result. */
+    public LoadResult lookup() {
         long start = System.nanoTime();
-        LoadResult found = tier.cache().load(id);
+        LoadResult latest = tier.cache().load(id);
         nanos += System.nanoTime() - start;
-        if (result == null || found instanceof LoadResult.Hit) {
-            result = found;
+        if (result == null || latest instanceof LoadResult.Hit) {
+            result = latest;
         }
-        return found;
+        return latest;
     }
 
-    /** Counts what came of all looks. */
+    /** Counts the result of all loads so far. */
     public void count() {
         if (result != null) {
             tier.statistics().count(result, nanos);

@@ -1,4 +1,4 @@
-/** The way of a look-up through local tier, buckets and compiler, and its time budget. */
+/** Lookups through the local tier, the buckets and the compiler, with their time budget. */
 @NullMarked
 package dev.granary.coordinator.lookup;
 

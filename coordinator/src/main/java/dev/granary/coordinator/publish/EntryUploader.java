@@ -5,23 +5,23 @@ import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.stores.CountingCache;
 import java.util.function.Consumer;
 
-/** How {@link UploadQueue} brings entries to a bucket: each alone, or many in a pack. Thread-safe. */
+/** Uploader of entries to a bucket for {@link UploadQueue}: unpacked, or in packs. Thread-safe. */
 interface EntryUploader extends AutoCloseable {
     /**
-     * Sends an entry, or keeps it until it has company.
+     * Sends an entry, or buffers it until a pack is full.
      *
-     * @param whenDone told once what became of it, by whatever thread
+     * @param whenDone receives the result once, on any thread
      */
     void send(Entry entry, Consumer<StoreResult> whenDone);
 
-    /** Sends what is kept. */
+    /** Sends all buffered entries. */
     void finish();
 
     @Override
     void close();
 
-    /** Sends each entry alone, at once. */
-    static EntryUploader alone(CountingCache bucket) {
+    /** Returns an uploader that sends each entry at once, unpacked. */
+    static EntryUploader unpacked(CountingCache bucket) {
         return new EntryUploader() {
             @Override
             public void send(Entry entry, Consumer<StoreResult> whenDone) {
@@ -30,12 +30,12 @@ interface EntryUploader extends AutoCloseable {
 
             @Override
             public void finish() {
-                // nothing is kept
+                // nothing is buffered
             }
 
             @Override
             public void close() {
-                // the tier is somebody else's
+                // the tier is closed by its owner
             }
         };
     }

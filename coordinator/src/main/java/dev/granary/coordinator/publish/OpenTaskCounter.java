@@ -2,7 +2,10 @@ package dev.granary.coordinator.publish;
 
 import java.util.concurrent.TimeUnit;
 
-/** Counts tasks that were begun and did not end yet, and waits for all of them. Thread-safe; any number of threads may wait. */
+/**
+ * Counter of tasks in progress, with a wait until there are none. Thread-safe; any number of
+ * threads may wait.
+ */
 public final class OpenTaskCounter {
     private int count; // guarded by this
 
@@ -17,14 +20,19 @@ public final class OpenTaskCounter {
         }
     }
 
-    /** Waits until none is open, or until {@code System.nanoTime()} has reached {@code deadline}; true if none is. */
+    /**
+     * Waits until no task is in progress, or until {@code System.nanoTime()} reaches
+     * {@code deadline}.
+     *
+     * @return true if no task is in progress
+     */
     public synchronized boolean awaitNone(long deadline) throws InterruptedException {
         while (count > 0) {
-            long left = deadline - System.nanoTime();
-            if (left <= 0) {
+            long remaining = deadline - System.nanoTime();
+            if (remaining <= 0) {
                 return false;
             }
-            TimeUnit.NANOSECONDS.timedWait(this, left);
+            TimeUnit.NANOSECONDS.timedWait(this, remaining);
         }
         return true;
     }

@@ -17,23 +17,29 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
- * Sends entries in packs, one pack after the other for each target. What can be read from the bucket is not sent again; what is too large for a pack, and
- * everything where the server keeps no conditions on writes, goes alone.
- * Named packs that the bucket has lost are taken off the manifest and counted, once for each target
- * between two calls of {@link #finish}.
+ * Uploader of entries in packs, one pack at a time for each target. Entries that the bucket already
+ * has are not sent. Entries that are too large for a pack are sent unpacked, as are all entries if
+ * the server does not support conditional writes.
+ *
+ * <p>Packs that the bucket has lost are removed from the manifest and counted, once for each target
+ * between two calls of {@link #finish}. Thread-safe.
  */
 public final class PackUploader implements EntryUploader {
     private final BucketTier bucket;
-    private final CountingCache counted;
+    private final CountingCache tier;
     private final BulkBucket packed;
     private volatile DuplicateFinder duplicates;
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
-    private final Set<String> withoutLostPacks = ConcurrentHashMap.newKeySet();
+    private final Set<String> repairedTargets = ConcurrentHashMap.newKeySet();
 
-    /** A sender to that bucket, whose connections for packs it tells {@code opened}. */
-    public PackUploader(BucketTier bucket, CountingCache counted, Consumer<BulkBucket> opened) {
+    /**
+     * Creates an uploader to {@code bucket}.
+     *
+     * @param opened receives the connections for packs
+     */
+    public PackUploader(BucketTier bucket, CountingCache tier, Consumer<BulkBucket> opened) {
         this.bucket = bucket;
-        this.counted = counted;
+        this.tier = tier;
         this.packed = bucket.packed();
         this.duplicates = bucket.duplicates();
         opened.accept(packed);
@@ -41,21 +47,24 @@ public final class PackUploader implements EntryUploader {
 
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
-        Optional<StoreResult> there = duplicates.find(entry);
+        Optional<StoreResult> existing = duplicates.find(entry);
         forgetLostPacks(entry);
-        if (there.isPresent()) {
-            whenDone.accept(counted.statistics().count(there.get()));
+        if (existing.isPresent()) {
+            whenDone.accept(tier.statistics().count(existing.get()));
         } else if (bucket.conditionalWrites() == ConditionalWriteSupport.NONE
-                || !publisher(entry).add(entry, result -> whenDone.accept(counted.statistics().count(result)))) {
-            whenDone.accept(counted.store(entry));
+                || !publisher(entry).add(entry, result -> whenDone.accept(tier.statistics().count(result)))) {
+            whenDone.accept(tier.store(entry));
         }
     }
 
-    /** Called before the answer for the entry: work that is left after the last answer is not waited for. */
+    /**
+     * Removes lost packs from the manifest. Called before the result of the entry is reported,
+     * since nothing waits for work after the last result.
+     */
     private void forgetLostPacks(Entry entry) {
         if (duplicates.hasFoundMissingPack(entry.id()) && bucket.conditionalWrites() != ConditionalWriteSupport.NONE
-                && withoutLostPacks.add(entry.id().target().path())) {
-            counted.lostPacks().count(publisher(entry).forgetLost());
+                && repairedTargets.add(entry.id().target().path())) {
+            tier.lostPacks().count(publisher(entry).forgetLost());
         }
     }
 
@@ -65,13 +74,14 @@ public final class PackUploader implements EntryUploader {
 
     @Override
     public void finish() {
-        duplicates = bucket.duplicates(); // what comes later is compared with a newer state
-        withoutLostPacks.clear();
+        duplicates = bucket.duplicates(); // later entries are compared with a newer state
+        repairedTargets.clear();
         List<Throwable> failures = new ArrayList<>();
         for (PackPublisher publisher : publishers.values()) {
             try {
                 publisher.finish();
-            } catch (RuntimeException | Error e) { // one target's failure keeps none of the others
+            } catch (RuntimeException | Error e) {
+                // a failure of one target does not affect the others
                 failures.add(e);
             }
         }

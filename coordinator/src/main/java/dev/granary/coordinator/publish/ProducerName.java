@@ -3,11 +3,14 @@ package dev.granary.coordinator.publish;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 
-/** How this process names itself in the metadata of the entries that it compiles. */
+/** Name of this process in the metadata of the entries that it compiles. */
 final class ProducerName {
     private ProducerName() {}
 
-    /** Found out at first use, on a thread that nobody waits for: asking for the host's name may ask a server. */
+    /**
+     * Holder of the name, computed at first use on a background thread: resolving the host name may
+     * query a server.
+     */
     private static final class Name {
         static final String VALUE = host() + "/" + ProcessHandle.current().pid();
     }

@@ -26,127 +26,142 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings entries to the bucket, off the caller's path, some at a time. Thread-safe.
+ * Queue of uploads to one bucket, sent by a few threads off the callers' path. Thread-safe.
  *
- * <p>Entries wait in memory only up to a budget of bytes; beyond it only their ids wait, and the entry is read from the local tier again.
- * An id is under way once, however many callers ask for it: all of them hear the one answer.
+ * <p>Queued entries are kept in memory up to a limit in bytes. Beyond it only their ids are queued,
+ * and the entry is read from the local tier later. An id is queued once; all its listeners receive
+ * the same result.
  *
- * <p>Each upload is noted in the {@link UploadOutbox}, where there is one. The note goes when the bucket has the entry, or when no bucket could ever
- * take it. Every other refusal may pass (rights, clock, region, a pause after one), so the note stays for the next process.
+ * <p>Each upload is recorded in the {@link UploadOutbox}, if there is one. The record is removed
+ * when the bucket has the entry, or when no bucket could ever accept it. Any other failure may be
+ * temporary (rights, clock, region, a pause after one), so the record stays for the next process.
  */
 final class UploadQueue implements AutoCloseable {
-    private static final int AT_ONCE = 8;
+    private static final int MAX_CONCURRENT = 8;
     private static final long MEMORY_BYTES = 64L << 20;
 
     private final CountingCache local;
-    private final EntryUploader sender;
+    private final EntryUploader uploader;
     private final Optional<UploadOutbox> outbox;
     private final LookupCounters counters;
-    private final ExecutorService workers = Executors.newFixedThreadPool(AT_ONCE, DaemonThreads.named("granary-upload"));
+    private final ExecutorService workers = Executors.newFixedThreadPool(MAX_CONCURRENT, DaemonThreads.named("granary-upload"));
 
-    /** Locked before {@code this}: a note is written or removed together with the place in {@link #underWay}, else one is lost between both. */
-    private final Object noting = new Object();
+    /**
+     * Lock of the outbox, acquired before {@code this}: the outbox and {@link #pending} change
+     * together, else an upload could be lost between both.
+     */
+    private final Object outboxLock = new Object();
 
-    private final Map<Id, Waiting> underWay = new HashMap<>(); // guarded by this: in the queue, sent, or kept by the sender
-    private final ArrayDeque<Waiting> queue = new ArrayDeque<>(); // guarded by this
+    // guarded by this; queued, sent, or buffered by the uploader
+    private final Map<Id, PendingUpload> pending = new HashMap<>();
+    private final ArrayDeque<PendingUpload> queue = new ArrayDeque<>(); // guarded by this
     private long bytesInMemory; // guarded by this
-    private int workersAtWork; // guarded by this
-    private int telling; // guarded by this: answers on their way to the listeners
+    private int activeWorkers; // guarded by this
+    private int activeNotifications; // guarded by this; listeners that are being notified
     private boolean isFinishing; // guarded by this
     private boolean isClosed; // guarded by this
 
-    /** One upload without an answer so far. All of it is guarded by the uploads. */
-    private static final class Waiting {
+    /** One upload without a result so far, guarded by the queue. */
+    private static final class PendingUpload {
         private final Id id;
         private final List<BiConsumer<Id, StoreResult>> listeners = new ArrayList<>();
-        private @Nullable Entry entry; // null where it must be read from the local tier, and after it was sent
-        private long bytes; // of the budget
-        private boolean isNoted; // the outbox keeps it for the next process
-        private boolean isBegun;
+        // null if it must be read from the local tier, and after it was sent
+        private @Nullable Entry entry;
+        private long bytes; // counted in bytesInMemory
+        private boolean isInOutbox; // recorded for the next process
+        private boolean isStarted;
 
-        Waiting(Id id) {
+        PendingUpload(Id id) {
             this.id = id;
         }
     }
 
-    UploadQueue(CountingCache local, EntryUploader sender, Optional<UploadOutbox> outbox, LookupCounters counters) {
+    UploadQueue(CountingCache local, EntryUploader uploader, Optional<UploadOutbox> outbox, LookupCounters counters) {
         this.local = local;
-        this.sender = sender;
+        this.uploader = uploader;
         this.outbox = outbox;
         this.counters = counters;
     }
 
-    /** Uploads {@code entry} soon; {@code inLocalTier} tells whether it can be read from the local tier later. */
+    /**
+     * Queues the upload of {@code entry}.
+     *
+     * @param inLocalTier the result of storing it in the local tier
+     */
     void add(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
         boolean isReadable = inLocalTier instanceof StoreResult.Stored || inLocalTier instanceof StoreResult.Duplicate;
-        synchronized (noting) {
-            boolean isNoted = isReadable && note(entry.id());
-            if (isTaken(entry, isReadable, isNoted, whenDone)) {
+        synchronized (outboxLock) {
+            boolean isInOutbox = isReadable && addToOutbox(entry.id());
+            if (accept(entry, isReadable, isInOutbox, whenDone)) {
                 return;
             }
         }
-        whenDone.accept(entry.id(), new StoreResult.Failed("too much waits for the bucket, and the local tier could not keep it"));
+        whenDone.accept(entry.id(), new StoreResult.Failed("the upload queue is full, and the entry is not in the local tier"));
     }
 
-    /** False where there is no place for it. */
-    private synchronized boolean isTaken(Entry entry, boolean isReadable, boolean isNoted, BiConsumer<Id, StoreResult> whenDone) {
+    /** Returns false if the queue is full. */
+    private synchronized boolean accept(Entry entry, boolean isReadable, boolean isInOutbox, BiConsumer<Id, StoreResult> whenDone) {
         if (isClosed) {
-            countUndone(isNoted);
+            countUndone(isInOutbox);
             return true;
         }
         boolean hasRoom = bytesInMemory + entry.binaries().byteSize() <= MEMORY_BYTES || queue.isEmpty();
-        Waiting same = underWay.get(entry.id());
-        if (same == null && !hasRoom && !isReadable) {
+        PendingUpload existing = pending.get(entry.id());
+        if (existing == null && !hasRoom && !isReadable) {
             counters.dropped.increment();
             return false;
         }
-        Waiting waiting = same == null ? enqueue(entry.id()) : same;
-        waiting.listeners.add(whenDone);
-        waiting.isNoted |= isNoted;
-        if (hasRoom && waiting.entry == null && !waiting.isBegun) {
-            waiting.entry = entry;
-            waiting.bytes = entry.binaries().byteSize();
-            bytesInMemory += waiting.bytes;
+        PendingUpload upload = existing == null ? enqueue(entry.id()) : existing;
+        upload.listeners.add(whenDone);
+        upload.isInOutbox |= isInOutbox;
+        if (hasRoom && upload.entry == null && !upload.isStarted) {
+            upload.entry = entry;
+            upload.bytes = entry.binaries().byteSize();
+            bytesInMemory += upload.bytes;
         }
         return true;
     }
 
-    /** Uploads what another process left; the entry is in the local tier, if anywhere. */
+    /** Queues an upload that an ended process left. Its entry is in the local tier, if anywhere. */
     synchronized void addInherited(Id id) {
         counters.adopted.increment();
-        Waiting waiting = underWay.containsKey(id) ? underWay.get(id) : enqueue(id); // several processes may have left it
-        waiting.isNoted = true;
+        // several processes may have left the same upload
+        PendingUpload upload = pending.containsKey(id) ? pending.get(id) : enqueue(id);
+        upload.isInOutbox = true;
     }
 
-    /** Called with the lock held. */
-    private Waiting enqueue(Id id) {
-        Waiting waiting = new Waiting(id);
-        underWay.put(id, waiting);
-        queue.add(waiting);
+    /** Adds an upload to the queue. Called with the lock held. */
+    private PendingUpload enqueue(Id id) {
+        PendingUpload upload = new PendingUpload(id);
+        pending.put(id, upload);
+        queue.add(upload);
         startWorker();
-        return waiting;
+        return upload;
     }
 
-    /** Has the sender send what it keeps, where that is all that is left to be done; called with the lock held. */
-    private void finishKept() {
-        if (queue.isEmpty() && workersAtWork == 0 && !underWay.isEmpty() && !isFinishing) {
+    /** Sends the buffered entries, if nothing else is left to do. Called with the lock held. */
+    private void finishBuffered() {
+        if (queue.isEmpty() && activeWorkers == 0 && !pending.isEmpty() && !isFinishing) {
             isFinishing = true;
-            List<Waiting> kept = List.copyOf(underWay.values());
-            workers.execute(() -> finish(kept));
+            List<PendingUpload> buffered = List.copyOf(pending.values());
+            workers.execute(() -> finish(buffered));
         }
     }
 
-    /** Nothing of {@code kept} is without an answer afterwards, whatever becomes of the sender: flush would wait for it for ever. */
-    private void finish(List<Waiting> kept) {
-        String cause = "it was sent, and nobody answered";
+    /**
+     * Finishes the uploader. Each of {@code buffered} is completed even if that fails, else flush
+     * would wait for it until its deadline.
+     */
+    private void finish(List<PendingUpload> buffered) {
+        String cause = "the entry was sent, but no result was reported";
         try {
-            sender.finish();
+            uploader.finish();
         } catch (Throwable e) {
             LogOnce.warn("upload", "An upload failed: " + e);
             cause = e.toString();
         } finally {
-            for (Waiting one : kept) {
-                answer(one, new StoreResult.Failed(cause)); // which changes nothing where it has its answer
+            for (PendingUpload each : buffered) {
+                complete(each, new StoreResult.Failed(cause)); // no effect if it has a result
             }
             synchronized (this) {
                 isFinishing = false;
@@ -155,110 +170,126 @@ final class UploadQueue implements AutoCloseable {
         }
     }
 
-    /** Waits until idle or closed, or until {@code System.nanoTime()} has reached {@code deadline}; true if it was idle. */
+    /**
+     * Waits until idle or closed, or until {@code System.nanoTime()} reaches {@code deadline}.
+     *
+     * @return true if the queue was idle
+     */
     synchronized boolean awaitIdle(long deadline) throws InterruptedException {
         while (!isIdle() && !isClosed) {
-            long left = deadline - System.nanoTime();
-            if (left <= 0) {
+            long remaining = deadline - System.nanoTime();
+            if (remaining <= 0) {
                 return false;
             }
-            finishKept();
-            TimeUnit.NANOSECONDS.timedWait(this, left);
+            finishBuffered();
+            TimeUnit.NANOSECONDS.timedWait(this, remaining);
         }
         return isIdle();
     }
 
-    /** True when nothing waits and nothing is under way; called with the lock held. */
+    /** Returns true if no upload is queued or in progress. Called with the lock held. */
     private boolean isIdle() {
-        return underWay.isEmpty() && workersAtWork == 0 && telling == 0;
+        return pending.isEmpty() && activeWorkers == 0 && activeNotifications == 0;
     }
 
-    /** Stops; what was not uploaded stays in the outbox. What is under way counts as left, even if its answer still comes. */
+    /**
+     * Closes the queue; uploads that were not completed stay in the outbox. Uploads in progress
+     * count as left, even if they still succeed.
+     */
     @Override
     public synchronized void close() {
         if (!isClosed) {
             isClosed = true;
-            underWay.values().forEach(waiting -> countUndone(waiting.isNoted));
-            underWay.values().removeIf(waiting -> !waiting.isBegun);
+            pending.values().forEach(upload -> countUndone(upload.isInOutbox));
+            pending.values().removeIf(upload -> !upload.isStarted);
             queue.clear();
             workers.shutdownNow();
-            sender.close();
+            uploader.close();
             notifyAll();
         }
     }
 
-    private void countUndone(boolean isNoted) {
-        (isNoted ? counters.leftForLater : counters.dropped).increment();
+    private void countUndone(boolean isInOutbox) {
+        (isInOutbox ? counters.leftForLater : counters.dropped).increment();
     }
 
-    /** Called with the lock held: nobody closes between the question and the start. */
+    /**
+     * Starts a worker if there is room for one. Called with the lock held, so that the queue is not
+     * closed in between.
+     */
     private void startWorker() {
-        if (!isClosed && workersAtWork < AT_ONCE) {
-            workersAtWork++;
+        if (!isClosed && activeWorkers < MAX_CONCURRENT) {
+            activeWorkers++;
             workers.execute(this::work);
         }
     }
 
     private void work() {
         while (true) {
-            Waiting next;
+            PendingUpload next;
             synchronized (this) {
                 next = queue.poll();
                 if (next == null) {
-                    workersAtWork--;
+                    activeWorkers--;
                     notifyAll();
                     return;
                 }
-                next.isBegun = true;
+                next.isStarted = true;
                 bytesInMemory -= next.bytes;
             }
             try {
                 upload(next);
-            } catch (Throwable e) { // a store that breaks its contract, or an error: this worker goes on, and the listeners hear of it
+            } catch (Throwable e) {
+                // a broken contract or an error: this worker goes on, and the listeners are
+                // notified
                 LogOnce.warn("upload", "An upload failed: " + e);
-                answer(next, new StoreResult.Failed(e.toString()));
+                complete(next, new StoreResult.Failed(e.toString()));
             } finally {
-                use(next, null); // a sender that keeps it has it in a form of its own
+                // an uploader that buffers the entry has its own encoding of it
+                setEntry(next, null);
             }
         }
     }
 
-    private synchronized void use(Waiting waiting, @Nullable Entry entry) {
-        waiting.entry = entry;
+    private synchronized void setEntry(PendingUpload upload, @Nullable Entry entry) {
+        upload.entry = entry;
     }
 
-    private synchronized @Nullable Entry entryOf(Waiting waiting) {
-        return waiting.entry;
+    private synchronized @Nullable Entry entryOf(PendingUpload upload) {
+        return upload.entry;
     }
 
-    private void upload(Waiting next) {
-        Entry inMemory = entryOf(next);
-        if (inMemory != null) {
-            sender.send(inMemory, result -> answer(next, result));
+    private void upload(PendingUpload next) {
+        Entry entry = entryOf(next);
+        if (entry != null) {
+            uploader.send(entry, result -> complete(next, result));
             return;
         }
         switch (local.cache().load(next.id)) {
             case LoadResult.Hit hit -> {
-                use(next, hit.entry());
-                sender.send(hit.entry(), result -> answer(next, result));
+                setEntry(next, hit.entry());
+                uploader.send(hit.entry(), result -> complete(next, result));
             }
             case LoadResult.Absent _, LoadResult.Damaged _ -> {
                 counters.dropped.increment();
-                answer(next, new StoreResult.Refused("it left the local tier before it was uploaded"), true);
+                complete(next, new StoreResult.Refused("the entry was lost from the local tier before its upload"), true);
             }
-            case LoadResult.Unavailable lost -> answer(next, new StoreResult.Failed(lost.cause()));
+            case LoadResult.Unavailable lost -> complete(next, new StoreResult.Failed(lost.cause()));
         }
     }
 
-    private void answer(Waiting done, StoreResult result) {
-        answer(done, result, switch (result) {
+    private void complete(PendingUpload upload, StoreResult result) {
+        complete(upload, result, switch (result) {
             case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> true;
-            case StoreResult.Refused _ -> isUnstorable(entryOf(done));
+            case StoreResult.Refused _ -> isUnstorable(entryOf(upload));
             case StoreResult.Failed _, StoreResult.Unknown _ -> false;
         });
     }
 
-    /** True for what no bucket could take, with any rights. An entry that is not in memory any more was encoded before. */
+    /**
+     * Returns true if no bucket could accept the entry, with any rights. An entry that is no longer
+     * in memory was encoded before.
+     */
     private static boolean isUnstorable(@Nullable Entry entry) {
         try {
             return entry != null && EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE).isEmpty();
@@ -267,33 +298,33 @@ final class UploadQueue implements AutoCloseable {
         }
     }
 
-    /** Tells everybody; only the first answer counts. */
-    private void answer(Waiting done, StoreResult result, boolean isSettled) {
+    /** Completes an upload and notifies its listeners; only the first result has an effect. */
+    private void complete(PendingUpload upload, StoreResult result, boolean isSettled) {
         List<BiConsumer<Id, StoreResult>> listeners;
-        synchronized (noting) {
+        synchronized (outboxLock) {
             synchronized (this) {
-                if (underWay.get(done.id) != done || !done.isBegun) {
+                if (pending.get(upload.id) != upload || !upload.isStarted) {
                     return;
                 }
-                underWay.remove(done.id);
-                telling++;
-                listeners = List.copyOf(done.listeners);
-                if (!isSettled && !isClosed) { // else it was counted when that happened
-                    countUndone(done.isNoted);
+                pending.remove(upload.id);
+                activeNotifications++;
+                listeners = List.copyOf(upload.listeners);
+                if (!isSettled && !isClosed) { // otherwise counted by close
+                    countUndone(upload.isInOutbox);
                 }
             }
             if (isSettled) {
-                forget(done);
+                removeFromOutbox(upload);
             }
         }
-        listeners.forEach(listener -> tell(listener, done.id, result));
+        listeners.forEach(listener -> notifyListener(listener, upload.id, result));
         synchronized (this) {
-            telling--;
+            activeNotifications--;
             notifyAll();
         }
     }
 
-    private static void tell(BiConsumer<Id, StoreResult> listener, Id id, StoreResult result) {
+    private static void notifyListener(BiConsumer<Id, StoreResult> listener, Id id, StoreResult result) {
         try {
             listener.accept(id, result);
         } catch (Throwable e) {
@@ -301,7 +332,7 @@ final class UploadQueue implements AutoCloseable {
         }
     }
 
-    private boolean note(Id id) {
+    private boolean addToOutbox(Id id) {
         try {
             if (outbox.isPresent()) {
                 outbox.get().add(id);
@@ -313,10 +344,10 @@ final class UploadQueue implements AutoCloseable {
         }
     }
 
-    private void forget(Waiting done) {
+    private void removeFromOutbox(PendingUpload upload) {
         try {
-            if (done.isNoted && outbox.isPresent()) {
-                outbox.get().remove(done.id);
+            if (upload.isInOutbox && outbox.isPresent()) {
+                outbox.get().remove(upload.id);
             }
         } catch (IOException e) {
             LogOnce.warn("outbox", "The outbox cannot be written; an entry will be uploaded again: " + e);

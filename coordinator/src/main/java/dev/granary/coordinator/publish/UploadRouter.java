@@ -15,61 +15,70 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 
 /**
- * The uploads of all layers, each with its own queue and threads. What was compiled goes to the first layer that may be written, and to no other:
- * the layers behind it belong to more people. What a layer had is copied to those before it that may be written. Thread-safe.
+ * Router of uploads to the queues of the layers. A compiled entry goes to the first writable layer
+ * only: the layers after it are shared more widely. An entry that a layer had is copied to the
+ * writable layers before it. Thread-safe.
  */
 public final class UploadRouter implements AutoCloseable {
-    /** In the order of the layers; empty where a layer is only read. */
-    private final List<Optional<UploadQueue>> all = new ArrayList<>();
+    /** The queues in layer order; empty for a read-only layer. */
+    private final List<Optional<UploadQueue>> queues = new ArrayList<>();
 
     public UploadRouter(CountingCache local, List<OpenLayer> layers, PublishMode publishing, LookupCounters counters, SilenceMonitor waits) {
         for (OpenLayer layer : layers) {
-            all.add(layer.bucket().isWritable()
-                    ? Optional.of(new UploadQueue(local, sender(layer, publishing, waits), layer.outbox(), counters))
+            queues.add(layer.bucket().isWritable()
+                    ? Optional.of(new UploadQueue(local, uploader(layer, publishing, waits), layer.outbox(), counters))
                     : Optional.empty());
         }
         for (int i = 0; i < layers.size(); i++) {
             List<Id> inherited = layers.get(i).inherited();
-            all.get(i).ifPresent(uploads -> inherited.forEach(uploads::addInherited));
+            queues.get(i).ifPresent(queue -> inherited.forEach(queue::addInherited));
         }
     }
 
-    /** A tier that somebody else wrote knows no packs. */
-    private static EntryUploader sender(OpenLayer layer, PublishMode publishing, SilenceMonitor waits) {
+    /** Returns the uploader of a layer. A tier of another implementation has no packs. */
+    private static EntryUploader uploader(OpenLayer layer, PublishMode publishing, SilenceMonitor waits) {
         return switch (publishing) {
-            case ALONE -> EntryUploader.alone(layer.tier());
+            case UNPACKED -> EntryUploader.unpacked(layer.tier());
             case IN_PACKS -> layer.tier().cache() instanceof BucketTier bucket
                     ? new PackUploader(bucket, layer.tier(), packed -> waits.watch(layer.name(), packed.traffic()::quiet))
-                    : EntryUploader.alone(layer.tier());
+                    : EntryUploader.unpacked(layer.tier());
         };
     }
 
-    /** True where there is a layer that may be written. */
+    /** Returns true if there is a writable layer. */
     public boolean hasTarget() {
-        return all.stream().anyMatch(Optional::isPresent);
+        return queues.stream().anyMatch(Optional::isPresent);
     }
 
-    /** Uploads what was compiled, or is to be published, soon; nothing happens where no layer may be written. */
+    /** Queues the upload of an entry to the first writable layer, if there is one. */
     void publish(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
-        all.stream().flatMap(Optional::stream).findFirst().ifPresent(uploads -> uploads.add(entry, inLocalTier, whenDone));
+        queues.stream().flatMap(Optional::stream).findFirst().ifPresent(queue -> queue.add(entry, inLocalTier, whenDone));
     }
 
-    /** Copies what the layer at {@code position} had to those before it, soon. One that has it meanwhile says so: no harm is done. */
+    /**
+     * Queues the upload of an entry of the layer at {@code position} to the layers before it. A
+     * layer that has the entry by then reports a duplicate.
+     */
     void fill(Entry entry, StoreResult inLocalTier, int position) {
-        all.subList(0, position).forEach(before -> before.ifPresent(uploads -> uploads.add(entry, inLocalTier, (_, _) -> {})));
+        queues.subList(0, position).forEach(earlier -> earlier.ifPresent(queue -> queue.add(entry, inLocalTier, (_, _) -> {})));
     }
 
-    /** Waits until all are idle or closed, or until {@code System.nanoTime()} has reached {@code deadline}; true if they were idle. */
+    /**
+     * Waits until all queues are idle or closed, or until {@code System.nanoTime()} reaches
+     * {@code deadline}.
+     *
+     * @return true if all were idle
+     */
     boolean awaitIdle(long deadline) throws InterruptedException {
         boolean isIdle = true;
-        for (Optional<UploadQueue> uploads : all) {
-            isIdle &= uploads.isEmpty() || uploads.get().awaitIdle(deadline);
+        for (Optional<UploadQueue> queue : queues) {
+            isIdle &= queue.isEmpty() || queue.get().awaitIdle(deadline);
         }
         return isIdle;
     }
 
     @Override
     public void close() {
-        all.forEach(uploads -> uploads.ifPresent(UploadQueue::close));
+        queues.forEach(queue -> queue.ifPresent(UploadQueue::close));
     }
 }

@@ -27,33 +27,36 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * All that happens after the caller has its primitive: taking the binaries when they are whole, storing them in the local tier, handing them to
- * the {@link UploadRouter}. One thread and a bounded queue; what does not fit is counted as dropped. Thread-safe.
+ * Queue of the work after a lookup: taking complete binaries from the driver, storing them in the
+ * local tier, and passing them to the {@link UploadRouter}. It has one thread and a bounded queue;
+ * work that does not fit is counted as dropped. Thread-safe.
  */
 public final class WriteBehindQueue implements AutoCloseable {
     private static final int QUEUE_LENGTH = 4096;
 
     /**
-     * The most primitives that may await their launches at once: each keeps its program in the driver. Of one more, the binaries of the one
-     * that waits longest are taken as they are.
+     * The largest number of primitives that may await their launches, since each keeps its program
+     * in the driver. If there is one more, the binaries of the oldest are taken as they are.
      */
-    public static final int MOST_INCOMPLETE = 1024;
+    public static final int MAX_INCOMPLETE = 1024;
 
     private final CountingCache local;
     private final UploadRouter uploads;
     private final LookupCounters counters;
     private final InstantSource clock;
     private final BiConsumer<Id, StoreResult> whenPublished;
-    private final LinkedHashSet<Compiled> incomplete = new LinkedHashSet<>(); // guarded by itself; in the order in which they came
-    private final OpenTaskCounter open = new OpenTaskCounter();
+    // guarded by itself; oldest first
+    private final LinkedHashSet<Compiled> incomplete = new LinkedHashSet<>();
+    private final OpenTaskCounter openTasks = new OpenTaskCounter();
     private final ThreadPoolExecutor worker = new ThreadPoolExecutor(
             1, 1, 0, TimeUnit.SECONDS, new ArrayBlockingQueue<>(QUEUE_LENGTH), DaemonThreads.named("granary-write-behind"));
 
-    /** A primitive whose binaries are still inside the driver; compared by identity. */
+    /** A primitive with incomplete binaries; compared by identity. */
     private static final class Compiled {
         private final Primitive primitive;
         private final Optional<Duration> knownCompileTime;
-        private final long countedNanos; // of its compile time, in the counters already
+        // the part of its compile time that is in the counters already
+        private final long countedNanos;
         private final CompileClaim claim;
 
         Compiled(Primitive primitive, Optional<Duration> knownCompileTime, long countedNanos, CompileClaim claim) {
@@ -73,30 +76,36 @@ public final class WriteBehindQueue implements AutoCloseable {
     }
 
     /**
-     * Stores a compiled primitive's binaries as soon as they are whole; closes the claim when they are stored or will not be. So many nanoseconds of its
-     * compile time are in the counters; the rest, such as of a driver that compiles at the launch, is added when the binaries are whole.
+     * Stores the binaries of a compiled primitive when they are complete, and closes the claim when
+     * they are stored or will not be.
+     *
+     * @param countedNanos the part of the compile time that is in the counters already; the rest,
+     *     such as that of a driver that compiles at the launch, is added later
      */
     public void compiled(Primitive primitive, long countedNanos, CompileClaim claim) {
-        whenWhole(new Compiled(primitive, Optional.empty(), countedNanos, claim));
+        storeWhenComplete(new Compiled(primitive, Optional.empty(), countedNanos, claim));
     }
 
     /**
-     * Stores anew what the driver made of a stored entry that it did not take as it was; compiling it cost {@code compileTime} once. Closes the
-     * claim as {@link #compiled} does.
+     * Stores the binaries of an entry that the driver compiled again, and closes the claim as
+     * {@link #compiled} does.
+     *
+     * @param compileTime the compile time of the stored entry
      */
     public void recompiled(Primitive primitive, Duration compileTime, CompileClaim claim) {
-        whenWhole(new Compiled(primitive, Optional.of(compileTime), 0, claim));
+        storeWhenComplete(new Compiled(primitive, Optional.of(compileTime), 0, claim));
     }
 
-    private void whenWhole(Compiled compiled) {
+    private void storeWhenComplete(Compiled compiled) {
         try {
-            Optional<Compiled> tooMany = add(compiled);
-            compiled.primitive.onBinariesComplete(() -> take(compiled));
+            Optional<Compiled> overflow = add(compiled);
+            compiled.primitive.onBinariesComplete(() -> takeBinaries(compiled));
             if (isIncomplete(compiled)) {
                 compiled.claim.awaitLaunch();
             }
-            tooMany.ifPresent(this::take);
-        } catch (Throwable e) { // an error too: the caller has a sound primitive, and nobody else need know
+            overflow.ifPresent(this::takeBinaries);
+        } catch (Throwable e) {
+            // an error too: the caller has a valid primitive, and needs no report
             remove(compiled);
             compiled.claim.close();
             counters.withoutBinaries.increment();
@@ -104,11 +113,11 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
     }
 
-    /** Adds one that is incomplete; the one that waits longest, where there are too many now. */
+    /** Adds an incomplete primitive; returns the oldest if there are too many. */
     private Optional<Compiled> add(Compiled compiled) {
         synchronized (incomplete) {
             incomplete.add(compiled);
-            return incomplete.size() > MOST_INCOMPLETE ? Optional.of(incomplete.getFirst()) : Optional.empty();
+            return incomplete.size() > MAX_INCOMPLETE ? Optional.of(incomplete.getFirst()) : Optional.empty();
         }
     }
 
@@ -130,7 +139,10 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
     }
 
-    /** Stores an entry that came from the layer of that position in the local tier, closes the claim, and copies the entry to the layers before. */
+    /**
+     * Stores an entry of the layer at {@code position} in the local tier, closes the claim, and
+     * queues the upload to the layers before it.
+     */
     public void fill(Entry entry, int position, CompileClaim claim) {
         submit(() -> {
             StoreResult inLocalTier = local.store(entry);
@@ -139,17 +151,22 @@ public final class WriteBehindQueue implements AutoCloseable {
         }, claim, _ -> {});
     }
 
-    /** Sends an entry of the local tier to the bucket as well. */
+    /** Queues the upload of an entry of the local tier. */
     public void publish(Entry entry) {
         submit(() -> upload(entry, StoreResult.DUPLICATE), CompileClaim.NONE, failed -> whenPublished.accept(entry.id(), failed));
     }
 
-    /** Takes all binaries, whole or not (the driver is asked to complete them), and waits for all that is under way until the deadline. */
+    /**
+     * Takes all binaries, which makes the driver complete them, and waits for all work in progress
+     * until the deadline.
+     *
+     * @return true if nothing is left to do
+     */
     public boolean flush(long deadline) throws InterruptedException {
         for (Compiled compiled : allIncomplete()) {
-            take(compiled);
+            takeBinaries(compiled);
         }
-        if (!open.awaitNone(deadline)) {
+        if (!openTasks.awaitNone(deadline)) {
             return false;
         }
         return uploads.awaitIdle(deadline);
@@ -157,26 +174,28 @@ public final class WriteBehindQueue implements AutoCloseable {
 
     @Override
     public void close() {
-        List<Runnable> unbegun = worker.shutdownNow();
-        unbegun.forEach(task -> ((Task) task).end());
+        List<Runnable> unstarted = worker.shutdownNow();
+        unstarted.forEach(task -> ((Task) task).end());
         allIncomplete().forEach(compiled -> closeQuietly(compiled.claim));
-        counters.dropped.add(unbegun.size());
+        counters.dropped.add(unstarted.size());
         uploads.close();
     }
 
-    private void take(Compiled compiled) {
-        open.begin(); // a flush of another thread must not see it neither incomplete nor open
+    private void takeBinaries(Compiled compiled) {
+        openTasks.begin(); // a concurrent flush must see it as incomplete or in progress
         try {
             if (remove(compiled)) {
                 launched(compiled.claim);
-                submit(() -> takeNow(compiled), compiled.claim, failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
+                submit(() -> takeAndStore(compiled), compiled.claim, failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
             }
         } finally {
-            open.end(1);
+            openTasks.end(1);
         }
     }
 
-    /** A claim that does not hear of it is closed a little later, with the task. */
+    /**
+     * Reports the launch to the claim. A claim for which this fails is closed later, with the task.
+     */
     private static void launched(CompileClaim claim) {
         try {
             claim.launched();
@@ -185,7 +204,10 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
     }
 
-    /** A claim that cannot be closed ends with this process; what comes after it must be done all the same. */
+    /**
+     * Closes a claim. If that fails, the claim ends with this process, and the remaining work goes
+     * on.
+     */
     private static void closeQuietly(CompileClaim claim) {
         try {
             claim.close();
@@ -194,7 +216,7 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
     }
 
-    private void takeNow(Compiled compiled) {
+    private void takeAndStore(Compiled compiled) {
         Primitive primitive = compiled.primitive;
         KernelBinaries binaries = binaries(primitive);
         Id id = primitive.descriptor().getId();
@@ -203,14 +225,14 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
         if (binaries.isEmpty()) {
             counters.withoutBinaries.increment();
-            whenPublished.accept(id, new StoreResult.Failed("the driver gave no binaries"));
+            whenPublished.accept(id, new StoreResult.Failed("the driver returned no binaries"));
             return;
         }
         Entry entry = Entry.of(id, binaries, compiled.knownCompileTime.orElseGet(primitive::compileTime),
                 new EntryMetadata(LibraryVersion.NUMBER, ProducerName.name(), clock.instant(), primitive.kernels(), primitive.geometries(),
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
-        compiled.claim.close(); // the machine's others need not wait for the upload
+        compiled.claim.close(); // other processes need not wait for the upload
         if (uploads.hasTarget()) {
             upload(entry, inLocalTier);
         } else {
@@ -231,30 +253,34 @@ public final class WriteBehindQueue implements AutoCloseable {
         uploads.publish(entry, inLocalTier, whenPublished);
     }
 
-    /** Runs {@code work} behind and closes the claim; what cannot be run, or fails, is counted as dropped and told to {@code whenFailed}. */
-    private void submit(Runnable work, CompileClaim claim, Consumer<StoreResult> whenFailed) {
-        Task task = new Task(work, claim, whenFailed);
-        open.begin();
+    /**
+     * Runs {@code action} in the background and then closes the claim. If it cannot run or fails,
+     * it is counted as dropped, and {@code whenFailed} receives the cause.
+     */
+    private void submit(Runnable action, CompileClaim claim, Consumer<StoreResult> whenFailed) {
+        Task task = new Task(action, claim, whenFailed);
+        openTasks.begin();
         try {
             worker.execute(task);
         } catch (RejectedExecutionException e) {
             task.end();
-            drop(whenFailed, "too much waits to be stored");
-        } catch (Throwable e) { // such as no memory for the thread
+            drop(whenFailed, "the write-behind queue is full");
+        } catch (Throwable e) { // such as out of memory for the thread
             task.end();
             drop(whenFailed, e.toString());
         }
     }
 
-    /** What is done behind the caller. */
+    /** A unit of background work. */
     private final class Task implements Runnable {
-        private final Runnable work;
+        private final Runnable action;
         private final CompileClaim claim;
         private final Consumer<StoreResult> whenFailed;
-        private final AtomicBoolean isEnded = new AtomicBoolean(); // a task that could not be handed over for sure may run nevertheless
+        // a task whose submission failed may run nevertheless
+        private final AtomicBoolean isEnded = new AtomicBoolean();
 
-        Task(Runnable work, CompileClaim claim, Consumer<StoreResult> whenFailed) {
-            this.work = work;
+        Task(Runnable action, CompileClaim claim, Consumer<StoreResult> whenFailed) {
+            this.action = action;
             this.claim = claim;
             this.whenFailed = whenFailed;
         }
@@ -262,8 +288,10 @@ public final class WriteBehindQueue implements AutoCloseable {
         @Override
         public void run() {
             try {
-                work.run();
-            } catch (Throwable e) { // an error too: it must not end this thread, nor leave the listener without an answer
+                action.run();
+            } catch (Throwable e) {
+                // an error too: it must neither end this thread nor leave the listener without a
+                // result
                 LogOnce.warn("write-behind", "An entry could not be stored: " + e);
                 drop(whenFailed, e.toString());
             } finally {
@@ -271,13 +299,13 @@ public final class WriteBehindQueue implements AutoCloseable {
             }
         }
 
-        /** Nothing more comes of this, and nobody waits for it. */
+        /** Ends the task: closes the claim, and releases waiting flushes. */
         void end() {
             if (isEnded.compareAndSet(false, true)) {
                 try {
                     closeQuietly(claim);
                 } finally {
-                    open.end(1);
+                    openTasks.end(1);
                 }
             }
         }

@@ -1,4 +1,4 @@
-/** Write-behind and uploads: what is stored and published after a look-up has returned. */
+/** Write-behind and uploads: entries are stored and published after a lookup has returned. */
 @NullMarked
 package dev.granary.coordinator.publish;
 

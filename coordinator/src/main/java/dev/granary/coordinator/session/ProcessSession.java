@@ -21,23 +21,25 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The presence of one {@link Granary} in the local directory: a sub-directory of its own with a file that it keeps locked, so that others
- * can tell, without a clock and without asking, that it has ended, however it ended. It holds what must outlive the process: the
- * {@link UploadOutbox} and the marks of {@link RestoreQuarantine}.
+ * The presence of one {@link Granary} in the local directory: a subdirectory with a locked file. If
+ * the lock is free, the session has ended, however that happened; no clock or message is needed.
+ * The subdirectory holds what must survive the process: the {@link UploadOutbox} and the marks of
+ * {@link RestoreQuarantine}.
  */
 public final class ProcessSession implements AutoCloseable {
-    private static final String UNBORN = "new-";
-    private static final Duration STILLBORN_AGE = Duration.ofDays(1);
-    private static final Duration FORGOTTEN_AGE = Duration.ofDays(30);
+    private static final String TEMP_PREFIX = "new-";
+    private static final Duration ABANDONED_TEMP_AGE = Duration.ofDays(1);
+    private static final Duration MAX_DEAD_AGE = Duration.ofDays(30);
 
     /**
-     * The names of this JVM's sessions, whatever path led to them: their files must not even be opened again, since closing any channel
-     * of a file drops all locks that the process has on it (POSIX).
+     * The names of the sessions of this JVM, which identify them under any path. Their lock files
+     * must not be opened again: closing any channel of a file releases all locks that the process
+     * has on it (POSIX).
      */
-    private static final Set<String> OURS = ConcurrentHashMap.newKeySet();
+    private static final Set<String> LIVE_IN_THIS_JVM = ConcurrentHashMap.newKeySet();
 
-    /** File locks do not exclude threads of one JVM from each other. */
-    private static final Object ADOPTING = new Object();
+    /** Lock of adoption: file locks do not exclude threads of one JVM from each other. */
+    private static final Object ADOPTION_LOCK = new Object();
 
     private final Path sessions;
     private final Path directory;
@@ -56,49 +58,52 @@ public final class ProcessSession implements AutoCloseable {
      */
     public static ProcessSession begin(Path localDirectory) throws IOException {
         Path sessions = localDirectory.resolve("sessions");
-        Files.createDirectories(sessions); // private like the directory that it is in
+        Files.createDirectories(sessions); // permissions as for the local directory
         String name = HexFormat.of().toHexDigits(new SplittableRandom().nextLong());
-        Path unborn = Files.createDirectory(sessions.resolve(UNBORN + name));
+        Path temporary = Files.createDirectory(sessions.resolve(TEMP_PREFIX + name));
         Path directory = sessions.resolve(name);
-        OURS.add(name);
-        FileChannel channel = FileChannel.open(lockFile(unborn), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        LIVE_IN_THIS_JVM.add(name);
+        FileChannel channel = FileChannel.open(lockFile(temporary), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         try {
             channel.lock();
-            // Visible to others only now, when the lock is held: nobody can take it for a dead one.
-            Files.move(unborn, directory, StandardCopyOption.ATOMIC_MOVE);
+            // Renamed only now, with the lock held: no process can take the session for a dead one.
+            Files.move(temporary, directory, StandardCopyOption.ATOMIC_MOVE);
             return new ProcessSession(sessions, directory, channel);
         } catch (IOException | RuntimeException e) {
             channel.close();
-            OURS.remove(name);
+            LIVE_IN_THIS_JVM.remove(name);
             throw e;
         }
     }
 
-    /** A sub-directory of this session, created. */
+    /** Creates a subdirectory of this session if it is absent, and returns it. */
     Path subdirectory(String name) throws IOException {
         return Files.createDirectories(directory.resolve(name));
     }
 
-    /** Takes over what an ended session left. */
+    /** Handler of the files of an ended session. */
     @FunctionalInterface
-    public interface Heir {
-        /** Moves what it wants out of the dead session's directory, and deletes what nobody can want. */
+    public interface DeadSessionHandler {
+        /**
+         * Moves usable files out of the directory of the dead session, and deletes files that are
+         * of no use to any process.
+         */
         void inherit(Path deadSession) throws IOException;
     }
 
     /**
-     * Lets {@code heir} inherit from every session that has ended, and removes those that are empty then. A session that cannot be read
-     * does not keep the others from being inherited.
+     * Calls {@code handler} for each session that has ended, and then removes those that are empty.
+     * A session that cannot be read does not affect the others.
      *
-     * @param now by which ages are told
+     * @param now the current time, for the ages of sessions
      */
-    public void adoptDead(Heir heir, Instant now) throws IOException {
+    public void adoptDead(DeadSessionHandler handler, Instant now) throws IOException {
         try (DirectoryStream<Path> all = Files.newDirectoryStream(sessions)) {
             for (Path session : all) {
                 try {
-                    adoptIfDead(session, heir, now);
+                    adoptIfDead(session, handler, now);
                 } catch (IOException | OverlappingFileLockException e) {
-                    LogOnce.warn("inherit", "What an ended process left in " + session + " could not be taken over: " + e);
+                    LogOnce.warn("inherit", "The files of the ended session " + session + " could not be taken over: " + e);
                 }
             }
         } catch (DirectoryIteratorException e) {
@@ -106,33 +111,36 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
-    private static void adoptIfDead(Path session, Heir heir, Instant now) throws IOException {
+    private static void adoptIfDead(Path session, DeadSessionHandler handler, Instant now) throws IOException {
         String name = session.getFileName().toString();
-        synchronized (ADOPTING) {
-            if (name.startsWith(UNBORN)) {
-                removeIfStillborn(session, now);
-            } else if (!OURS.contains(name) && Files.isDirectory(session)) {
-                adopt(session, heir, now);
+        synchronized (ADOPTION_LOCK) {
+            if (name.startsWith(TEMP_PREFIX)) {
+                removeIfAbandoned(session, now);
+            } else if (!LIVE_IN_THIS_JVM.contains(name) && Files.isDirectory(session)) {
+                adopt(session, handler, now);
             }
         }
     }
 
-    /** Ends the session; what it holds is for the next process to inherit, or gone with the directory if there is nothing. */
+    /**
+     * Ends the session. Its directory is removed if its outbox is empty, else left for the next
+     * process.
+     */
     @Override
     public void close() {
         try {
             if (isEmpty(directory.resolve(UploadOutbox.DIRECTORY))) {
                 Files.deleteIfExists(directory.resolve(UploadOutbox.DIRECTORY));
-                Files.deleteIfExists(directory.resolve(RestoreQuarantine.TRYING));
+                Files.deleteIfExists(directory.resolve(RestoreQuarantine.MARKS_DIRECTORY));
                 Files.deleteIfExists(lockFile(directory));
                 Files.deleteIfExists(directory);
             }
         } catch (IOException e) {
-            // What is left is a dead session like any other: the next process removes it.
+            // The rest is a dead session, which the next process removes.
             LogOnce.warn("session", "The session " + directory + " could not be removed: " + e);
         } finally {
             closeChannel();
-            OURS.remove(directory.getFileName().toString());
+            LIVE_IN_THIS_JVM.remove(directory.getFileName().toString());
         }
     }
 
@@ -144,9 +152,11 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
-    /** A process that ended in the middle of {@link #begin} leaves a directory that nobody ever locked. */
-    private static void removeIfStillborn(Path session, Instant now) throws IOException {
-        if (isOlderThan(session, STILLBORN_AGE, now)) {
+    /**
+     * Removes the directory of a process that ended during {@link #begin}, before it held the lock.
+     */
+    private static void removeIfAbandoned(Path session, Instant now) throws IOException {
+        if (isOlderThan(session, ABANDONED_TEMP_AGE, now)) {
             deleteAll(session);
         }
     }
@@ -155,24 +165,25 @@ public final class ProcessSession implements AutoCloseable {
         return Files.getLastModifiedTime(file).toInstant().isBefore(now.minus(age));
     }
 
-    private static void adopt(Path session, Heir heir, Instant now) throws IOException {
+    private static void adopt(Path session, DeadSessionHandler handler, Instant now) throws IOException {
         Path file = lockFile(session);
-        if (Files.notExists(file)) { // for certain: an error says nothing of it
+        if (Files.notExists(file)) { // false for an I/O error
             deleteAll(session);
             return;
         }
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE); @Nullable FileLock lock = channel.tryLock()) {
             if (lock != null) {
-                heir.inherit(session);
-                if (isEmpty(session.resolve(UploadOutbox.DIRECTORY)) || isOlderThan(session, FORGOTTEN_AGE, now)) {
-                    deleteAll(session); // else it has uploads for a bucket that this process does not know
+                handler.inherit(session);
+                if (isEmpty(session.resolve(UploadOutbox.DIRECTORY)) || isOlderThan(session, MAX_DEAD_AGE, now)) {
+                    // otherwise it has uploads for a bucket that is not configured here
+                    deleteAll(session);
                 }
             }
         }
     }
 
     private static void deleteAll(Path session) throws IOException {
-        for (String name : new String[] {UploadOutbox.DIRECTORY, RestoreQuarantine.TRYING}) {
+        for (String name : new String[] {UploadOutbox.DIRECTORY, RestoreQuarantine.MARKS_DIRECTORY}) {
             Path sub = session.resolve(name);
             if (Files.isDirectory(sub)) {
                 try (DirectoryStream<Path> files = Files.newDirectoryStream(sub)) {

@@ -16,71 +16,72 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 
 /**
- * Remembers entries during whose restore a process ended: drivers abort the process on binaries that they do not like, checksums or not.
+ * Quarantine of entries whose restore ended a process: drivers abort the process on some binaries,
+ * even if the checksums match.
  *
- * <p>A restore leaves a mark while it runs. The next process finds the marks of dead sessions and does not try those entries for a day.
- * Thread-safe.
+ * <p>A restore leaves a mark while it runs. The next process finds the marks of dead sessions, and
+ * does not try these entries for one day. Thread-safe.
  */
 public final class RestoreQuarantine {
-    /** The sub-directory of a {@link ProcessSession} with the marks of running restores. */
-    public static final String TRYING = "trying";
+    /** The subdirectory of a {@link ProcessSession} with the marks of running restores. */
+    public static final String MARKS_DIRECTORY = "trying";
 
-    private static final Duration LENGTH = Duration.ofDays(1);
+    private static final Duration DURATION = Duration.ofDays(1);
     private static final Pattern NAME = Pattern.compile("[0-9a-f]{64}-[0-9a-f]{64}");
 
-    private final Path trying;
+    private final Path marks;
     private final Path directory;
     private final InstantSource clock;
-    private final Map<String, Instant> until = new ConcurrentHashMap<>();
+    private final Map<String, Instant> endTimes = new ConcurrentHashMap<>();
 
     /**
-     * The quarantine of {@code localDirectory}, as its past processes left it.
+     * Reads the quarantine of {@code localDirectory}.
      *
      * @throws IOException if the directory cannot be read or written
      */
     public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock) throws IOException {
-        this.trying = session.subdirectory(TRYING);
+        this.marks = session.subdirectory(MARKS_DIRECTORY);
         this.directory = localDirectory.resolve("quarantine");
         this.clock = clock;
         if (Files.isDirectory(directory)) {
-            readNames();
+            readEndTimes();
         }
     }
 
-    /** True where {@code entry} must not be tried now. */
-    public boolean holds(Entry entry) {
-        if (until.isEmpty()) {
+    /** Returns true if {@code entry} is in quarantine now. */
+    public boolean contains(Entry entry) {
+        if (endTimes.isEmpty()) {
             return false;
         }
-        Instant end = until.get(name(entry));
+        Instant end = endTimes.get(name(entry));
         return end != null && clock.instant().isBefore(end);
     }
 
-    /** Marks that {@code entry} is about to be restored. */
+    /** Marks the start of a restore of {@code entry}. */
     public void begin(Entry entry) {
         try {
-            Files.write(trying.resolve(name(entry)), new byte[0]);
+            Files.write(marks.resolve(name(entry)), new byte[0]);
         } catch (IOException e) {
-            LogOnce.warn("quarantine", "Restores cannot be marked, so an entry that ends a process is not recognised: " + e);
+            LogOnce.warn("quarantine", "Restores cannot be marked, so an entry that ends a process is not detected: " + e);
         }
     }
 
-    /** Removes the mark: the process has survived. */
+    /** Removes the mark after a restore that the process survived. */
     public void end(Entry entry) {
         try {
-            Files.deleteIfExists(trying.resolve(name(entry)));
+            Files.deleteIfExists(marks.resolve(name(entry)));
         } catch (IOException e) {
             LogOnce.warn("quarantine", "The mark of a restore could not be removed: " + e);
         }
     }
 
-    /** Puts what a dead session was restoring into quarantine. */
+    /** Puts the entries that a dead session was restoring into quarantine. */
     public void inherit(Path deadSession) throws IOException {
-        Path marks = deadSession.resolve(TRYING);
-        if (!Files.isDirectory(marks)) {
+        Path deadMarks = deadSession.resolve(MARKS_DIRECTORY);
+        if (!Files.isDirectory(deadMarks)) {
             return;
         }
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(marks)) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(deadMarks)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
                 if (!NAME.matcher(name).matches()) {
@@ -88,23 +89,24 @@ public final class RestoreQuarantine {
                     continue;
                 }
                 Instant now = clock.instant();
-                Files.setLastModifiedTime(file, FileTime.from(now)); // the day begins when the mark is found
+                // the quarantine starts when the mark is found
+                Files.setLastModifiedTime(file, FileTime.from(now));
                 Files.createDirectories(directory);
                 Files.move(file, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
-                until.put(name, now.plus(LENGTH));
+                endTimes.put(name, now.plus(DURATION));
                 LogOnce.warn("quarantined",
                         "A process ended while it restored entry " + name.substring(0, name.indexOf('-')) + "; it is not tried for a day.");
             }
         }
     }
 
-    private void readNames() throws IOException {
+    private void readEndTimes() throws IOException {
         Instant now = clock.instant();
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
-                Instant end = Files.getLastModifiedTime(file).toInstant().plus(LENGTH);
+                Instant end = Files.getLastModifiedTime(file).toInstant().plus(DURATION);
                 if (now.isBefore(end)) {
-                    until.put(file.getFileName().toString(), end);
+                    endTimes.put(file.getFileName().toString(), end);
                 } else {
                     Files.deleteIfExists(file);
                 }

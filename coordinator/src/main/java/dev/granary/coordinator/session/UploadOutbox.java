@@ -19,14 +19,15 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * What this process still has to upload to one bucket, as one small file per entry: bucket and id. The entry itself is in the local tier. A
- * process that ends before it has uploaded leaves its files to the next one. Thread-safe.
+ * List of the uploads of one bucket that this process has not finished, as one small file per entry
+ * with the bucket and the id. The entry itself is in the local tier. The next process takes over
+ * the files of a dead one. Thread-safe.
  */
 public final class UploadOutbox {
-    /** Its sub-directory in a {@link ProcessSession}. */
+    /** The name of its subdirectory in a {@link ProcessSession}. */
     public static final String DIRECTORY = "outbox";
 
-    private static final String UNFINISHED = ".part";
+    private static final String TEMP_SUFFIX = ".part";
     private static final int SUFFIX_LENGTH = 16;
 
     private final Path directory;
@@ -34,7 +35,7 @@ public final class UploadOutbox {
     private final String suffix;
 
     /**
-     * The outbox of {@code session} for {@code bucket}.
+     * Opens the outbox of {@code session} for {@code bucket}.
      *
      * @throws IOException if the directory cannot be written
      */
@@ -44,70 +45,76 @@ public final class UploadOutbox {
         this.suffix = "-" + Sha256.of(bucket.getBytes(UTF_8)).hex().substring(0, SUFFIX_LENGTH);
     }
 
-    /** Notes that {@code id}'s entry is to be uploaded. */
+    /** Adds the upload of {@code id}. */
     public void add(Id id) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
             out.writeUTF(bucket);
             out.write(id.bytes());
         }
-        Path unfinished = directory.resolve(name(id) + UNFINISHED);
-        Files.write(unfinished, bytes.toByteArray());
-        Files.move(unfinished, directory.resolve(name(id)), StandardCopyOption.ATOMIC_MOVE);
+        Path temporary = directory.resolve(name(id) + TEMP_SUFFIX);
+        Files.write(temporary, bytes.toByteArray());
+        Files.move(temporary, directory.resolve(name(id)), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /** One entry may be on its way to several buckets. */
+    /**
+     * Returns the file name: the suffix differs by bucket, since an entry may be uploaded to
+     * several.
+     */
     private String name(Id id) {
         return id.hash().hex() + suffix;
     }
 
-    /** Notes that {@code id}'s entry needs no upload any more. */
+    /** Removes the upload of {@code id}. */
     public void remove(Id id) throws IOException {
         Files.deleteIfExists(directory.resolve(name(id)));
     }
 
-    /** Moves what a dead session has to upload to the same bucket into this outbox, and tells each. */
+    /**
+     * Moves the uploads of a dead session to the same bucket into this outbox, and passes each id
+     * to {@code inherited}.
+     */
     public void inherit(Path deadSession, Consumer<Id> inherited) throws IOException {
-        Path theirs = deadSession.resolve(DIRECTORY);
-        if (!Files.isDirectory(theirs)) {
+        Path deadOutbox = deadSession.resolve(DIRECTORY);
+        if (!Files.isDirectory(deadOutbox)) {
             return;
         }
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(theirs)) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(deadOutbox)) {
             for (Path file : files) {
                 switch (read(file)) {
-                    case Note.Ours ours -> {
-                        Files.move(file, directory.resolve(name(ours.id())), StandardCopyOption.ATOMIC_MOVE);
-                        inherited.accept(ours.id());
+                    case OutboxFile.Pending pending -> {
+                        Files.move(file, directory.resolve(name(pending.id())), StandardCopyOption.ATOMIC_MOVE);
+                        inherited.accept(pending.id());
                     }
-                    case Note.OfAnotherBucket _ -> {} // waits for a process that knows the bucket
-                    case Note.Unreadable _ -> Files.delete(file);
+                    case OutboxFile.OfAnotherBucket _ -> {} // left for a process with that bucket
+                    case OutboxFile.Unreadable _ -> Files.delete(file);
                 }
             }
         }
     }
 
-    /** What a file of a dead session says. */
-    private sealed interface Note {
-        record Ours(Id id) implements Note {}
+    /** Content of an outbox file of a dead session. */
+    private sealed interface OutboxFile {
+        record Pending(Id id) implements OutboxFile {}
 
-        record OfAnotherBucket() implements Note {}
+        record OfAnotherBucket() implements OutboxFile {}
 
-        record Unreadable() implements Note {}
+        record Unreadable() implements OutboxFile {}
     }
 
-    private Note read(Path file) throws IOException {
+    private OutboxFile read(Path file) throws IOException {
         String name = file.getFileName().toString();
-        if (name.endsWith(UNFINISHED) || Files.size(file) > Id.MAX_BYTES) {
-            return new Note.Unreadable();
+        if (name.endsWith(TEMP_SUFFIX) || Files.size(file) > Id.MAX_BYTES) {
+            return new OutboxFile.Unreadable();
         }
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(Files.readAllBytes(file)))) {
             if (!in.readUTF().equals(bucket)) {
-                return new Note.OfAnotherBucket();
+                return new OutboxFile.OfAnotherBucket();
             }
-            Optional<Id> id = Id.parse(in.readAllBytes()).filter(known -> name(known).equals(name));
-            return id.isPresent() ? new Note.Ours(id.get()) : new Note.Unreadable();
+            Optional<Id> id = Id.parse(in.readAllBytes()).filter(parsed -> name(parsed).equals(name));
+            return id.isPresent() ? new OutboxFile.Pending(id.get()) : new OutboxFile.Unreadable();
         } catch (EOFException | UTFDataFormatException e) {
-            return new Note.Unreadable();
+            return new OutboxFile.Unreadable();
         }
     }
 }

@@ -1,4 +1,4 @@
-/** State that outlives a process: presence, notes of pending uploads, programs that no driver takes. */
+/** State that survives a process: its session, pending uploads, and quarantined entries. */
 @NullMarked
 package dev.granary.coordinator.session;
 

@@ -18,25 +18,30 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Counters of all processes that have used a local directory, added up as each closes: what {@code granary stats} shows. A process that is
- * killed is missing from them.
+ * Totals of the counters of all processes that have used a local directory, as shown by
+ * {@code granary stats}. Each process adds its counters when it closes; those of a killed process
+ * are missing.
  */
 public final class LifetimeStatistics {
-    private static final Object IN_THIS_JVM = new Object(); // file locks do not exclude threads of one JVM from each other
+    // file locks do not exclude threads of one JVM from each other
+    private static final Object JVM_LOCK = new Object();
 
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LOCK_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final Path file;
     private final Path lock;
 
-    /** The totals of the local directory. */
+    /** Creates the totals of {@code localDirectory}; reads nothing yet. */
     public LifetimeStatistics(Path localDirectory) {
         this.file = localDirectory.resolve("statistics.properties");
         this.lock = localDirectory.resolve("statistics.lock");
     }
 
-    /** The counters by name; none where nothing was counted yet or the file cannot be understood. */
+    /**
+     * Returns the counters by name; empty if none were stored or the file is not readable as
+     * properties.
+     */
     public Map<String, Long> read() throws IOException {
         Map<String, Long> totals = new TreeMap<>();
         if (Files.exists(file)) {
@@ -44,16 +49,16 @@ public final class LifetimeStatistics {
             try (Reader in = Files.newBufferedReader(file)) {
                 stored.load(in);
             } catch (IllegalArgumentException | CharacterCodingException e) {
-                return totals; // not a properties file any more: counted anew
+                return totals; // damaged file: counting starts again
             }
             stored.stringPropertyNames().forEach(name -> add(totals, name, stored.getProperty(name)));
         }
         return totals;
     }
 
-    /** Adds what one process has counted. */
+    /** Adds the counters of one process. */
     public void add(GranaryStatistics statistics) throws IOException {
-        synchronized (IN_THIS_JVM) {
+        synchronized (JVM_LOCK) {
             try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                     var _ = lock(channel)) {
                 Map<String, Long> totals = read();
@@ -63,13 +68,16 @@ public final class LifetimeStatistics {
         }
     }
 
-    /** A process that was stopped while it held the lock must not keep others from ending. */
+    /**
+     * Locks the file within a timeout: a suspended process that holds the lock must not block
+     * others from closing.
+     */
     private static FileLock lock(FileChannel channel) throws IOException {
         long start = System.nanoTime();
         FileLock held = channel.tryLock();
         while (held == null) {
-            if (System.nanoTime() - start > PATIENCE_NANOS) {
-                throw new IOException("another process keeps the statistics locked");
+            if (System.nanoTime() - start > LOCK_TIMEOUT_NANOS) {
+                throw new IOException("another process holds the lock of the statistics");
             }
             LockSupport.parkNanos(PAUSE_NANOS);
             held = channel.tryLock();
@@ -80,11 +88,11 @@ public final class LifetimeStatistics {
     private void write(Map<String, Long> totals) throws IOException {
         Properties stored = new Properties();
         totals.forEach((name, count) -> stored.setProperty(name, count.toString()));
-        Path unfinished = file.resolveSibling(file.getFileName() + ".part");
-        try (Writer out = Files.newBufferedWriter(unfinished)) {
+        Path temporary = file.resolveSibling(file.getFileName() + ".part");
+        try (Writer out = Files.newBufferedWriter(temporary)) {
             stored.store(out, null);
         }
-        Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+        Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
     }
 
     private static Map<String, Long> counters(GranaryStatistics statistics) {
@@ -117,7 +125,7 @@ public final class LifetimeStatistics {
         return counters;
     }
 
-    /** All buckets together. */
+    /** Adds the counters of a layer to the sums over all buckets. */
     private static void count(Map<String, Long> counters, LayerStatistics layer) {
         TierStatistics.Snapshot bucket = layer.results();
         counters.merge("bucket-hits", bucket.hits(), Long::sum);
@@ -133,7 +141,7 @@ public final class LifetimeStatistics {
         try {
             totals.put(name, Long.parseLong(count));
         } catch (NumberFormatException e) {
-            totals.put(name, 0L); // damaged: this counter starts anew
+            totals.put(name, 0L); // damaged value: this counter starts again
         }
     }
 }

@@ -2,7 +2,7 @@ package dev.granary.coordinator.statistics;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counters of look-ups, beside those of the tiers. Thread-safe. */
+/** Counters of lookups, besides those of the tiers. Thread-safe. */
 public final class LookupCounters {
     public final LongAdder compiled = new LongAdder();
     public final LongAdder compiledAgain = new LongAdder();
@@ -21,6 +21,6 @@ public final class LookupCounters {
     public final LongAdder compileNanos = new LongAdder();
     public final LongAdder savedNanos = new LongAdder();
 
-    /** All counts are 0. */
+    /** Creates counters that are 0. */
     public LookupCounters() {}
 }

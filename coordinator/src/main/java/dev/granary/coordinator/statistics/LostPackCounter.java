@@ -5,23 +5,23 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counter of packs that a bucket has lost: those taken off the manifest, and failed attempts to do so.
- * Thread-safe.
+ * Counter of packs that a bucket has lost: those removed from the manifest, and failed attempts to
+ * do so. Thread-safe.
  */
 public final class LostPackCounter {
     private long forgotten; // guarded by this
     private long failures; // guarded by this
     private @Nullable String cause; // guarded by this
 
-    /** All counts are 0. */
+    /** Creates counters that are 0. */
     public LostPackCounter() {}
 
     public synchronized void count(PackPublisher.Forgotten result) {
         switch (result) {
             case PackPublisher.Forgotten.Done(int packs) -> forgotten += packs;
-            case PackPublisher.Forgotten.Failed(String why) -> {
+            case PackPublisher.Forgotten.Failed(String newCause) -> {
                 failures++;
-                cause = cause == null ? why : cause;
+                cause = cause == null ? newCause : cause;
             }
         }
     }

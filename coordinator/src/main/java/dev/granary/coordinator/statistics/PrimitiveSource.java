@@ -1,13 +1,13 @@
 package dev.granary.coordinator.statistics;
 
-/** Where a primitive came from, in the order in which the look-up asks. */
+/** Source of a primitive, in lookup order. */
 public enum PrimitiveSource {
-    /** It was in this process already. */
+    /** The memory of this process. */
     MEMORY,
-    /** Restored from this machine's directory. */
+    /** The local tier: restored from the directory of this machine. */
     LOCAL,
-    /** Restored from a bucket. */
+    /** The bucket tier: restored from a bucket. */
     BUCKET,
-    /** Nobody had it. */
+    /** The compiler: no tier had it. */
     COMPILED
 }

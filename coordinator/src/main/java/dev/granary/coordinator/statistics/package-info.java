@@ -1,4 +1,4 @@
-/** Counters, their snapshots, and sums over all processes. */
+/** Counters of lookups, their snapshots, and their totals over all processes. */
 @NullMarked
 package dev.granary.coordinator.statistics;
 

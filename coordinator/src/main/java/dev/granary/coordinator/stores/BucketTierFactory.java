@@ -14,18 +14,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Makes the bucket tiers that a configuration names. */
+/** Factory of the bucket tiers that a configuration names. */
 public final class BucketTierFactory {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration BACKGROUND_TIMEOUT = Duration.ofSeconds(30);
 
     private BucketTierFactory() {}
 
-    /** Where this machine keeps what it learns of buckets; empty where there is no local tier. */
+    /** Returns the directory of cached bucket state; empty if there is no local tier. */
     public static Optional<Path> directory(GranaryConfig config) {
         return config.capacityBytes() == 0 ? Optional.empty() : Optional.of(config.directory());
     }
 
-    /** One tier for each bucket, in their order, opened without asking any. */
+    /** Opens one tier for each bucket, in order. No request is sent. */
     static List<BucketTier> open(GranaryConfig config) throws ConfigException {
         List<BucketTier> tiers = new ArrayList<>();
         for (BucketConfig layer : config.buckets()) {
@@ -34,18 +34,24 @@ public final class BucketTierFactory {
         return tiers;
     }
 
-    /** The tier of that bucket, opened without asking it. What it learns of packs is kept in {@code directory}, where one is given. */
+    /**
+     * Opens the tier of a bucket. No request is sent. Pack indexes are cached in {@code directory},
+     * if present.
+     */
     public static BucketTier open(BucketConfig layer, Optional<Path> directory) throws ConfigException {
         return BucketTier.open(settings(layer, directory).build());
     }
 
-    /** The same, for work that nobody waits for as for a look-up: a request that makes progress has half a minute, and all that belong to one twice that. */
-    public static BucketTier patient(BucketConfig layer) throws ConfigException {
-        return BucketTier.open(settings(layer, Optional.empty()).requestTimeout(PATIENCE).loadDeadline(PATIENCE.multipliedBy(2)).build());
+    /**
+     * Opens the tier of a bucket for background work: 30 s per request that makes progress, and 60
+     * s for all requests of one load.
+     */
+    public static BucketTier openForBackground(BucketConfig layer) throws ConfigException {
+        return BucketTier.open(settings(layer, Optional.empty()).requestTimeout(BACKGROUND_TIMEOUT).loadDeadline(BACKGROUND_TIMEOUT.multipliedBy(2)).build());
     }
 
-    /** The same, for what moves whole packs. */
-    public static BulkBucket packed(BucketConfig layer, Optional<Path> directory) throws ConfigException {
+    /** Opens a bucket for transfers of whole packs. */
+    public static BulkBucket openBulk(BucketConfig layer, Optional<Path> directory) throws ConfigException {
         return BulkBucket.open(settings(layer, directory).build());
     }
 

@@ -7,11 +7,11 @@ import dev.granary.cache.TierStatistics;
 import dev.granary.coordinator.statistics.LostPackCounter;
 
 /**
- * One place that the look-up asks, with its counters.
+ * A tier with its counters.
  *
- * @param cache the store
+ * @param cache the tier
  * @param statistics counts every result
- * @param lostPacks counts packs that it has lost
+ * @param lostPacks counts the packs that the bucket has lost
  */
 public record CountingCache(PersistentCache cache, TierStatistics statistics, LostPackCounter lostPacks) {
     public CountingCache(PersistentCache cache) {

@@ -6,7 +6,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 
-/** What stands for the local tier where its capacity is 0: it holds nothing, keeps nothing, and touches no disk. Thread-safe. */
+/** The local tier if the capacity is 0: it stores nothing and touches no disk. Thread-safe. */
 final class DisabledLocalTier implements PersistentCache {
     @Override
     public LoadResult load(Id id) {
@@ -15,7 +15,7 @@ final class DisabledLocalTier implements PersistentCache {
 
     @Override
     public StoreResult store(Entry entry) {
-        return new StoreResult.Refused("nothing is kept on this machine's disk: the capacity is 0");
+        return new StoreResult.Refused("the local tier is disabled: the capacity is 0");
     }
 
     @Override

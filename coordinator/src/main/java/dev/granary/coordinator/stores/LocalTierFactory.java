@@ -7,12 +7,13 @@ import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import java.time.InstantSource;
 
-/** Opens the local tier that a configuration names. */
+/** Factory of the local tier that a configuration names. */
 public final class LocalTierFactory {
     private LocalTierFactory() {}
 
     /**
-     * Opens it as programs do: where more lies there than the configured capacity, the oldest entries leave.
+     * Opens the local tier. If it uses more than the configured capacity, the oldest entries are
+     * evicted.
      *
      * @throws ConfigException if its directory cannot be used
      */
@@ -25,12 +26,12 @@ public final class LocalTierFactory {
     }
 
     /**
-     * Opens it for a tool that looks: nothing leaves, whatever capacity is configured here. The programs that fill the directory may have
-     * been given another one.
+     * Opens the local tier for tools, without eviction: the programs that fill the directory may be
+     * configured with another capacity.
      *
      * @throws ConfigException if its directory cannot be used
      */
-    public static LocalTier openToLook(GranaryConfig config) throws ConfigException {
+    public static LocalTier openWithoutEviction(GranaryConfig config) throws ConfigException {
         return open(config, Long.MAX_VALUE, InstantSource.system());
     }
 

@@ -7,12 +7,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One bucket, opened.
+ * An open bucket.
  *
- * @param bucket how it was configured
- * @param tier the bucket itself
- * @param outbox what is to be uploaded to it; empty where nothing is, or cannot be written
- * @param inherited what ended processes left to be uploaded to it
+ * @param bucket its configuration
+ * @param tier the bucket tier
+ * @param outbox the pending uploads to it; empty if the bucket is read-only or the outbox cannot be
+ *     written
+ * @param inherited the uploads to it that ended processes left
  */
 public record OpenLayer(BucketConfig bucket, CountingCache tier, Optional<UploadOutbox> outbox, List<Id> inherited) {
     public String name() {

@@ -18,15 +18,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Everything that outlives the process, opened: the tiers, and what this process keeps in the local directory beside its entries.
+ * The open tiers, and the state of this process in the local directory.
  *
- * @param local the local tier; one that holds nothing where the capacity is 0
- * @param layers the buckets, in the order in which they are asked
- * @param claims what keeps the processes of this machine from doing one thing twice; empty where nobody is to wait
- * @param session this process's presence in the local directory; empty where that cannot be written
- * @param quarantine entries not to be tried; empty where that cannot be written
+ * @param local the local tier; one that stores nothing if the capacity is 0
+ * @param layers the buckets, in lookup order
+ * @param claims the claims of this machine; empty if lookups are not to wait for other processes
+ * @param session the session of this process; empty if the local directory cannot be written
+ * @param quarantine the quarantine of entries; empty if the local directory cannot be written
  * @param totals the counters of all processes
- * @param clock tells the time for metadata
+ * @param clock the clock for metadata
  */
 public record OpenStores(
         CountingCache local,
@@ -36,12 +36,15 @@ public record OpenStores(
         Optional<RestoreQuarantine> quarantine,
         LifetimeStatistics totals,
         InstantSource clock) {
-    /** Opens what {@code config} names. */
+    /** Opens the tiers that {@code config} names. */
     public static OpenStores open(GranaryConfig config) throws ConfigException {
         return open(config, BucketTierFactory.open(config), InstantSource.system());
     }
 
-    /** Opens the local tier that {@code config} names, over those buckets, one for each that is configured. */
+    /**
+     * Opens the local tier that {@code config} names, with the given bucket tiers, one for each
+     * configured bucket.
+     */
     public static OpenStores open(GranaryConfig config, List<? extends PersistentCache> buckets, InstantSource clock) throws ConfigException {
         boolean isOff = config.capacityBytes() == 0;
         CountingCache local = new CountingCache(isOff ? new DisabledLocalTier() : LocalTierFactory.open(config, clock));
@@ -51,43 +54,43 @@ public record OpenStores(
         }
         Optional<LocalClaims> claims =
                 isOff || config.localWait().isZero() ? Optional.empty() : Optional.of(LocalClaims.open(config.directory()));
-        OpenStores alone = new OpenStores(local, List.copyOf(layers), claims, Optional.empty(), Optional.empty(), new LifetimeStatistics(config.directory()), clock);
+        OpenStores withoutSession = new OpenStores(local, List.copyOf(layers), claims, Optional.empty(), Optional.empty(), new LifetimeStatistics(config.directory()), clock);
         if (isOff || !Files.isWritable(config.directory())) {
-            return alone;
+            return withoutSession;
         }
         try {
             ProcessSession session = ProcessSession.begin(config.directory());
             try {
-                return alone.with(session, config);
+                return withoutSession.withSession(session, config);
             } catch (IOException | RuntimeException e) {
                 session.close();
                 throw e;
             }
         } catch (IOException e) {
             LogOnce.warn("session", "The directory " + config.directory() + " cannot be written, so uploads do not survive this process: " + e);
-            return alone;
+            return withoutSession;
         }
     }
 
-    private OpenStores with(ProcessSession mine, GranaryConfig config) throws IOException {
-        RestoreQuarantine marks = new RestoreQuarantine(config.directory(), mine, clock);
+    private OpenStores withSession(ProcessSession session, GranaryConfig config) throws IOException {
+        RestoreQuarantine quarantine = new RestoreQuarantine(config.directory(), session, clock);
         List<OpenLayer> withOutboxes = new ArrayList<>();
         for (OpenLayer layer : layers) {
-            Optional<UploadOutbox> box = layer.bucket().isWritable() ? Optional.of(new UploadOutbox(mine, layer.name())) : Optional.empty();
-            withOutboxes.add(new OpenLayer(layer.bucket(), layer.tier(), box, new ArrayList<>()));
+            Optional<UploadOutbox> outbox = layer.bucket().isWritable() ? Optional.of(new UploadOutbox(session, layer.name())) : Optional.empty();
+            withOutboxes.add(new OpenLayer(layer.bucket(), layer.tier(), outbox, new ArrayList<>()));
         }
-        mine.adoptDead(dead -> {
-            marks.inherit(dead);
+        session.adoptDead(dead -> {
+            quarantine.inherit(dead);
             for (OpenLayer layer : withOutboxes) {
                 if (layer.outbox().isPresent()) {
                     layer.outbox().get().inherit(dead, layer.inherited()::add);
                 }
             }
         }, clock.instant());
-        return new OpenStores(local, withOutboxes, claims, Optional.of(mine), Optional.of(marks), totals, clock);
+        return new OpenStores(local, withOutboxes, claims, Optional.of(session), Optional.of(quarantine), totals, clock);
     }
 
-    /** Closes everything, and adds the process's counters to the totals. */
+    /** Closes all tiers, and adds the counters of the process to the totals. */
     public void close(GranaryStatistics statistics) {
         if (session.isPresent()) {
             try {

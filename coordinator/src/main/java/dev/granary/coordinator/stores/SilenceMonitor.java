@@ -7,35 +7,42 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 
-/** The buckets that one piece of work may be waiting for, so that a tool can say which one is silent. Thread-safe. */
+/**
+ * Monitor of the buckets that an operation may wait for, for tools that show which one is silent.
+ * Thread-safe.
+ */
 public final class SilenceMonitor {
-    /** A bucket that has been silent for less is not worth a word. */
-    private static final Duration TOLD = Duration.ofSeconds(2);
+    /** The shortest stall that is reported. */
+    private static final Duration MIN_REPORTED = Duration.ofSeconds(2);
 
-    private final List<Map.Entry<String, Supplier<Duration>>> all = new CopyOnWriteArrayList<>();
+    private final List<Map.Entry<String, Supplier<Duration>>> buckets = new CopyOnWriteArrayList<>();
 
     public SilenceMonitor() {}
 
     /**
      * Adds a bucket.
      *
-     * @param quiet tells how long requests have been under way without a byte; zero while none is
+     * @param stallTime returns how long its requests have been without progress; zero if none is
+     *     under way
      */
-    public void watch(String bucket, Supplier<Duration> quiet) {
-        all.add(Map.entry(bucket, quiet));
+    public void watch(String bucket, Supplier<Duration> stallTime) {
+        buckets.add(Map.entry(bucket, stallTime));
     }
 
-    /** The longest wait in words, such as {@code waiting for s3://b: nothing came for 6 s}; empty while none is longer than 2 s. */
+    /**
+     * Returns the longest stall in words, such as {@code waiting for s3://b: no data for 6 s};
+     * empty if none is longer than 2 s.
+     */
     public Optional<String> longest() {
         String bucket = "";
-        Duration longest = TOLD;
-        for (Map.Entry<String, Supplier<Duration>> each : all) {
-            Duration quiet = each.getValue().get();
-            if (quiet.compareTo(longest) > 0) {
+        Duration longest = MIN_REPORTED;
+        for (Map.Entry<String, Supplier<Duration>> each : buckets) {
+            Duration stallTime = each.getValue().get();
+            if (stallTime.compareTo(longest) > 0) {
                 bucket = each.getKey();
-                longest = quiet;
+                longest = stallTime;
             }
         }
-        return bucket.isEmpty() ? Optional.empty() : Optional.of("waiting for " + bucket + ": nothing came for " + longest.toSeconds() + " s");
+        return bucket.isEmpty() ? Optional.empty() : Optional.of("waiting for " + bucket + ": no data for " + longest.toSeconds() + " s");
     }
 }

@@ -1,4 +1,4 @@
-/** Opening of tiers and layers from a configuration. */
+/** Opening of the tiers that a configuration names. */
 @NullMarked
 package dev.granary.coordinator.stores;
 

@@ -1,6 +1,6 @@
 package dev.granary.coordinator.toml;
 
-/** A text that is not TOML. The message says why, and shows nothing that is secret. */
+/** Thrown if a text is not TOML. The message has the cause and contains no secrets. */
 public final class TomlException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -13,12 +13,12 @@ public final class TomlException extends Exception {
         this.column = column;
     }
 
-    /** The line of the mistake, from 1. */
+    /** Returns the line of the mistake, counted from 1. */
     public int line() {
         return line;
     }
 
-    /** The column of the mistake, from 1. */
+    /** Returns the column of the mistake, counted from 1. */
     public int column() {
         return column;
     }

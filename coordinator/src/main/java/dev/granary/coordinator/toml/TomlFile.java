@@ -10,22 +10,26 @@ import org.tomlj.TomlParseError;
 import org.tomlj.TomlParseResult;
 
 /**
- * Reads a TOML file. Every way in which a text is not TOML ends in a {@link TomlException} with line and column, also where the parser throws something
- * else than it documents.
+ * Reader of TOML files. A text that is not TOML always ends in a {@link TomlException} with line
+ * and column, even if the parser throws an undocumented exception.
  */
 public final class TomlFile {
     /** The longest file that is read, in bytes. */
     static final int MAX_BYTES = 4 << 20;
 
-    /** The parser recurses at each bracket; no file that a person writes nests deeper. */
+    /**
+     * The deepest nesting of brackets, since the parser recurses at each; no hand-written file
+     * nests deeper.
+     */
     static final int MAX_NESTING = 100;
 
     private TomlFile() {}
 
     /**
-     * The content of {@code file}.
+     * Reads and parses {@code file}.
      *
-     * @throws IOException if the file cannot be read; a {@link java.nio.charset.CharacterCodingException} if it is not UTF-8
+     * @throws IOException if the file cannot be read; a
+     *     {@link java.nio.charset.CharacterCodingException} if it is not UTF-8
      * @throws TomlException if it is not TOML
      */
     public static TomlParseResult read(Path file) throws IOException, TomlException {
@@ -39,7 +43,7 @@ public final class TomlFile {
         return parse(StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
     }
 
-    /** The content of {@code text}; see {@link #read}. */
+    /** Parses {@code text} as {@link #read} does. */
     static TomlParseResult parse(String text) throws TomlException {
         new Nesting(text).check();
         TomlParseResult result;
@@ -48,7 +52,7 @@ public final class TomlFile {
         } catch (TomlParseError e) {
             throw new TomlException(e.position().line(), e.position().column(), harmless(String.valueOf(e.getMessage())));
         } catch (RuntimeException | AssertionError | StackOverflowError e) {
-            throw new TomlException(lineThatFails(text), 1, "a value that cannot be read");
+            throw new TomlException(firstFailingLine(text), 1, "a value that cannot be read");
         }
         if (result.hasErrors()) {
             TomlParseError first = result.errors().getFirst();
@@ -57,20 +61,28 @@ public final class TomlFile {
         return result;
     }
 
-    /** A text of the file as messages may show it: without user information, in one line, and short. */
+    /**
+     * Returns a text of the file for messages: without user information, in one line, and short.
+     */
     public static String harmless(String text) {
         return SafeText.inOneLine(withoutCredentials(text));
     }
 
-    /** Without user and password, which stand between a scheme and an @. By hand: a regular expression would begin anew at each slash of a long run. */
+    /**
+     * Removes user and password, which stand between a scheme and an @. A regular expression would
+     * restart at each slash of a long run.
+     */
     private static String withoutCredentials(String text) {
         int slashes = text.indexOf("//");
-        int at = text.lastIndexOf('@');
-        return slashes >= 0 && at >= slashes + 2 ? text.substring(0, slashes) + "//...@" + text.substring(at + 1) : text;
+        int position = text.lastIndexOf('@');
+        return slashes >= 0 && position >= slashes + 2 ? text.substring(0, slashes) + "//...@" + text.substring(position + 1) : text;
     }
 
-    /** The last line of the shortest beginning of {@code text}, in lines, at which the parser fails; found by halving. */
-    private static int lineThatFails(String text) {
+    /**
+     * Returns the last line of the shortest prefix of {@code text}, in lines, for which the parser
+     * fails; found by bisection.
+     */
+    private static int firstFailingLine(String text) {
         int[] ends = text.chars().filter(c -> c == '\n').count() == 0 ? new int[] {text.length()} : lineEnds(text);
         int low = 0;
         int high = ends.length - 1;
@@ -99,10 +111,10 @@ public final class TomlFile {
         }
     }
 
-    /** Finds brackets outside of strings and comments that are nested too deeply. */
+    /** Checker of the nesting of brackets outside of strings and comments. */
     private static final class Nesting {
         private final String text;
-        private int at;
+        private int position;
         private int line = 1;
         private int lineStart;
         private int depth;
@@ -112,50 +124,50 @@ public final class TomlFile {
         }
 
         void check() throws TomlException {
-            while (at < text.length()) {
-                char c = text.charAt(at);
+            while (position < text.length()) {
+                char c = text.charAt(position);
                 switch (c) {
                     case '#' -> {
-                        int end = text.indexOf('\n', at);
-                        at = end < 0 ? text.length() : end;
+                        int end = text.indexOf('\n', position);
+                        position = end < 0 ? text.length() : end;
                     }
                     case '"', '\'' -> string(c);
                     case '[', '{' -> {
                         depth++;
                         if (depth > MAX_NESTING) {
-                            throw new TomlException(line, at - lineStart + 1, "brackets are nested more than " + MAX_NESTING + " deep");
+                            throw new TomlException(line, position - lineStart + 1, "brackets are nested more than " + MAX_NESTING + " deep");
                         }
-                        at++;
+                        position++;
                     }
                     case ']', '}' -> {
                         depth = Math.max(0, depth - 1);
-                        at++;
+                        position++;
                     }
-                    default -> pass();
+                    default -> advance();
                 }
             }
         }
 
         private void string(char quote) {
-            String three = String.valueOf(quote).repeat(3);
-            boolean isLong = text.startsWith(three, at);
-            at += isLong ? 3 : 1;
-            while (at < text.length()) {
-                if (isLong ? text.startsWith(three, at) : text.charAt(at) == quote || text.charAt(at) == '\n') {
-                    at += isLong ? 3 : text.charAt(at) == '\n' ? 0 : 1;
+            String delimiter = String.valueOf(quote).repeat(3);
+            boolean isLong = text.startsWith(delimiter, position);
+            position += isLong ? 3 : 1;
+            while (position < text.length()) {
+                if (isLong ? text.startsWith(delimiter, position) : text.charAt(position) == quote || text.charAt(position) == '\n') {
+                    position += isLong ? 3 : text.charAt(position) == '\n' ? 0 : 1;
                     return;
                 }
-                if (quote == '"' && text.charAt(at) == '\\' && at + 1 < text.length()) {
-                    pass();
+                if (quote == '"' && text.charAt(position) == '\\' && position + 1 < text.length()) {
+                    advance();
                 }
-                pass();
+                advance();
             }
         }
 
-        private void pass() {
-            if (text.charAt(at++) == '\n') {
+        private void advance() {
+            if (text.charAt(position++) == '\n') {
                 line++;
-                lineStart = at;
+                lineStart = position;
             }
         }
     }

@@ -1,4 +1,4 @@
-/** Files of TOML that people write: the manifest and the configuration. */
+/** TOML files: the kernel manifest and the configuration. */
 @NullMarked
 package dev.granary.coordinator.toml;
 

@@ -15,18 +15,19 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What {@code about.txt} says of an entry: lines of {@code name: value}, for people, and for import what key and binaries do not tell.
+ * Content of {@code about.txt}: lines of {@code name: value}, for people, and for import the fields
+ * that key and binaries do not contain.
  *
- * @param compileTime what compiling cost
+ * @param compileTime the compile time of the entry
  * @param contentHash the {@link Entry#contentHash()}
- * @param binaryBytes the length of each binary, in order
- * @param metadata the entry's metadata; empty where it had none that could be read
+ * @param binaryBytes the length of each binary in bytes, in order
+ * @param metadata the metadata of the entry; empty if it had none that could be read
  */
 public record EntryDescription(Duration compileTime, Sha256 contentHash, List<Long> binaryBytes, Optional<EntryMetadata> metadata) {
     private static final String FORMAT = "granary-entry";
     private static final String VERSION = "1";
 
-    /** The text for an entry. */
+    /** Returns the text for an entry. */
     public static String text(Entry entry) {
         Target target = entry.id().target();
         StringBuilder text = new StringBuilder();
@@ -54,13 +55,13 @@ public record EntryDescription(Duration compileTime, Sha256 contentHash, List<Lo
     }
 
     /**
-     * Reads such a text. Lines with names that this version does not know are passed over.
+     * Parses such a text. Lines with unknown names are ignored.
      *
-     * @throws TreeException if it is none
+     * @throws TreeException if the text is not a description
      */
     public static EntryDescription parse(String text) throws TreeException {
         Map<String, List<String>> values = new HashMap<>();
-        for (int start = 0; start <= text.length();) { // line by line: a text may be long
+        for (int start = 0; start <= text.length();) { // line by line, since a text may be long
             int end = text.indexOf('\n', start) < 0 ? text.length() : text.indexOf('\n', start);
             String line = text.substring(start, end);
             start = end + 1;
@@ -71,32 +72,35 @@ public record EntryDescription(Duration compileTime, Sha256 contentHash, List<Lo
                 throw new TreeException("about.txt has a line that is not 'name: value'");
             }
         }
-        if (!one(values, FORMAT).equals(VERSION)) {
-            throw new TreeException("about.txt is of version " + one(values, FORMAT) + "; this version reads " + VERSION);
+        if (!single(values, FORMAT).equals(VERSION)) {
+            throw new TreeException("about.txt is of version " + single(values, FORMAT) + "; this version reads " + VERSION);
         }
         try {
             List<Long> lengths = values.getOrDefault("binary-bytes", List.of()).stream().map(Long::valueOf).toList();
-            return new EntryDescription(Duration.parse(one(values, "compile-time")), Sha256.parse(one(values, "content-sha256")), lengths,
+            return new EntryDescription(Duration.parse(single(values, "compile-time")), Sha256.parse(single(values, "content-sha256")), lengths,
                     values.containsKey("producer") ? Optional.of(metadata(values)) : Optional.empty());
         } catch (DateTimeException | IllegalArgumentException e) {
-            throw new TreeException("about.txt has a value that is none: " + e.getMessage());
+            throw new TreeException("about.txt has an invalid value: " + e.getMessage());
         }
     }
 
     private static EntryMetadata metadata(Map<String, List<String>> values) throws TreeException {
-        return new EntryMetadata(one(values, "library-version"), one(values, "producer"), Instant.parse(one(values, "created-at")),
-                values.getOrDefault("kernel", List.of()), values.getOrDefault("geometry", List.of()), one(values, "key"));
+        return new EntryMetadata(single(values, "library-version"), single(values, "producer"), Instant.parse(single(values, "created-at")),
+                values.getOrDefault("kernel", List.of()), values.getOrDefault("geometry", List.of()), single(values, "key"));
     }
 
-    private static String one(Map<String, List<String>> values, String name) throws TreeException {
-        List<String> found = values.getOrDefault(name, List.of());
-        if (found.size() != 1) {
-            throw new TreeException("about.txt has " + found.size() + " lines '" + name + "', not one");
+    private static String single(Map<String, List<String>> values, String name) throws TreeException {
+        List<String> matches = values.getOrDefault(name, List.of());
+        if (matches.size() != 1) {
+            throw new TreeException("about.txt has " + matches.size() + " lines '" + name + "', not one");
         }
-        return found.getFirst();
+        return matches.getFirst();
     }
 
-    /** Values come from others: what breaks a line or steers a terminal is written as its code. */
+    /**
+     * Appends a line. Values are untrusted: characters that break a line or control a terminal are
+     * escaped.
+     */
     private static void line(StringBuilder text, String name, String value) {
         text.append(name).append(": ");
         for (int i = 0; i < value.length(); i++) {
@@ -120,21 +124,21 @@ public record EntryDescription(Duration compileTime, Sha256 contentHash, List<Lo
 
     private static String unescape(String value) throws TreeException {
         StringBuilder text = new StringBuilder(value.length());
-        int at = 0;
-        while (at < value.length()) {
-            int slash = value.indexOf('\\', at);
+        int position = 0;
+        while (position < value.length()) {
+            int slash = value.indexOf('\\', position);
             if (slash < 0) {
-                return text.append(value, at, value.length()).toString();
+                return text.append(value, position, value.length()).toString();
             }
-            text.append(value, at, slash);
+            text.append(value, position, slash);
             if (value.startsWith("\\\\", slash)) {
                 text.append('\\');
-                at = slash + 2;
+                position = slash + 2;
             } else if (value.startsWith("\\u", slash) && value.length() >= slash + 6) {
                 text.append(code(value.substring(slash + 2, slash + 6)));
-                at = slash + 6;
+                position = slash + 6;
             } else {
-                throw new TreeException("about.txt has a backslash that means nothing");
+                throw new TreeException("about.txt has an unknown escape sequence");
             }
         }
         return text.toString();
@@ -144,7 +148,7 @@ public record EntryDescription(Duration compileTime, Sha256 contentHash, List<Lo
         try {
             return (char) Integer.parseInt(digits, 16);
         } catch (NumberFormatException e) {
-            throw new TreeException("about.txt has a backslash that means nothing");
+            throw new TreeException("about.txt has an unknown escape sequence");
         }
     }
 }

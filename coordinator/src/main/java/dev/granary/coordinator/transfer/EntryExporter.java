@@ -11,7 +11,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntConsumer;
 
-/** Exports listed entries into a tree, and counts what that does; what is damaged stays out. Not thread-safe. */
+/**
+ * Exporter of listed entries into a tree, with counters; damaged entries are not exported. Not
+ * thread-safe.
+ */
 public final class EntryExporter {
     private final TreeWriter tree;
     private final List<TierVerifier.Bad> bad = new ArrayList<>();
@@ -21,7 +24,7 @@ public final class EntryExporter {
     private long otherVersion;
     private long writtenBytes;
 
-    /** Nothing exported yet; {@code tree} takes the entries. */
+    /** Creates an exporter into {@code tree}. */
     public EntryExporter(TreeWriter tree) {
         this.tree = tree;
     }
@@ -29,23 +32,23 @@ public final class EntryExporter {
     /**
      * Exports all of {@code listed}.
      *
-     * @param catalog where they are
-     * @param listed which
-     * @param progress told the number of each entry before it is read
-     * @throws IOException if the tree cannot be written; what was exported before stays
+     * @param catalog the catalog of the entries
+     * @param listed the entries
+     * @param progress receives the position of each entry before it is read
+     * @throws IOException if the tree cannot be written; entries that were exported before remain
      */
     public void all(EntryCatalog catalog, List<EntryCatalog.Listed> listed, IntConsumer progress) throws IOException {
         for (int i = 0; i < listed.size(); i++) {
             progress.accept(i);
-            EntryCatalog.Listed next = listed.get(i);
+            EntryCatalog.Listed current = listed.get(i);
             try (Arena memory = Arena.ofConfined()) {
-                switch (EntryVerifier.read(catalog, next, memory)) {
+                switch (EntryVerifier.read(catalog, current, memory)) {
                     case LoadResult.Hit(Entry entry) -> write(entry);
                     case LoadResult.Absent _ -> {} // evicted meanwhile
-                    case LoadResult.Damaged found when TierVerifier.isOtherVersion(found.damage()) -> otherVersion++;
-                    case LoadResult.Damaged found ->
-                        bad.add(new TierVerifier.Bad(next, TierVerifier.name(found.damage()), found.detail(), TierVerifier.Fate.LEFT));
-                    case LoadResult.Unavailable lost -> bad.add(new TierVerifier.Bad(next, "unreadable", lost.cause(), TierVerifier.Fate.LEFT));
+                    case LoadResult.Damaged damage when TierVerifier.isOtherVersion(damage.damage()) -> otherVersion++;
+                    case LoadResult.Damaged damage ->
+                        bad.add(new TierVerifier.Bad(current, TierVerifier.name(damage.damage()), damage.detail(), TierVerifier.Fate.LEFT));
+                    case LoadResult.Unavailable lost -> bad.add(new TierVerifier.Bad(current, "unreadable", lost.cause(), TierVerifier.Fate.LEFT));
                 }
             }
         }
@@ -63,32 +66,34 @@ public final class EntryExporter {
         }
     }
 
-    /** Entries that were not in the tree. */
+    /** Returns the number of entries that were not yet in the tree. */
     public long written() {
         return written;
     }
 
-    /** Entries of which the tree had another version, or a damaged one. */
+    /** Returns the number of entries that replaced a damaged or different version in the tree. */
     public long replaced() {
         return replaced;
     }
 
-    /** Entries that were there already. */
+    /** Returns the number of entries that the tree had already. */
     public long present() {
         return present;
     }
 
-    /** Entries of another version of Granary, left to that version. */
+    /**
+     * Returns the number of entries that another version of Granary wrote, which are not exported.
+     */
     public long otherVersion() {
         return otherVersion;
     }
 
-    /** The length of the keys and binaries that were written, in bytes. */
+    /** Returns the length of the written keys and binaries in bytes. */
     public long writtenBytes() {
         return writtenBytes;
     }
 
-    /** Each entry that could not be exported. */
+    /** Returns the entries that could not be exported. */
     public List<TierVerifier.Bad> bad() {
         return List.copyOf(bad);
     }

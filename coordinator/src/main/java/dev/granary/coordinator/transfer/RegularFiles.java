@@ -13,15 +13,16 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Set;
 
-/** Reads and writes the regular files of a tree; follows no link. */
+/** Access to the regular files of a tree; follows no links. */
 public final class RegularFiles {
     private static final Set<OpenOption> READ = Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS);
     private static final Set<OpenOption> NEW = Set.of(StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS);
-    private static final long CHUNK = 1 << 20; // the channel keeps a buffer as large as the largest single transfer
+    // the channel caches a buffer as large as the largest single transfer
+    private static final long CHUNK_BYTES = 1 << 20;
 
     private RegularFiles() {}
 
-    /** The attributes of the file itself, not of what a link points to. */
+    /** Returns the attributes of the file itself, not of the target of a link. */
     static BasicFileAttributes attributes(Path file) throws IOException {
         return Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
     }
@@ -35,25 +36,25 @@ public final class RegularFiles {
     }
 
     /**
-     * The whole file, which has {@code bytes} bytes; that many are allocated.
+     * Reads a file of {@code bytes} bytes, for which memory of that size is allocated.
      *
-     * @throws IOException if it cannot be read, or has another length by now
+     * @throws IOException if the file cannot be read, or its length has changed
      */
     public static MemorySegment read(Path file, long bytes, Arena memory) throws IOException {
         try (FileChannel channel = FileChannel.open(file, READ)) {
-            MemorySegment into = memory.allocate(bytes);
-            long at = 0;
-            while (at < bytes) {
-                int read = channel.read(into.asSlice(at, Math.min(CHUNK, bytes - at)).asByteBuffer());
+            MemorySegment content = memory.allocate(bytes);
+            long position = 0;
+            while (position < bytes) {
+                int read = channel.read(content.asSlice(position, Math.min(CHUNK_BYTES, bytes - position)).asByteBuffer());
                 if (read < 0) {
                     break;
                 }
-                at += read;
+                position += read;
             }
-            if (at < bytes || channel.size() != bytes) {
-                throw new IOException(file + " changes while it is read");
+            if (position < bytes || channel.size() != bytes) {
+                throw new IOException(file + " changed while it was read");
             }
-            return into;
+            return content;
         } catch (OutOfMemoryError e) {
             throw new IOException("no memory for the " + bytes + " bytes of " + file, e);
         }
@@ -62,16 +63,16 @@ public final class RegularFiles {
     /** Writes a new file. */
     static void write(Path file, MemorySegment bytes) throws IOException {
         try (FileChannel channel = FileChannel.open(file, NEW)) {
-            for (long at = 0; at < bytes.byteSize(); at += CHUNK) {
-                ByteBuffer part = bytes.asSlice(at, Math.min(CHUNK, bytes.byteSize() - at)).asByteBuffer();
-                while (part.hasRemaining()) {
-                    channel.write(part);
+            for (long position = 0; position < bytes.byteSize(); position += CHUNK_BYTES) {
+                ByteBuffer chunk = bytes.asSlice(position, Math.min(CHUNK_BYTES, bytes.byteSize() - position)).asByteBuffer();
+                while (chunk.hasRemaining()) {
+                    channel.write(chunk);
                 }
             }
         }
     }
 
-    /** True where the file is a regular one with exactly these bytes. */
+    /** Returns true if the file is a regular one with exactly these bytes. */
     static boolean has(Path file, MemorySegment bytes) throws IOException {
         if (!isRegular(file) || Files.size(file) != bytes.byteSize()) {
             return false;

@@ -12,37 +12,37 @@ import java.time.Duration;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** What is being written into a tree and has not its name yet. */
+/** Staging files and directories: entries that are being written into a tree. */
 final class StagingDirectory {
-    /** What was begun so long ago has no writer any more. */
-    private static final Duration STALE = Duration.ofHours(1);
+    /** The age after which a staging file has no writer. */
+    private static final Duration STALE_AGE = Duration.ofHours(1);
 
     private StagingDirectory() {}
 
-    /** A name that nothing has. */
+    /** Returns a new name for a staging file. */
     static Path name(Path root, RandomGenerator random) {
-        return root.resolve(TreeNames.ASIDE + Long.toHexString(random.nextLong()));
+        return root.resolve(TreeNames.STAGING_PREFIX + Long.toHexString(random.nextLong()));
     }
 
-    /** Removes what interrupted exports left. */
+    /** Removes the staging files of interrupted exports. */
     static void removeStale(Path root) throws IOException {
-        long stale = System.currentTimeMillis() - STALE.toMillis();
-        try (DirectoryStream<Path> left = Files.newDirectoryStream(root, TreeNames.ASIDE + "*")) {
-            for (Path aside : left) {
-                if (RegularFiles.attributes(aside).lastModifiedTime().toMillis() < stale) {
-                    remove(aside);
+        long staleBefore = System.currentTimeMillis() - STALE_AGE.toMillis();
+        try (DirectoryStream<Path> left = Files.newDirectoryStream(root, TreeNames.STAGING_PREFIX + "*")) {
+            for (Path staging : left) {
+                if (RegularFiles.attributes(staging).lastModifiedTime().toMillis() < staleBefore) {
+                    remove(staging);
                 }
             }
         }
     }
 
-    /** Removes a file or a directory with all that is in it; follows no link. */
-    static void remove(Path aside) throws IOException {
-        if (!RegularFiles.isDirectory(aside)) {
-            Files.deleteIfExists(aside);
+    /** Removes a file, or a directory with its content; follows no links. */
+    static void remove(Path staging) throws IOException {
+        if (!RegularFiles.isDirectory(staging)) {
+            Files.deleteIfExists(staging);
             return;
         }
-        Files.walkFileTree(aside, new SimpleFileVisitor<>() {
+        Files.walkFileTree(staging, new SimpleFileVisitor<>() {
             @Override
             public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
                 Files.delete(file);

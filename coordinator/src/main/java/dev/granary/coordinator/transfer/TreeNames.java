@@ -4,16 +4,17 @@ import java.util.OptionalInt;
 import java.util.regex.Pattern;
 
 /**
- * The names in a tree, those of option 1 of oneDNN's persistent-cache RFC: {@code <hash>/<n>/key.bin} and {@code kernel.bin}, and
- * {@code size.txt} at the top. Ours beside them: {@code kernel.1.bin} and so on for further binaries, {@code about.txt} for the rest.
+ * The file names in a tree, which are those of option 1 of oneDNN's persistent-cache RFC:
+ * {@code <hash>/<n>/key.bin} and {@code kernel.bin}, and {@code size.txt} at the top. Granary adds
+ * {@code kernel.1.bin} and so on for further binaries, and {@code about.txt} for the other fields.
  */
 final class TreeNames {
     static final String SIZE = "size.txt";
     static final String KEY = "key.bin";
     static final String ABOUT = "about.txt";
 
-    /** What the name of an entry that is being written begins with. */
-    static final String ASIDE = ".aside-";
+    /** The prefix of the names of staging files. */
+    static final String STAGING_PREFIX = ".aside-";
 
     private static final String FIRST_KERNEL = "kernel.bin";
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
@@ -22,12 +23,15 @@ final class TreeNames {
 
     private TreeNames() {}
 
-    /** The name of binary number {@code index}, from 0. */
+    /** Returns the file name of binary number {@code index}, counted from 0. */
     static String kernel(int index) {
         return index == 0 ? FIRST_KERNEL : "kernel." + index + ".bin";
     }
 
-    /** The number of the binary of that name, or empty where it is none's. */
+    /**
+     * Returns the number of the binary with that file name; empty if it is not the name of a
+     * binary.
+     */
     static OptionalInt kernelIndex(String name) {
         if (name.equals(FIRST_KERNEL)) {
             return OptionalInt.of(0);
@@ -36,12 +40,12 @@ final class TreeNames {
         return matcher.matches() ? OptionalInt.of(Integer.parseInt(matcher.group(1))) : OptionalInt.empty();
     }
 
-    /** True for a name that one of our hashes could have. */
+    /** Returns true if the name may be a hash of this library. */
     static boolean isHash(String name) {
         return HASH.matcher(name).matches();
     }
 
-    /** True for the number of an entry among those with one hash. */
+    /** Returns true for the number of an entry among those with one hash. */
     static boolean isNumber(String name) {
         return NUMBER.matcher(name).matches();
     }

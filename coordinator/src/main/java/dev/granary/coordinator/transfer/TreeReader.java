@@ -12,10 +12,10 @@ import java.util.function.Function;
 import java.util.function.IntConsumer;
 
 /**
- * Reads a plain tree of files back, checks every entry and hands it on. Not thread-safe.
+ * Reader of a tree of plain files, which checks each entry and passes it on. Not thread-safe.
  *
- * <p>What is checked finds damage. A tree that somebody made up on purpose is not found out: import trees of people who may run programs
- * here.
+ * <p>The checks find damage. They do not detect a tree that was forged: import only the trees of
+ * people who may run programs here.
  */
 public final class TreeReader {
     private final Path root;
@@ -33,7 +33,7 @@ public final class TreeReader {
      *
      * @param place its directory, relative to the tree
      * @param reason {@code damaged} or {@code refused}
-     * @param detail why, for people
+     * @param detail the details, for people
      */
     public record Problem(Path place, String reason, String detail) {}
 
@@ -44,7 +44,7 @@ public final class TreeReader {
     }
 
     /**
-     * Looks through the tree at {@code root}.
+     * Scans the tree at {@code root}.
      *
      * @throws TreeException if there is no tree
      * @throws IOException if it cannot be read
@@ -62,27 +62,28 @@ public final class TreeReader {
         return new TreeReader(directory, scan);
     }
 
-    /** How many directories look like entries. */
+    /** Returns the number of directories that look like entries. */
     public int size() {
         return entries.size();
     }
 
     /**
-     * Reads and checks every entry and hands the sound ones to {@code store}.
+     * Reads and checks every entry and passes the sound ones to {@code store}.
      *
-     * @param store stores an entry, which must not be used after that, or says what storing it would give
-     * @param progress told the number of each entry before it is read
+     * @param store stores an entry, which must not be used later, or returns the result that
+     *     storing it would have
+     * @param progress receives the position of each entry before it is read
      */
     public void all(Function<Entry, StoreResult> store, IntConsumer progress) {
         for (int i = 0; i < entries.size(); i++) {
             progress.accept(i);
-            Path place = entries.get(i);
+            Path directory = entries.get(i);
             try (Arena memory = Arena.ofConfined()) {
-                switch (TreeEntry.read(place, memory)) {
-                    case TreeEntry.Sound(Entry entry) -> count(place, entry, store.apply(entry));
+                switch (TreeEntry.read(directory, memory)) {
+                    case TreeEntry.Sound(Entry entry) -> count(directory, entry, store.apply(entry));
                     case TreeEntry.Damaged(String detail) -> {
                         damaged++;
-                        problems.add(new Problem(root.relativize(place), "damaged", detail));
+                        problems.add(new Problem(root.relativize(directory), "damaged", detail));
                     }
                     case TreeEntry.Foreign() -> foreign++;
                 }
@@ -90,56 +91,56 @@ public final class TreeReader {
         }
     }
 
-    private void count(Path place, Entry entry, StoreResult result) {
+    private void count(Path directory, Entry entry, StoreResult result) {
         switch (result) {
             case StoreResult.Stored _ -> {
                 stored++;
                 storedBytes += entry.id().length() + entry.binaries().byteSize();
             }
             case StoreResult.Duplicate _ -> duplicate++;
-            case StoreResult.Divergent _ -> refuse(place, "another entry of this id is there, with other binaries");
-            case StoreResult.Refused no -> refuse(place, no.reason());
-            case StoreResult.Failed no -> refuse(place, no.cause());
-            case StoreResult.Unknown no -> refuse(place, no.cause());
+            case StoreResult.Divergent _ -> refuse(directory, "the tier has an entry of this id with other binaries");
+            case StoreResult.Refused refused -> refuse(directory, refused.reason());
+            case StoreResult.Failed failure -> refuse(directory, failure.cause());
+            case StoreResult.Unknown failure -> refuse(directory, failure.cause());
         }
     }
 
-    private void refuse(Path place, String detail) {
+    private void refuse(Path directory, String detail) {
         refused++;
-        problems.add(new Problem(root.relativize(place), "refused", detail));
+        problems.add(new Problem(root.relativize(directory), "refused", detail));
     }
 
-    /** Entries that were stored. */
+    /** Returns the number of stored entries. */
     public long stored() {
         return stored;
     }
 
-    /** The length of their keys and binaries, in bytes. */
+    /** Returns the length of the stored keys and binaries in bytes. */
     public long storedBytes() {
         return storedBytes;
     }
 
-    /** Entries that were there with the same content. */
+    /** Returns the number of entries that were present with the same content. */
     public long duplicate() {
         return duplicate;
     }
 
-    /** Entries that the store did not take. */
+    /** Returns the number of entries that the store refused. */
     public long refused() {
         return refused;
     }
 
-    /** Entries that are not whole, or contradict themselves. */
+    /** Returns the number of entries that are incomplete or contradict themselves. */
     public long damaged() {
         return damaged;
     }
 
-    /** Files, links, directories and other libraries' entries, which were passed over. */
+    /** Returns the number of skipped files, links, directories and entries of other libraries. */
     public long foreign() {
         return foreign;
     }
 
-    /** Each entry that was refused or damaged. */
+    /** Returns the entries that were refused or damaged. */
     public List<Problem> problems() {
         return List.copyOf(problems);
     }

@@ -17,12 +17,12 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * What lies in a tree. Between the top and an entry's directory there are the hash, and perhaps a name above it, such as a backend's; links
- * are not followed.
+ * Scanner of a tree. Between the top and the directory of an entry are the hash and perhaps a
+ * parent directory, such as one for a backend. Links are not followed.
  */
 final class TreeScanner {
     private static final int MAX_DEPTH = 3;
-    private static final int MAX_SIZE_BYTES = 64;
+    private static final int MAX_SIZE_FILE_BYTES = 64;
     private static final Pattern NUMBER = Pattern.compile("\\s*[0-9]+\\s*");
 
     private final List<Path> entries = new ArrayList<>();
@@ -30,17 +30,17 @@ final class TreeScanner {
     private long foreign;
 
     /**
-     * What lies in one directory.
+     * Files in one directory.
      *
      * @param files the names that belong to an entry
-     * @param bytes their length together
-     * @param foreign how many other things lie there
+     * @param bytes the sum of their lengths in bytes
+     * @param foreign the number of other files
      */
-    record Found(Set<String> files, long bytes, long foreign) {}
+    record EntryFiles(Set<String> files, long bytes, long foreign) {}
 
     private TreeScanner() {}
 
-    /** Looks through a tree. */
+    /** Scans a tree. */
     static TreeScanner of(Path root) throws IOException {
         TreeScanner scan = new TreeScanner();
         if (Files.isDirectory(root)) {
@@ -49,31 +49,31 @@ final class TreeScanner {
         return scan;
     }
 
-    /** The directories that hold an entry or part of one, by name. */
+    /** Returns the directories with an entry or a part of one, by name. */
     List<Path> entries() {
         return entries;
     }
 
-    /** The length of all files of entries. */
+    /** Returns the length of all files of entries in bytes. */
     long bytes() {
         return bytes;
     }
 
-    /** How many files, links and directories are none of a tree's. */
+    /** Returns the number of files, links and directories that do not belong to a tree. */
     long foreign() {
         return foreign;
     }
 
     private void visit(Path directory, int depth) throws IOException {
-        Found found = look(directory);
-        if (!found.files().isEmpty() && !found.files().equals(Set.of(TreeNames.ABOUT))) {
+        EntryFiles content = entryFiles(directory);
+        if (!content.files().isEmpty() && !content.files().equals(Set.of(TreeNames.ABOUT))) {
             entries.add(directory);
-            bytes += found.bytes();
-            foreign += found.foreign();
+            bytes += content.bytes();
+            foreign += content.foreign();
             return;
         }
         for (Path child : children(directory)) {
-            if (depth == 0 && isOurs(child)) {
+            if (depth == 0 && isInternal(child)) {
                 continue;
             }
             if (depth < MAX_DEPTH && RegularFiles.isDirectory(child)) {
@@ -90,17 +90,17 @@ final class TreeScanner {
         } catch (AccessDeniedException e) {
             foreign++; // such as lost+found
         } catch (NoSuchFileException e) {
-            return; // gone meanwhile
+            return; // removed concurrently
         }
     }
 
-    private static boolean isOurs(Path child) {
+    private static boolean isInternal(Path child) {
         String name = child.getFileName().toString();
-        return name.equals(TreeNames.SIZE) || name.startsWith(TreeNames.ASIDE);
+        return name.equals(TreeNames.SIZE) || name.startsWith(TreeNames.STAGING_PREFIX);
     }
 
-    /** Tells an entry's files in a directory from others. */
-    static Found look(Path directory) throws IOException {
+    /** Returns the files of an entry in a directory. */
+    static EntryFiles entryFiles(Path directory) throws IOException {
         Set<String> files = new HashSet<>();
         long bytes = 0;
         long foreign = 0;
@@ -115,7 +115,7 @@ final class TreeScanner {
                 foreign++;
             }
         }
-        return new Found(files, bytes, foreign);
+        return new EntryFiles(files, bytes, foreign);
     }
 
     static boolean isEmpty(Path directory) throws IOException {
@@ -124,10 +124,10 @@ final class TreeScanner {
         }
     }
 
-    /** True where the file at the top says that this is a tree: a number of bytes. */
+    /** Returns true if the file at the top marks a tree: it contains a number of bytes. */
     static boolean isMarked(Path directory) throws IOException {
         Path marker = directory.resolve(TreeNames.SIZE);
-        return RegularFiles.isRegular(marker) && Files.size(marker) <= MAX_SIZE_BYTES
+        return RegularFiles.isRegular(marker) && Files.size(marker) <= MAX_SIZE_FILE_BYTES
                 && NUMBER.matcher(new String(Files.readAllBytes(marker), ISO_8859_1)).matches();
     }
 

@@ -17,38 +17,38 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * Writes entries as a plain tree of files, into a new directory or over an earlier export. Not thread-safe.
+ * Writer of entries into a tree of plain files, new or from an earlier export. Not thread-safe.
  *
- * <p>Each entry is written aside and renamed into place as a whole: an interrupted export holds whole entries only, and the next one
- * completes it.
+ * <p>Each entry is written into a staging directory and then renamed. So an interrupted export
+ * contains complete entries only, and the next one completes it.
  */
 public final class TreeWriter {
-    private static final int MOST_WITH_ONE_HASH = 1000;
+    private static final int MAX_ENTRIES_PER_HASH = 1000;
 
     private final Path root;
     private final Mode mode;
     private final RandomGenerator random;
 
-    /** What may be written. */
+    /** Mode of an export. */
     public enum Mode {
-        /** All of it. */
+        /** Entries are written. */
         WRITE,
-        /** Nothing: what would be written is only told. */
+        /** Nothing is written; only the outcomes are determined. */
         DRY_RUN
     }
 
-    /** What became of an entry. */
+    /** Outcome for an entry. */
     public enum Outcome {
-        /** It was not there. */
+        /** It was absent. */
         WRITTEN,
-        /** Another version of it was there, or a damaged one. */
+        /** It replaced another version, or a damaged one. */
         REPLACED,
-        /** It was there with the same content; nothing was written. */
+        /** It was present with the same content; nothing was written. */
         PRESENT
     }
 
-    /** A place for an entry: a directory, and what it is there. */
-    private record Place(Path directory, Outcome outcome) {}
+    /** The directory of an entry, with the outcome of writing there. */
+    private record Destination(Path directory, Outcome outcome) {}
 
     private TreeWriter(Path root, Mode mode, RandomGenerator random) {
         this.root = root;
@@ -57,65 +57,66 @@ public final class TreeWriter {
     }
 
     /**
-     * Begins an export into {@code root}, which is created where it is missing.
+     * Starts an export into {@code root}, which is created if it is absent.
      *
-     * @throws TreeException if something else lies there
+     * @throws TreeException if {@code root} has other content
      * @throws IOException if it cannot be read or created
      */
     public static TreeWriter into(Path root, Mode mode, RandomGenerator random) throws TreeException, IOException {
         Path directory = root.toAbsolutePath().normalize();
-        boolean isThere = Files.exists(directory);
-        if (isThere && !Files.isDirectory(directory)) {
+        boolean exists = Files.exists(directory);
+        if (exists && !Files.isDirectory(directory)) {
             throw new TreeException(root + " is not a directory; name a new or empty one to export to");
         }
-        if (isThere && !TreeScanner.isEmpty(directory) && !TreeScanner.isMarked(directory)) {
+        if (exists && !TreeScanner.isEmpty(directory) && !TreeScanner.isMarked(directory)) {
             throw new TreeException(root + " is not empty and holds no export (there is no " + TreeNames.SIZE + " with a number of bytes);"
                     + " name a new or empty directory");
         }
-        TreeWriter export = new TreeWriter(directory, mode, random);
+        TreeWriter writer = new TreeWriter(directory, mode, random);
         if (mode == Mode.WRITE) {
             Files.createDirectories(directory);
             StagingDirectory.removeStale(directory);
             if (!TreeScanner.isMarked(directory)) {
-                export.writeSize(0);
+                writer.writeSize(0);
             }
         }
-        return export;
+        return writer;
     }
 
     /**
-     * Writes one entry, or tells what writing it would do.
+     * Writes one entry, or determines the outcome of doing so.
      *
-     * @throws IOException if it cannot be written; nothing half-written stays
+     * @throws IOException if it cannot be written; nothing incomplete remains
      */
     public Outcome write(Entry entry) throws IOException {
         Map<String, MemorySegment> files = files(entry);
-        Place place = place(entry, files);
-        if (mode == Mode.DRY_RUN || place.outcome() == Outcome.PRESENT) {
-            return place.outcome();
+        Destination destination = destination(entry, files);
+        if (mode == Mode.DRY_RUN || destination.outcome() == Outcome.PRESENT) {
+            return destination.outcome();
         }
-        Path aside = Files.createDirectory(StagingDirectory.name(root, random));
+        Path staging = Files.createDirectory(StagingDirectory.name(root, random));
         try {
             for (Map.Entry<String, MemorySegment> file : files.entrySet()) {
-                RegularFiles.write(aside.resolve(file.getKey()), file.getValue());
+                RegularFiles.write(staging.resolve(file.getKey()), file.getValue());
             }
             Files.createDirectories(root.resolve(entry.id().hash().hex()));
-            if (place.outcome() == Outcome.REPLACED) {
+            if (destination.outcome() == Outcome.REPLACED) {
                 Path old = StagingDirectory.name(root, random);
-                Files.move(place.directory(), old, StandardCopyOption.ATOMIC_MOVE);
+                Files.move(destination.directory(), old, StandardCopyOption.ATOMIC_MOVE);
                 StagingDirectory.remove(old);
             }
-            Files.move(aside, place.directory(), StandardCopyOption.ATOMIC_MOVE);
+            Files.move(staging, destination.directory(), StandardCopyOption.ATOMIC_MOVE);
         } finally {
-            StagingDirectory.remove(aside);
+            StagingDirectory.remove(staging);
         }
-        return place.outcome();
+        return destination.outcome();
     }
 
     /**
-     * Ends the export: counts the bytes of the whole tree, earlier exports included, and notes them in {@code size.txt}.
+     * Ends the export: writes the length of the whole tree, earlier exports included, to
+     * {@code size.txt}.
      *
-     * @return the bytes
+     * @return the length in bytes
      */
     public long finish() throws IOException {
         long bytes = TreeScanner.of(root).bytes();
@@ -135,23 +136,26 @@ public final class TreeWriter {
         return files;
     }
 
-    /** Where the entry lies or will: the first number under its hash that is free or has its key. */
-    private Place place(Entry entry, Map<String, MemorySegment> files) throws IOException {
-        Path bucket = root.resolve(entry.id().hash().hex());
-        if (Files.exists(bucket, LinkOption.NOFOLLOW_LINKS) && !RegularFiles.isDirectory(bucket)) {
-            throw new NotDirectoryException(bucket.toString());
+    /**
+     * Returns the destination of an entry: the first number under its hash that is free or has its
+     * key.
+     */
+    private Destination destination(Entry entry, Map<String, MemorySegment> files) throws IOException {
+        Path hashDirectory = root.resolve(entry.id().hash().hex());
+        if (Files.exists(hashDirectory, LinkOption.NOFOLLOW_LINKS) && !RegularFiles.isDirectory(hashDirectory)) {
+            throw new NotDirectoryException(hashDirectory.toString());
         }
-        for (int n = 0; n < MOST_WITH_ONE_HASH; n++) {
-            Path directory = bucket.resolve(Integer.toString(n));
+        for (int n = 0; n < MAX_ENTRIES_PER_HASH; n++) {
+            Path directory = hashDirectory.resolve(Integer.toString(n));
             Optional<Outcome> outcome = outcome(directory, files);
             if (outcome.isPresent()) {
-                return new Place(directory, outcome.get());
+                return new Destination(directory, outcome.get());
             }
         }
-        throw new FileAlreadyExistsException(bucket.toString(), null, "holds " + MOST_WITH_ONE_HASH + " other keys");
+        throw new FileAlreadyExistsException(hashDirectory.toString(), null, "holds " + MAX_ENTRIES_PER_HASH + " other keys");
     }
 
-    /** What writing there would be; empty where something else lies there. */
+    /** Returns the outcome of writing to a directory; empty if it has other content. */
     private static Optional<Outcome> outcome(Path directory, Map<String, MemorySegment> files) throws IOException {
         if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
             return Optional.of(Outcome.WRITTEN);
@@ -160,24 +164,25 @@ public final class TreeWriter {
         if (!RegularFiles.isDirectory(directory) || !RegularFiles.has(directory.resolve(TreeNames.KEY), key)) {
             return Optional.empty();
         }
-        TreeScanner.Found found = TreeScanner.look(directory);
-        boolean isSame = found.files().equals(files.keySet());
+        TreeScanner.EntryFiles content = TreeScanner.entryFiles(directory);
+        boolean isSame = content.files().equals(files.keySet());
         for (Map.Entry<String, MemorySegment> file : files.entrySet()) {
             isSame = isSame && RegularFiles.has(directory.resolve(file.getKey()), file.getValue());
         }
         if (isSame) {
             return Optional.of(Outcome.PRESENT);
         }
-        return found.foreign() == 0 ? Optional.of(Outcome.REPLACED) : Optional.empty(); // what somebody put there is not ours to remove
+        // files of others are not removed
+        return content.foreign() == 0 ? Optional.of(Outcome.REPLACED) : Optional.empty();
     }
 
     private void writeSize(long bytes) throws IOException {
-        Path aside = StagingDirectory.name(root, random);
+        Path staging = StagingDirectory.name(root, random);
         try {
-            Files.writeString(aside, bytes + "\n");
-            Files.move(aside, root.resolve(TreeNames.SIZE), StandardCopyOption.ATOMIC_MOVE);
+            Files.writeString(staging, bytes + "\n");
+            Files.move(staging, root.resolve(TreeNames.SIZE), StandardCopyOption.ATOMIC_MOVE);
         } finally {
-            Files.deleteIfExists(aside);
+            Files.deleteIfExists(staging);
         }
     }
 }

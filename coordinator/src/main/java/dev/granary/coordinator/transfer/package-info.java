@@ -1,4 +1,4 @@
-/** Export to a tree of plain files, and import. */
+/** Export of entries to a tree of plain files, and import. */
 @NullMarked
 package dev.granary.coordinator.transfer;
 

@@ -29,10 +29,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Entries that are read back from a real server, and the trial before anything is done for a bucket. */
+/** Readback of entries from a real server, and the test of a bucket before a long operation. */
 class ReadbackVerifierTest {
     private static final Duration NEVER = Duration.ofDays(1);
-    private static final long HANG_SECONDS = 600; // ends what hangs
+    private static final long TIMEOUT_SECONDS = 600; // ends a hanging test
 
     private final TestFleet fleet;
     private final List<Entry> entries = IntStream.range(0, 3)
@@ -60,9 +60,9 @@ class ReadbackVerifierTest {
         return unreadable("s3://kernels/ci", _ -> {});
     }
 
-    /** How often each request came that is one for an entry. */
-    private long gets() {
-        return fleet.asked().stream().filter("GET entry"::equals).count();
+    /** Returns the number of requests for entries. */
+    private long entryRequests() {
+        return fleet.requests().stream().filter("GET entry"::equals).count();
     }
 
     private void onEntry(Id id, FaultPlan plan) {
@@ -70,66 +70,66 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName("A1 R12 U16 each entry is read once, and told; whether there are packs is asked once")
+    @DisplayName("A1 R12 U16 each entry is read once and reported; packs are requested once")
     void once() throws Exception {
-        fleet.publishAlone(entries);
-        fleet.asked();
-        List<Integer> told = Collections.synchronizedList(new ArrayList<>());
-        assertEquals(Map.of(), unreadable("s3://kernels/ci", told::add));
-        List<String> asked = fleet.asked().stream().sorted().toList();
-        assertEquals(List.of("GET entry", "GET entry", "GET entry", "GET hint"), asked);
-        assertEquals(List.of(1, 2, 3), told.stream().sorted().toList());
+        fleet.publishUnpacked(entries);
+        fleet.requests();
+        List<Integer> counts = Collections.synchronizedList(new ArrayList<>());
+        assertEquals(Map.of(), unreadable("s3://kernels/ci", counts::add));
+        List<String> requests = fleet.requests().stream().sorted().toList();
+        assertEquals(List.of("GET entry", "GET entry", "GET entry", "GET hint"), requests);
+        assertEquals(List.of(1, 2, 3), counts.stream().sorted().toList());
     }
 
     @Test
-    @DisplayName("A1 what fails once is read again, and nothing else; what fails three times cannot be read, with its cause")
+    @DisplayName("A1 a failed read is repeated, and no other; after three failures the entry is unreadable, with its cause")
     void rounds() throws Exception {
-        fleet.publishAlone(entries);
-        fleet.asked();
+        fleet.publishUnpacked(entries);
+        fleet.requests();
         onEntry(ids.get(1), FaultPlan.script(new Fault.Lost(Fault.DENIED)));
         assertEquals(Map.of(), unreadable());
-        assertEquals(3 + 1, gets());
+        assertEquals(3 + 1, entryRequests());
         onEntry(ids.get(1), FaultPlan.script(new Fault.Lost(Fault.DENIED), new Fault.Lost(Fault.DENIED)));
         assertEquals(Map.of(), unreadable());
-        assertEquals(3 + 2, gets());
+        assertEquals(3 + 2, entryRequests());
         onEntry(ids.get(1), FaultPlan.always(new Fault.Lost(Fault.DENIED)));
         Map<Id, String> unreadable = unreadable();
         assertEquals(Set.of(ids.get(1)), unreadable.keySet());
         assertTrue(String.valueOf(unreadable.get(ids.get(1))).contains("AccessDenied"), unreadable::toString);
-        assertEquals(3 + 2, gets());
+        assertEquals(3 + 2, entryRequests());
     }
 
     @Test
-    @DisplayName("A1 S3 what is absent or damaged cannot be read, each with its cause")
+    @DisplayName("A1 S3 an absent or damaged entry is unreadable, with its cause")
     void absentAndDamaged() throws Exception {
-        fleet.publishAlone(entries);
+        fleet.publishUnpacked(entries);
         fleet.remove(ids.get(0).hash().hex());
         fleet.change(fleet.keys(ids.get(1).hash().hex()).getFirst(), bytes -> Arrays.copyOf(bytes, bytes.length / 2));
         Map<Id, String> unreadable = unreadable();
         assertEquals(Set.of(ids.get(0), ids.get(1)), unreadable.keySet());
-        assertEquals("it is not there", unreadable.get(ids.get(0)));
-        assertTrue(String.valueOf(unreadable.get(ids.get(1))).startsWith("what is there is damaged ("), unreadable::toString);
+        assertEquals("the entry is absent", unreadable.get(ids.get(0)));
+        assertTrue(String.valueOf(unreadable.get(ids.get(1))).startsWith("the entry is damaged ("), unreadable::toString);
     }
 
     @Test
-    @DisplayName("A1 of several buckets one that has a sound entry is enough, and none after it is asked; else the cause of each is told by its name")
+    @DisplayName("A1 one bucket with a sound entry is enough, and later ones get no request; else each has a cause")
     void severalBuckets() throws Exception {
-        fleet.publishAlone(entries);
-        fleet.asked();
+        fleet.publishUnpacked(entries);
+        fleet.requests();
         assertEquals(Map.of(), unreadable("s3://kernels/other s3://kernels/ci", _ -> {}));
-        assertEquals(2 * 3, gets());
+        assertEquals(2 * 3, entryRequests());
         assertEquals(Map.of(), unreadable("s3://kernels/ci s3://kernels/other", _ -> {}));
-        assertEquals(3, gets());
+        assertEquals(3, entryRequests());
         fleet.remove(ids.get(2).hash().hex());
         List<BucketConfig> both = layers("s3://kernels/ci s3://kernels/other");
-        assertEquals(Map.of(ids.get(2), both.get(0).name() + ": it is not there; " + both.get(1).name() + ": it is not there"),
+        assertEquals(Map.of(ids.get(2), both.get(0).name() + ": the entry is absent; " + both.get(1).name() + ": the entry is absent"),
                 unreadable("s3://kernels/ci s3://kernels/other", _ -> {}));
     }
 
     @Test
-    @DisplayName("A7 what ends in an exception is not read")
+    @DisplayName("A7 an exception makes an entry unreadable")
     void exception() throws Exception {
-        fleet.publishAlone(entries);
+        fleet.publishUnpacked(entries);
         Map<Id, String> unreadable = unreadable("s3://kernels/ci", _ -> {
             throw new IllegalStateException("of a test");
         });
@@ -138,32 +138,32 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName("A9 without an entry for longer than the silence: nothing more is asked for, and no other round begins")
-    void silence() throws Exception {
-        fleet.publishAlone(entries);
-        fleet.asked();
-        ReadbackVerifier silent = new ReadbackVerifier(layers("s3://kernels/ci"), Duration.ZERO, NEVER);
-        CompletableFuture<Map<Id, String>> ended = new CompletableFuture<>();
+    @DisplayName("A9 without an entry before the timeout, no request and no other round follows")
+    void timeout() throws Exception {
+        fleet.publishUnpacked(entries);
+        fleet.requests();
+        ReadbackVerifier verifier = new ReadbackVerifier(layers("s3://kernels/ci"), Duration.ZERO, NEVER);
+        CompletableFuture<Map<Id, String>> result = new CompletableFuture<>();
         Thread.ofPlatform().daemon().start(() -> {
             try {
-                ended.complete(silent.unreadable(ids, _ -> {}));
+                result.complete(verifier.unreadable(ids, _ -> {}));
             } catch (Exception e) {
-                ended.completeExceptionally(e);
+                result.completeExceptionally(e);
             }
         });
-        Map<Id, String> unreadable = ended.get(HANG_SECONDS, TimeUnit.SECONDS);
+        Map<Id, String> unreadable = result.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
         assertEquals(Set.copyOf(ids), unreadable.keySet());
         unreadable.values().forEach(cause -> assertEquals("nothing could be read for 0 s", cause));
-        assertEquals(0, gets());
+        assertEquals(0, entryRequests());
     }
 
     @Test
-    @DisplayName("A1 the trial of a bucket is one request, and its problem is told with the cure; 403 for what is absent is none")
+    @DisplayName("A1 the test of a bucket is one request; a problem has a cure; 403 for an absent key is no problem")
     void trial() throws Exception {
         BucketConfig bucket = layers("s3://kernels/ci").getFirst();
-        fleet.asked();
+        fleet.requests();
         assertEquals(Optional.empty(), BucketTrial.problem(bucket));
-        assertEquals(1, fleet.asked().size());
+        assertEquals(1, fleet.requests().size());
         String missing = BucketTrial.problem(layers("s3://no-such-bucket/ci").getFirst()).orElseThrow();
         assertTrue(missing.matches("there is no bucket no-such-bucket.*; .*create it.*"), missing);
         fleet.plan(FaultPlan.always(new Fault.Lost(Fault.DENIED)));
@@ -171,6 +171,6 @@ class ReadbackVerifierTest {
         fleet.plan(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)));
         assertTrue(BucketTrial.problem(bucket).isPresent());
         fleet.plan(FaultPlan.always(new Fault.Page(Fault.Moment.AFTER)));
-        assertTrue(BucketTrial.problem(bucket).isPresent(), "what answers everything is no S3 server");
+        assertTrue(BucketTrial.problem(bucket).isPresent(), "a server with one answer to everything is not S3");
     }
 }

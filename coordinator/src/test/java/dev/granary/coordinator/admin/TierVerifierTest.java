@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What reading and checking many entries counts, and what a repair removes. */
+/** Counts of a verification, and removals of a repair. */
 class TierVerifierTest {
     private final TestEntries entries = new TestEntries("TierVerifierTest");
     private final FakeCatalog catalog = new FakeCatalog();
@@ -40,10 +40,10 @@ class TierVerifierTest {
     void sound() {
         catalog.add(entries.entry(100));
         catalog.add(entries.entry(0));
-        TierVerifier found = repair();
-        assertEquals(new TierVerifier.Count(2, 2000), found.sound());
-        assertTrue(found.isWell());
-        assertEquals(List.of(), found.bad());
+        TierVerifier verifier = repair();
+        assertEquals(new TierVerifier.Count(2, 2000), verifier.sound());
+        assertTrue(verifier.isHealthy());
+        assertEquals(List.of(), verifier.bad());
         assertEquals(List.of(), removed);
     }
 
@@ -52,54 +52,54 @@ class TierVerifierTest {
     @DisplayName("D6 each kind of damage is counted, named, and removed by a repair; entries of other versions stay (K11)")
     void damage(DamageKind damage) {
         catalog.add(entries.entry(100));
-        EntryCatalog.Listed bad = catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(damage, "for a test"));
+        EntryCatalog.Listed damagedEntry = catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(damage, "for a test"));
         boolean isOther = damage == DamageKind.TOO_NEW || damage == DamageKind.TOO_OLD;
-        TierVerifier found = verify();
-        assertEquals(new TierVerifier.Count(1, bad.bytes()), found.damaged(damage));
-        assertEquals(List.of(new TierVerifier.Bad(bad, TierVerifier.name(damage), "for a test", TierVerifier.Fate.LEFT)), found.bad());
-        assertEquals(isOther, found.isWell());
-        assertEquals(1, found.sound().entries());
+        TierVerifier verifier = verify();
+        assertEquals(new TierVerifier.Count(1, damagedEntry.bytes()), verifier.damaged(damage));
+        assertEquals(List.of(new TierVerifier.Bad(damagedEntry, TierVerifier.name(damage), "for a test", TierVerifier.Fate.LEFT)), verifier.bad());
+        assertEquals(isOther, verifier.isHealthy());
+        assertEquals(1, verifier.sound().entries());
 
         TierVerifier repaired = repair();
-        assertTrue(repaired.isWell());
-        assertEquals(isOther ? List.of() : List.of(bad), removed);
+        assertTrue(repaired.isHealthy());
+        assertEquals(isOther ? List.of() : List.of(damagedEntry), removed);
         assertEquals(isOther ? 0 : 1, repaired.repaired().entries());
     }
 
     @Test
-    @DisplayName("D6 a content that is not what its SHA-256 says, and an entry of another target, are damage too")
+    @DisplayName("D6 content that does not match its SHA-256, and an entry of another target, are damage")
     void beyondChecksums() {
         Entry entry = entries.entry(100);
         catalog.add(entry.id().target().path(), entry.id().hash(), new LoadResult.Hit(Entry.ofStored(entry.id(),
                 KernelBinaries.of(new byte[] {1, 2}), Duration.ZERO, entry.contentHash(), Optional::empty)));
         catalog.add(TestEntries.OTHER_TARGET.path(), entry.id().hash(), new LoadResult.Hit(entry));
-        TierVerifier found = verify();
-        assertEquals(1, found.damaged(DamageKind.CORRUPT).entries());
-        assertEquals(1, found.damaged(DamageKind.WRONG_KEY).entries());
-        assertEquals(0, found.sound().entries());
+        TierVerifier verifier = verify();
+        assertEquals(1, verifier.damaged(DamageKind.CORRUPT).entries());
+        assertEquals(1, verifier.damaged(DamageKind.WRONG_KEY).entries());
+        assertEquals(0, verifier.sound().entries());
     }
 
     @Test
-    @DisplayName("What cannot be read, or removed, is not well; what is gone meanwhile is nothing")
+    @DisplayName("An unreadable or remaining damaged entry is unhealthy; an entry that is removed meanwhile is not")
     void unreadable() {
         catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), LoadResult.ABSENT);
-        assertTrue(repair().isWell());
+        assertTrue(repair().isHealthy());
         catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {2}), new LoadResult.Unavailable("the disk is broken"));
-        TierVerifier found = repair();
-        assertFalse(found.isWell());
-        assertEquals(1, found.unreadable().entries());
-        assertEquals("unreadable", found.bad().getFirst().reason());
+        TierVerifier verifier = repair();
+        assertFalse(verifier.isHealthy());
+        assertEquals(1, verifier.unreadable().entries());
+        assertEquals("unreadable", verifier.bad().getFirst().reason());
         assertEquals(List.of(), removed);
         catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {3}), new LoadResult.Damaged(DamageKind.CORRUPT, ""));
         assertEquals(0, verify().repaired().entries());
-        assertFalse(verify().isWell());
+        assertFalse(verify().isHealthy());
     }
 
     @Test
-    @DisplayName("A damaged entry that a repair removed does not make up for one that cannot be read")
+    @DisplayName("A repaired entry does not compensate for an unreadable one")
     void repairedAndUnreadable() {
         catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(DamageKind.CORRUPT, ""));
         catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {2}), new LoadResult.Unavailable("the disk is broken"));
-        assertFalse(repair().isWell());
+        assertFalse(repair().isHealthy());
     }
 }

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Filling a machine's directory from buckets, against a real server. */
+/** Warming of a local directory from buckets of a real server. */
 class WarmerTest {
     private final TestFleet fleet;
     private final TestEntries entries = new TestEntries("WarmerTest");
@@ -49,47 +49,47 @@ class WarmerTest {
         return kernels.stream().map(kernel -> TestEntries.entry(kernel.getId(), FakeEngine.binaries(kernel, "ci"))).toList();
     }
 
-    private static WarmReport warm(GranaryConfig config, BulkEntryReader.UnpackedEntries alone) throws Exception {
-        return warm(config, config.buckets().getFirst(), alone);
+    private static WarmReport warm(GranaryConfig config, BulkEntryReader.UnpackedEntries unpacked) throws Exception {
+        return warm(config, config.buckets().getFirst(), unpacked);
     }
 
-    private static WarmReport warm(GranaryConfig config, BucketConfig layer, BulkEntryReader.UnpackedEntries alone) throws Exception {
-        try (Warmer warm = Warmer.open(config, alone)) {
-            Warmer.Outcome outcome = warm.from(layer, TestFleet.NAMESPACE, (_, _) -> {});
+    private static WarmReport warm(GranaryConfig config, BucketConfig layer, BulkEntryReader.UnpackedEntries unpacked) throws Exception {
+        try (Warmer warmer = Warmer.open(config, unpacked)) {
+            Warmer.Outcome outcome = warmer.from(layer, TestFleet.NAMESPACE, (_, _) -> {});
             return assertInstanceOf(Warmer.Outcome.Done.class, outcome, outcome::toString).report();
         }
     }
 
     @Test
-    @DisplayName("R7 R11 R12 all of this target comes with few requests and nothing of another; then look-ups ask nobody, and a second warm reads nothing")
+    @DisplayName("R7 R11 R12 all entries of the target arrive with few requests; lookups and a second warm read nothing more")
     void all() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(50);
         fleet.publish(of(kernels));
         fleet.publish(List.of(TestEntries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), KernelBinaries.of(new byte[9]))));
         GranaryConfig config = fleet.config("node").build();
-        fleet.asked();
+        fleet.requests();
         WarmReport report = warm(config, BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(50L, 50L, 0L, 0L, true), List.of(report.entries(), report.installed(), report.present(), report.displaced(), report.isWhole()));
-        List<String> asked = fleet.asked();
-        assertEquals(List.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", "GET range pack", "LIST entry", "GET range pack"), asked);
-        assertEquals(asked.size(), report.requests());
+        List<String> requests = fleet.requests();
+        assertEquals(List.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", "GET range pack", "LIST entry", "GET range pack"), requests);
+        assertEquals(requests.size(), report.requests());
         try (Granary granary = Granary.open(config)) {
             for (FakeDescriptor kernel : kernels) {
                 assertEquals(PrimitiveSource.LOCAL, granary.obtain(fleet.engine, kernel).source());
             }
         }
-        assertEquals(List.of(), fleet.asked());
+        assertEquals(List.of(), fleet.requests());
         assertEquals(0, fleet.engine.compiles.get());
         WarmReport again = warm(config, BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(0L, 0L, 50L, 0L), List.of(again.entries(), again.installed(), again.present(), again.receivedBytes()));
-        assertEquals(0, fleet.asked().stream().filter(request -> request.startsWith("GET range")).count());
+        assertEquals(0, fleet.requests().stream().filter(request -> request.startsWith("GET range")).count());
     }
 
     @Test
-    @DisplayName("entries outside of packs come as well, each once, unless only packs are wanted; without the right to list, packs still come")
-    void alone() throws Exception {
+    @DisplayName("Unpacked entries are read once, unless only packs are wanted; packs need no right to list")
+    void unpackedEntries() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(10);
-        try (Granary ci = fleet.open("ci", PublishMode.ALONE)) {
+        try (Granary ci = fleet.open("ci", PublishMode.UNPACKED)) {
             for (FakeDescriptor kernel : kernels.subList(0, 6)) {
                 ci.obtain(fleet.engine, kernel);
             }
@@ -97,19 +97,19 @@ class WarmerTest {
         }
         fleet.publish(of(kernels.subList(4, 10)));
         WarmReport packs = warm(fleet.config("first").build(), BulkEntryReader.UnpackedEntries.SKIP);
-        assertEquals(List.of(6L, 0L), List.of(packs.installed(), packs.entriesAlone()));
-        fleet.asked();
+        assertEquals(List.of(6L, 0L), List.of(packs.installed(), packs.unpackedEntries()));
+        fleet.requests();
         WarmReport both = warm(fleet.config("second").build(), BulkEntryReader.UnpackedEntries.READ);
-        assertEquals(List.of(10L, 4L), List.of(both.installed(), both.entriesAlone()));
-        assertEquals(4, fleet.asked().stream().filter("GET entry"::equals).count());
-        fleet.way.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
+        assertEquals(List.of(10L, 4L), List.of(both.installed(), both.unpackedEntries()));
+        assertEquals(4, fleet.requests().stream().filter("GET entry"::equals).count());
+        fleet.proxy.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
         WarmReport unlisted = warm(fleet.config("third").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(6, unlisted.installed());
         assertTrue(unlisted.unlisted().orElseThrow().contains("AccessDenied"), unlisted::toString);
     }
 
     @Test
-    @DisplayName("R6 D6 R18 a damaged entry and a pack that is gone are skipped with the reason, and all others come")
+    @DisplayName("R6 D6 R18 a damaged entry and a lost pack are skipped with their causes, and all others arrive")
     void damages() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(20);
         fleet.publish(of(kernels.subList(0, 12)));
@@ -128,7 +128,7 @@ class WarmerTest {
     }
 
     @Test
-    @DisplayName("R5 of several buckets the first wins; a later one gives what is missing")
+    @DisplayName("R5 of several buckets the first wins; a later one provides the missing entries")
     void layers() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(3);
         fleet.publish(of(kernels.subList(0, 2)));
@@ -144,19 +144,19 @@ class WarmerTest {
         WarmReport second = warm(both, both.buckets().get(1), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(1L, 2L), List.of(second.installed(), second.present()));
         try (Granary node = Granary.open(both)) {
-            List<KernelBinaries> got = Stream.of(0, 2).map(i -> {
+            List<KernelBinaries> binaries = Stream.of(0, 2).map(i -> {
                 try {
                     return node.obtain(fleet.engine, kernels.get(i)).primitive().getBinaries(BinaryKind.KERNEL);
                 } catch (Exception e) {
                     throw new IllegalStateException(e);
                 }
             }).toList();
-            assertEquals(List.of(FakeEngine.binaries(kernels.get(0), "ci"), FakeEngine.binaries(kernels.get(2), "company")), got);
+            assertEquals(List.of(FakeEngine.binaries(kernels.get(0), "ci"), FakeEngine.binaries(kernels.get(2), "company")), binaries);
         }
     }
 
     @Test
-    @DisplayName("E1 a directory that is smaller than what comes keeps its bound, and the report says how many entries left again")
+    @DisplayName("E1 a directory that is too small keeps its capacity, and the report has the evicted entries")
     void tooSmall() throws Exception {
         fleet.publish(Stream.generate(() -> entries.entry(100 << 10)).limit(60).toList());
         GranaryConfig config = fleet.config("node").capacity("2MiB").build();
@@ -169,11 +169,11 @@ class WarmerTest {
     }
 
     @Test
-    @DisplayName("R16 a bucket that does not answer is told, and nothing is installed")
+    @DisplayName("R16 a bucket that does not answer is reported, and nothing is installed")
     void unreachable() throws Exception {
         GranaryConfig config = fleet.config("node").endpoint("http://127.0.0.1:1").build();
-        try (Warmer warm = Warmer.open(config, BulkEntryReader.UnpackedEntries.READ)) {
-            Warmer.Outcome outcome = warm.from(config.buckets().getFirst(), TestFleet.NAMESPACE, (_, _) -> {});
+        try (Warmer warmer = Warmer.open(config, BulkEntryReader.UnpackedEntries.READ)) {
+            Warmer.Outcome outcome = warmer.from(config.buckets().getFirst(), TestFleet.NAMESPACE, (_, _) -> {});
             assertTrue(assertInstanceOf(Warmer.Outcome.Unavailable.class, outcome).cause().contains("refused"), outcome::toString);
         }
     }

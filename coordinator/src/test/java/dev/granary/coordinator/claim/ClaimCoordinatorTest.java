@@ -25,7 +25,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Waiting for others, in made-up time. */
+/** Waits for other processes, on a fake clock. */
 class ClaimCoordinatorTest {
     private static final Id ID = TestEntries.id("a");
     private static final Entry ENTRY = TestEntries.entry(ID, KernelBinaries.of(new byte[1]));
@@ -36,18 +36,18 @@ class ClaimCoordinatorTest {
     private final FakeClaims claims = new FakeClaims();
     private final FakeTime time = new FakeTime();
     private final SplittableRandom random = TestSeed.random("ClaimCoordinatorTest");
-    private final List<Runnable> afterGrace = new ArrayList<>();
+    private final List<Runnable> graceTasks = new ArrayList<>();
     private final LookupCounters counters = new LookupCounters();
-    private final ClaimCoordinator wait =
-            new ClaimCoordinator(claims, LIMIT, time, longest -> random.nextLong(longest + 1), afterGrace::add, counters);
+    private final ClaimCoordinator coordinator =
+            new ClaimCoordinator(claims, LIMIT, time, longest -> random.nextLong(longest + 1), graceTasks::add, counters);
 
-    private LoadResult there = LoadResult.ABSENT;
-    private int looks;
+    private LoadResult stored = LoadResult.ABSENT;
+    private int lookups;
 
     private Outcome claim() {
-        return wait.claim(ID, () -> {
-            looks++;
-            return there;
+        return coordinator.claim(ID, () -> {
+            lookups++;
+            return stored;
         });
     }
 
@@ -67,51 +67,51 @@ class ClaimCoordinatorTest {
     }
 
     @Test
-    @DisplayName("R9 a free claim is taken without waiting, after one more look")
+    @DisplayName("R9 a free claim is acquired without waiting, after one more lookup")
     void free() {
         CompileClaim claim = assertInstanceOf(Outcome.Claimed.class, claim()).claim();
         assertFalse(claims.mine.isClosed);
         claim.close();
         assertTrue(claims.mine.isClosed);
-        assertEquals(1, looks);
+        assertEquals(1, lookups);
         assertEquals(0, time.longestPause);
         assertCounted(0, 0, 0);
     }
 
     @Test
-    @DisplayName("R9 what another stored between the look and the claim is taken, and the claim let go")
+    @DisplayName("R9 an entry that is stored between lookup and claim is used, and the claim is released")
     void storedMeanwhile() {
-        there = new LoadResult.Hit(ENTRY);
+        stored = new LoadResult.Hit(ENTRY);
         assertEquals(new Outcome.Stored(ENTRY), claim());
         assertTrue(claims.mine.isClosed);
         assertCounted(0, 0, 0);
     }
 
     @Test
-    @DisplayName("R9 a waiter gets the entry of the holder soon after it is stored")
+    @DisplayName("R9 a waiting lookup returns the entry soon after its holder stores it")
     void waits() {
         claims.answer = UNDER_WAY;
-        time.after(Duration.ofSeconds(7), () -> there = new LoadResult.Hit(ENTRY));
+        time.after(Duration.ofSeconds(7), () -> stored = new LoadResult.Hit(ENTRY));
         assertAbout(Duration.ofSeconds(7), took(() -> assertEquals(new Outcome.Stored(ENTRY), claim())));
         assertTrue(time.longestPause <= Duration.ofMillis(75).toNanos());
         assertCounted(1, 0, 0);
     }
 
     @Test
-    @DisplayName("R9 the first looks come quickly, later ones seldom")
+    @DisplayName("R9 the first lookups follow quickly, later ones seldom")
     void growingPauses() {
         claims.answer = UNDER_WAY;
-        time.after(Duration.ofMillis(4), () -> there = new LoadResult.Hit(ENTRY));
+        time.after(Duration.ofMillis(4), () -> stored = new LoadResult.Hit(ENTRY));
         assertTrue(took(this::claim).toMillis() < 10);
-        there = LoadResult.ABSENT;
-        looks = 0;
-        time.after(Duration.ofSeconds(50), () -> there = new LoadResult.Hit(ENTRY));
+        stored = LoadResult.ABSENT;
+        lookups = 0;
+        time.after(Duration.ofSeconds(50), () -> stored = new LoadResult.Hit(ENTRY));
         claim();
-        assertTrue(looks < 1100, () -> looks + " looks");
+        assertTrue(lookups < 1100, () -> lookups + " lookups");
     }
 
     @Test
-    @DisplayName("D18 R9 where the holder dies, a waiter has the claim soon")
+    @DisplayName("D18 R9 if the holder dies, a waiting lookup soon acquires the claim")
     void holderDies() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(2), () -> claims.answer = claims.mine);
@@ -121,46 +121,47 @@ class ClaimCoordinatorTest {
     }
 
     @Test
-    @DisplayName("R9 a waiter's deadline makes it go on; the next look-ups do not wait in vain again until time has passed")
+    @DisplayName("R9 a wait ends at its limit; the next lookups do not wait until the budget has refilled")
     void deadline() {
         claims.answer = UNDER_WAY;
         assertEquals(LIMIT, took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
         assertEquals(Duration.ZERO, took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
         assertCounted(0, 2, 0);
         time.pass(LIMIT.multipliedBy(50).toNanos());
-        assertEquals(LIMIT.dividedBy(2).toSeconds(), took(this::claim).toSeconds(), "a hundredth of the time is forgiven");
+        assertEquals(LIMIT.dividedBy(2).toSeconds(), took(this::claim).toSeconds(), "1 % of the elapsed time is refilled");
     }
 
     @Test
-    @DisplayName("R9 a wait that brings the entry restores all patience")
-    void rewarded() {
+    @DisplayName("R9 a successful wait restores the whole budget")
+    void restoresBudget() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(40), () -> claims.answer = claims.mine);
         claim();
         claims.answer = UNDER_WAY;
-        time.after(Duration.ofSeconds(5), () -> there = new LoadResult.Hit(ENTRY));
+        time.after(Duration.ofSeconds(5), () -> stored = new LoadResult.Hit(ENTRY));
         claim();
-        there = LoadResult.ABSENT;
+        stored = LoadResult.ABSENT;
         assertEquals(LIMIT, took(this::claim));
         assertCounted(1, 1, 0);
     }
 
     @Test
-    @DisplayName("R9 a launch of another is waited for briefly, in all and not each time")
+    @DisplayName("R9 waits for launches of others are short, and share one budget")
     void launch() {
         claims.answer = AWAITING_LAUNCH;
-        time.after(Duration.ofSeconds(3), () -> there = new LoadResult.Hit(ENTRY));
+        time.after(Duration.ofSeconds(3), () -> stored = new LoadResult.Hit(ENTRY));
         assertAbout(Duration.ofSeconds(3), took(() -> assertEquals(new Outcome.Stored(ENTRY), claim())));
-        there = LoadResult.ABSENT;
+        stored = LoadResult.ABSENT;
         assertEquals(ClaimCoordinator.LAUNCH_GRACE, took(this::claim));
         assertEquals(Duration.ZERO, took(this::claim));
         claims.answer = UNDER_WAY;
-        time.after(Duration.ofSeconds(20), () -> there = new LoadResult.Hit(ENTRY));
-        assertAbout(Duration.ofSeconds(20), took(this::claim)); // a compile is waited for as before
+        time.after(Duration.ofSeconds(20), () -> stored = new LoadResult.Hit(ENTRY));
+        // the wait for a compile is as long as before
+        assertAbout(Duration.ofSeconds(20), took(this::claim));
     }
 
     @Test
-    @DisplayName("R9 after a launch that did not come, nobody waits for the next one's compile")
+    @DisplayName("R9 after a launch that did not come, the lookup does not wait for the next compile")
     void launchThenCompile() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(20), () -> claims.answer = AWAITING_LAUNCH);
@@ -170,7 +171,7 @@ class ClaimCoordinatorTest {
     }
 
     @Test
-    @DisplayName("R9 who awaits a launch says so, lets go after the grace, and does not wait for itself")
+    @DisplayName("R9 a claim that awaits its launch is marked, released after the grace period, and not waited for by its owner")
     void ownLaunch() {
         CompileClaim claim = assertInstanceOf(Outcome.Claimed.class, claim()).claim();
         claim.awaitLaunch();
@@ -179,39 +180,39 @@ class ClaimCoordinatorTest {
         assertEquals(Duration.ZERO, took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
         assertCounted(0, 0, 0);
         assertFalse(claims.mine.isClosed);
-        afterGrace.forEach(Runnable::run);
+        graceTasks.forEach(Runnable::run);
         assertTrue(claims.mine.isClosed);
-        assertEquals(ClaimCoordinator.LAUNCH_GRACE, took(this::claim), "another's from now on");
+        assertEquals(ClaimCoordinator.LAUNCH_GRACE, took(this::claim), "of another process from now on");
     }
 
     @Test
-    @DisplayName("R9 a thread that looks for the next primitive before it launches lets go, so that no two wait for each other")
-    void looksOnWithoutLaunching() throws Exception {
+    @DisplayName("R9 a thread that looks up the next primitive before it launches releases its claims")
+    void looksUpWithoutLaunching() throws Exception {
         CompileClaim claim = assertInstanceOf(Outcome.Claimed.class, claim()).claim();
         claim.awaitLaunch();
-        Thread another = new Thread(() -> wait.claim(TestEntries.id("b"), () -> LoadResult.ABSENT));
-        another.start();
-        another.join();
+        Thread otherThread = new Thread(() -> coordinator.claim(TestEntries.id("b"), () -> LoadResult.ABSENT));
+        otherThread.start();
+        otherThread.join();
         assertFalse(claims.mine.isClosed, "this thread may still launch it");
-        wait.claim(TestEntries.id("c"), () -> LoadResult.ABSENT);
+        coordinator.claim(TestEntries.id("c"), () -> LoadResult.ABSENT);
         assertTrue(claims.mine.isClosed);
     }
 
     @Test
-    @DisplayName("R9 what was launched is held until it is stored, whatever its thread does and however long that takes")
+    @DisplayName("R9 a claim is held from the launch until the entry is stored, whatever its thread does")
     void launched() {
         CompileClaim claim = assertInstanceOf(Outcome.Claimed.class, claim()).claim();
         claim.awaitLaunch();
         claim.launched();
-        wait.claim(TestEntries.id("c"), () -> LoadResult.ABSENT);
-        afterGrace.forEach(Runnable::run);
+        coordinator.claim(TestEntries.id("c"), () -> LoadResult.ABSENT);
+        graceTasks.forEach(Runnable::run);
         assertFalse(claims.mine.isClosed);
         claim.close();
         assertTrue(claims.mine.isClosed);
     }
 
     @Test
-    @DisplayName("D15 where claims do not work, the look-up goes on at once, counted")
+    @DisplayName("D15 if claims do not work, the lookup goes on at once, counted")
     void unavailable() {
         claims.answer = new ClaimResult.Unavailable("the disk is read-only");
         assertInstanceOf(Outcome.Unclaimed.class, claim());
@@ -232,9 +233,9 @@ class ClaimCoordinatorTest {
     }
 
     @Test
-    @DisplayName("A tier that throws, against its contract, leaves no claim behind")
+    @DisplayName("A tier that throws, against its contract, leaves no claim")
     void tierThrows() {
-        assertThrows(IllegalStateException.class, () -> wait.claim(ID, () -> {
+        assertThrows(IllegalStateException.class, () -> coordinator.claim(ID, () -> {
             throw new IllegalStateException("this store has a bug");
         }));
         assertTrue(claims.mine.isClosed);

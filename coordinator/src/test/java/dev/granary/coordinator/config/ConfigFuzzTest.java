@@ -15,13 +15,16 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Mutated configuration files and values of the environment: a configuration, or a message about the mistake. */
+/**
+ * Fuzz test of configuration files and environment values: each gives a configuration or an error
+ * message.
+ */
 class ConfigFuzzTest {
     @TempDir
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("Fuzz: a configuration file is read, or its mistake is told")
+    @DisplayName("Fuzz: a configuration file is read, or its mistake is reported")
     void configuration() throws Exception {
         Path file = directory.resolve("config.toml");
         Map<String, String> environment = Map.of("GRANARY_CONFIG", file.toString(), "HOME", directory.toString());
@@ -48,17 +51,19 @@ class ConfigFuzzTest {
     }
 
     @Test
-    @DisplayName("Fuzz: values of the environment are taken, or told as a mistake")
+    @DisplayName("Fuzz: environment values are used, or reported as a mistake")
     void environment() throws Exception {
         List<String> names = List.of("GRANARY_BUCKET", "GRANARY_S3_ENDPOINT", "GRANARY_CAPACITY", "GRANARY_LOCAL_WAIT", "GRANARY_DIR",
                 "XDG_CACHE_HOME", "GRANARY_EVICTION", "GRANARY_S3_CLIENT", "GRANARY_NETWORK_DIR");
         List<String> values = List.of("0s3://team/x?access=read&endpoint=https://h:1&region=eu,s3://b-b", "0s3://abc s3://abd?client=minio", "1http://h:9000", "1https://[::1]/x", "24GiB", "2500",
-                "360s", "3500ms", "32 m", "4/x/y", "4x", "5/x/y", "6lru", "6fifo", "7minio", "8allow", "cpu:10;gpu:2048:COST"); // each after its variable's number
+                // the digit selects the variable
+                "360s", "3500ms", "32 m", "4/x/y", "4x", "5/x/y", "6lru", "6fifo", "7minio", "8allow", "cpu:10;gpu:2048:COST");
         Fuzzer.run(FuzzTarget.of("environment", FuzzTarget.texts(values.toArray(String[]::new)), bytes -> {
             String text = new String(bytes, UTF_8).replace('\0', '0');
             ConstantLimits.parse(text);
             String name = text.isEmpty() ? names.getFirst() : names.get(Math.floorMod(text.charAt(0) - '0', names.size()));
-            Map<String, String> all = Map.of("HOME", directory.toString(), name, text.isEmpty() ? "" : text.substring(1)); // and no configuration file
+            // without a configuration file
+            Map<String, String> all = Map.of("HOME", directory.toString(), name, text.isEmpty() ? "" : text.substring(1));
             try {
                 assertFalse(GranaryConfig.builder().environment(all).build().toString().isEmpty());
             } catch (ConfigException e) {

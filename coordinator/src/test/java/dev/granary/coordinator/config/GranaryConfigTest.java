@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Where each setting comes from, and what is said where it is wrong. */
+/** The sources of each setting, and the messages for wrong values. */
 class GranaryConfigTest {
     private final Path home;
     private final Map<String, String> environment = new HashMap<>();
@@ -72,7 +72,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("Code wins over the environment, that over the file, that over the default")
+    @DisplayName("Code takes precedence over the environment, that over the file, that over the default")
     void order() throws Exception {
         GranaryConfig defaults = builder().build();
         assertEquals(new GranaryConfig(List.of(), home.resolve(".cache/granary"), 4L << 30,
@@ -130,15 +130,15 @@ class GranaryConfigTest {
         "GRANARY_BUCKET, bucket, s3://name/../x, s3://name/prefix", "GRANARY_BUCKET, bucket, 's3://name;s3://other', s3://name/prefix",
         "GRANARY_S3_ENDPOINT, endpoint, localhost:9000, http://127.0.0.1:9000",
         "GRANARY_S3_ENDPOINT, endpoint, ftp://host, http://127.0.0.1:9000", "GRANARY_S3_ENDPOINT, endpoint, 'http://a b', http://127.0.0.1:9000",
-        "GRANARY_S3_CLIENT, client, netty, aws or minio", "GRANARY_DIR, dir, ~/cache, written out", "GRANARY_CAPACITY, capacity, lots, 500MiB",
-        "GRANARY_EVICTION, eviction, LRU, fifo", "GRANARY_NETWORK_DIR, network-dir, yes, allow where no other machine uses",
+        "GRANARY_S3_CLIENT, client, netty, aws or minio", "GRANARY_DIR, dir, ~/cache, a directory without ~", "GRANARY_CAPACITY, capacity, lots, 500MiB",
+        "GRANARY_EVICTION, eviction, LRU, fifo", "GRANARY_NETWORK_DIR, network-dir, yes, allow if no other machine uses",
         "GRANARY_CAPACITY, capacity, -5, 500MiB", "GRANARY_CAPACITY, capacity, GiB, 500MiB",
         "GRANARY_CAPACITY, capacity, 9999999999999GiB, 500MiB", "GRANARY_CAPACITY, capacity, 99999999999999999999, 500MiB",
         "GRANARY_CAPACITY, capacity, 1.5GiB, 500MiB",
         "GRANARY_LOCAL_WAIT, local-wait, soon, 500ms", "GRANARY_LOCAL_WAIT, local-wait, -1s, 500ms", "GRANARY_LOCAL_WAIT, local-wait, 9000h, 500ms",
         "GRANARY_BUCKET_WAIT, bucket-wait, soon, 4s"
     })
-    @DisplayName("A wrong value stops with its place, the value and what is right, in the environment as in the file")
+    @DisplayName("A wrong value causes an error with its place, the value and the expectation, also in the file")
     void wrongValues(String variable, String key, String value, String right) throws Exception {
         environment.put(variable, value);
         assertSays(mistake(), variable, "'" + value + "'", right);
@@ -148,7 +148,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("A wrong value in code stops at once")
+    @DisplayName("A wrong value in code causes an error at once")
     void wrongInCode() {
         assertSays(refusal(() -> builder().bucket("kernels")), "The bucket is 'kernels'", "s3://name");
         assertSays(refusal(() -> builder().capacity("much")), "'much'", "4GiB");
@@ -166,7 +166,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("T4 an endpoint with credentials is refused, and no message shows them")
+    @DisplayName("T4 an endpoint with credentials is rejected, and no message contains them")
     void credentialsInEndpoint() {
         environment.put("GRANARY_S3_ENDPOINT", "http://user:secret@host:9000");
         String message = mistake();
@@ -183,14 +183,14 @@ class GranaryConfigTest {
     @ValueSource(strings = {"dir = 5", "bucket = true", "client = ['aws']", "endpoint = 1979-05-27", "capacity = 1.5", "capacity = true",
         "primitive-cache-capacity = 1.0", "primitive-cache-capacity = -1", "[bucket]\nname = 'x'", "bucket = []", "bucket = ['s3://name', 5]", "bucket = [['s3://name']]",
         "[[bucket]]\nname = 'x'", "[[dir]]\nx = 1"})
-    @DisplayName("A wrong TOML type stops with file, key and what is right")
+    @DisplayName("A wrong TOML type causes an error with file, key and expectation")
     void wrongTypes(String text) throws Exception {
         Path file = file(text);
         assertSays(mistake(), file.toString(), text.split("[ =\\[\\]]+")[text.startsWith("[") ? 1 : 0], "but should be");
     }
 
     @Test
-    @DisplayName("An unknown key, a file that is not TOML or not text, a missing file, a directory: each stops with the file's name")
+    @DisplayName("An unknown key and each kind of unreadable file cause an error with the name of the file")
     void wrongFiles() throws Exception {
         assertSays(mistakeIn("buckett = 's3://x'"), "unknown key 'buckett'", "known are bucket, endpoint");
         assertSays(mistakeIn("bucket = \n"), "config.toml:1:", "is not TOML");
@@ -202,7 +202,7 @@ class GranaryConfigTest {
         environment.put("GRANARY_CONFIG", home.toString());
         assertSays(mistake(), home.toString(), "cannot be read");
         environment.put("GRANARY_CONFIG", "a\0b");
-        assertSays(mistake(), "GRANARY_CONFIG", "no path");
+        assertSays(mistake(), "GRANARY_CONFIG", "not a path");
     }
 
     private String mistakeIn(String text) throws IOException {
@@ -211,7 +211,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("The file that GRANARY_CONFIG names is read instead of the usual one, and XDG_CONFIG_HOME moves that")
+    @DisplayName("The file of GRANARY_CONFIG replaces the default one, whose place depends on XDG_CONFIG_HOME")
     void fileChoice() throws Exception {
         file("capacity = 1");
         Path other = home.resolve("other");
@@ -223,7 +223,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("R5 several buckets keep their order; what one leaves out comes from the settings for all")
+    @DisplayName("R5 several buckets keep their order; omitted options come from the settings for all")
     void severalBuckets() throws Exception {
         List<BucketConfig> expected = List.of(
                 new BucketConfig(S3Location.parse("s3://team/x"), S3Access.READ_WRITE, Optional.of(URI.create("http://all:1")), Optional.empty(),
@@ -237,9 +237,9 @@ class GranaryConfigTest {
         String third = "s3://company?endpoint=https://own&client=minio&access=read-write";
         environment.put("GRANARY_S3_ENDPOINT", "http://all:1");
         assertEquals(expected, builder().bucket(first).bucket(second).bucket(third).build().buckets());
-        for (String between : List.of(",", " ", " , ", "\n")) {
-            environment.put("GRANARY_BUCKET", first + between + second + between + third);
-            assertEquals(expected, builder().build().buckets(), between);
+        for (String separator : List.of(",", " ", " , ", "\n")) {
+            environment.put("GRANARY_BUCKET", first + separator + second + separator + third);
+            assertEquals(expected, builder().build().buckets(), separator);
         }
         assertEquals(1, builder().bucket("s3://code").build().buckets().size(), "code replaces all of them");
         environment.remove("GRANARY_BUCKET");
@@ -247,7 +247,7 @@ class GranaryConfigTest {
         assertEquals(expected, builder().build().buckets());
         file("bucket = '" + first + ", " + second + ", " + third + "'");
         assertEquals(expected, builder().build().buckets());
-        assertEquals("s3://company at http://all:1 in eu-1, only read", expected.get(1).toString());
+        assertEquals("s3://company at http://all:1 in eu-1, read-only", expected.get(1).toString());
         assertEquals("s3://company at https://own through minio", expected.get(2).toString());
     }
 
@@ -255,7 +255,7 @@ class GranaryConfigTest {
     @CsvSource({"?acess=read, acess=..., ?access=read", "?access=write, access=write, access=read or access=read-write", "?, '', ?access=read",
         "?read, read, ?access=read", "?access=read&access=read, access=read, each once", "?client=curl, client=curl, aws or minio",
         "?endpoint=host:9, endpoint=host:9, http://127.0.0.1:9000", "?region=EU/../x, region=EU/../x, region=eu-central-1"})
-    @DisplayName("A wrong option of a bucket stops with the option and what is right")
+    @DisplayName("A wrong option of a bucket causes an error with the option and the expectation")
     void wrongOptions(String options, String option, String right) throws Exception {
         environment.put("GRANARY_BUCKET", "s3://good, s3://name" + options);
         assertSays(mistake(), "GRANARY_BUCKET has '" + option + "'", right);
@@ -264,7 +264,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("A bucket that is named twice stops; the same name at another server is another bucket")
+    @DisplayName("A bucket that is named twice causes an error; the same name at another server is another bucket")
     void namedTwice() throws Exception {
         assertSays(refusal(() -> builder().bucket("s3://name/x").bucket("s3://name/x/?access=read").build()), "s3://name/x is named twice", "once");
         assertEquals(2, builder().bucket("s3://name").bucket("s3://name?endpoint=http://other").build().buckets().size());
@@ -275,13 +275,13 @@ class GranaryConfigTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"-1", "many", "1.5", "99999999999"})
-    @DisplayName("M13 a bad capacity of the primitive cache in the environment is logged and ignored; a negative one in code is refused")
-    void badPrimitiveCacheCapacity(String bad) throws Exception {
-        environment.put("GRANARY_PRIMITIVE_CACHE_CAPACITY", bad);
+    @DisplayName("M13 a wrong primitive cache capacity in the environment is logged and ignored; a negative one in code is rejected")
+    void badPrimitiveCacheCapacity(String wrong) throws Exception {
+        environment.put("GRANARY_PRIMITIVE_CACHE_CAPACITY", wrong);
         assertSays(logOf(() -> assertEquals(1024, builder().build().primitiveCacheCapacity())),
-                "GRANARY_PRIMITIVE_CACHE_CAPACITY", "'" + bad + "'", "ignored");
+                "GRANARY_PRIMITIVE_CACHE_CAPACITY", "'" + wrong + "'", "ignored");
         file("primitive-cache-capacity = 7");
-        assertEquals(7, builder().build().primitiveCacheCapacity(), "the file has a right one");
+        assertEquals(7, builder().build().primitiveCacheCapacity(), "the file has a correct one");
         file("primitive-cache-capacity = 'x'");
         assertSays(mistake(), "config.toml", "primitive-cache-capacity");
         assertEquals(5, builder().primitiveCacheCapacity(5).build().primitiveCacheCapacity());
@@ -289,18 +289,19 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("M15 M13 of a capacity of constant tensors in the environment, what is right holds, what is wrong is logged once and ignored")
+    @DisplayName("M15 M13 correct parts of a constant tensor capacity in the environment apply; wrong ones are logged once")
     void badConstantTensorCacheCapacity() throws Exception {
-        String bad = "gpu:bad" + Long.toHexString(System.nanoTime()); // another one than any other test's: it is said once in a process
-        environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:10240;" + bad);
+        // unique, since it is logged once per process
+        String wrong = "gpu:bad" + Long.toHexString(System.nanoTime());
+        environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:10240;" + wrong);
         file("constant-tensor-cache-capacity = 'cpu:1;gpu:7'");
-        String said = logOf(() -> {
+        String log = logOf(() -> {
             for (int i = 0; i < 3; i++) {
                 assertEquals(ConstantLimits.parse("cpu:10240;gpu:7").limits(), builder().build().constantLimits(), "gpu comes from the file");
             }
         });
-        assertSays(said, "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY has '" + bad + "'", "cpu:10240;gpu:2048:COST", "ignored");
-        assertEquals(said.indexOf(bad), said.lastIndexOf(bad), said);
+        assertSays(log, "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY has '" + wrong + "'", "cpu:10240;gpu:2048:COST", "ignored");
+        assertEquals(log.indexOf(wrong), log.lastIndexOf(wrong), log);
         assertEquals(5, builder().constantTensorCacheCapacity(EngineKind.GPU, 5).build().constantLimits().of(EngineKind.GPU).orElseThrow().megabytes());
         assertSays(refusal(() -> builder().constantTensorCacheCapacity(EngineKind.GPU, -1)), "-1", "0 or more");
         file("constant-tensor-cache-capacity = 'gpu:7;npu:1'");
@@ -308,20 +309,20 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("M13 an unknown policy of the primitive cache in the environment is logged and ignored; in the file it stops")
+    @DisplayName("M13 an unknown primitive cache policy in the environment is logged and ignored; in the file it is an error")
     void badPrimitiveCachePolicy() throws Exception {
         environment.put("GRANARY_PRIMITIVE_CACHE_POLICY", "LRU");
         assertSays(logOf(() -> assertEquals(PrimitiveCachePolicy.LRU, builder().build().primitiveCachePolicy())),
                 "GRANARY_PRIMITIVE_CACHE_POLICY", "'LRU'", "lru", "w-tinylfu", "ignored");
         file("primitive-cache-policy = 'w-tinylfu'");
-        assertEquals(PrimitiveCachePolicy.W_TINY_LFU, builder().build().primitiveCachePolicy(), "the file has a right one");
+        assertEquals(PrimitiveCachePolicy.W_TINY_LFU, builder().build().primitiveCachePolicy(), "the file has a correct one");
         file("primitive-cache-policy = 'fifo'");
         assertSays(mistake(), "config.toml", "primitive-cache-policy", "w-tinylfu");
     }
 
-    /** What is logged meanwhile. */
+    /** Runs {@code code} and returns the log output. */
     private static String logOf(Executable code) throws Exception {
-        PrintStream before = System.err;
+        PrintStream standardError = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();
         System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
         try {
@@ -329,7 +330,7 @@ class GranaryConfigTest {
         } catch (Throwable e) {
             throw new AssertionError(e);
         } finally {
-            System.setErr(before);
+            System.setErr(standardError);
         }
         return log.toString(StandardCharsets.UTF_8);
     }
@@ -363,7 +364,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("F6, F9 what the parser fails at names line and column; an unknown key shows no user information")
+    @DisplayName("a parser error has line and column; an unknown key shows no user information")
     void parserFails() throws Exception {
         assertSays(mistakeIn("capacity = 1\ndir = " + "[".repeat(4000)), "config.toml:2:107", "nested more than 100 deep");
         assertSays(mistakeIn("[\"\\u"), "config.toml:1:", "not TOML");
@@ -373,25 +374,25 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("The default directory is under XDG_CACHE_HOME, else under the home; without a home it must be named")
+    @DisplayName("The default directory is under XDG_CACHE_HOME, else the home; without a home it must be configured")
     void defaultDirectory() throws Exception {
         assertEquals(home.resolve(".cache/granary"), builder().build().directory());
         environment.put("XDG_CACHE_HOME", "/var/xdg");
         assertEquals(Path.of("/var/xdg/granary"), builder().build().directory());
         environment.clear();
-        String known = System.getProperty("user.home");
+        String userHome = System.getProperty("user.home");
         System.setProperty("user.home", "?");
         try {
             assertSays(mistake(), "no home directory", "GRANARY_DIR", "XDG_CACHE_HOME");
             environment.put("GRANARY_DIR", "/named");
             assertEquals(Path.of("/named"), builder().build().directory());
         } finally {
-            System.setProperty("user.home", known);
+            System.setProperty("user.home", userHome);
         }
     }
 
     @Test
-    @DisplayName("A relative directory is taken from the working directory, once and for all")
+    @DisplayName("A relative directory is resolved once, against the working directory")
     void relativeDirectory() throws Exception {
         assertEquals(Path.of("b").toAbsolutePath(), builder().directory(Path.of("a/../b")).build().directory());
     }

@@ -19,74 +19,75 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The cause that is told of a bucket whose answers come when their callers have gone on. */
+/** The reported cause for a bucket whose answers come after the timeouts of their callers. */
 class LayerFailureTest {
-    private static final Id ID = TestEntries.id("asked");
+    private static final Id ID = TestEntries.id("requested");
     private static final long SHORT_NANOS = 1_000_000;
 
     private final GateBucket bucket = new GateBucket();
-    private final LayerClient asking;
+    private final LayerClient client;
 
     LayerFailureTest(@TempDir Path directory) throws Exception {
         BucketConfig named = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
-        CompileTimeEstimate cost = new CompileTimeEstimate();
-        this.asking = new LayerClient(bucket.as(named), cost, new LookupTimeBudget(cost, GranaryConfig.DEFAULT_BUCKET_WAIT));
+        CompileTimeEstimate compileTimes = new CompileTimeEstimate();
+        this.client = new LayerClient(bucket.as(named), compileTimes, new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT));
     }
 
     @AfterEach
     void stop() {
         bucket.answer(3);
-        asking.close();
+        client.close();
     }
 
-    /** A look-up whose caller has gone on, while the bucket is at it. */
-    private void leave() throws InterruptedException {
-        while (asking.statistics().late() == 0) { // its thread had not begun, so that it was not asked at all
-            asking.ask(ID, SHORT_NANOS);
+    /** Does a lookup that times out while the bucket is working on it. */
+    private void lookUpWithTimeout() throws InterruptedException {
+        while (client.statistics().late() == 0) {
+            // its thread had not started, so that nothing was sent
+            client.load(ID, SHORT_NANOS);
         }
-        bucket.asked.take();
+        bucket.requested.take();
     }
 
     private LayerStatistics answer(Object answer) {
         bucket.answers.add(answer);
-        while (asking.statistics().late() > 0) {
+        while (client.statistics().late() > 0) {
             Thread.onSpinWait();
         }
-        return asking.statistics();
+        return client.statistics();
     }
 
-    private static String trouble(LayerStatistics statistics) {
-        return statistics.trouble().orElse("none");
+    private static String failure(LayerStatistics statistics) {
+        return statistics.failure().orElse("none");
     }
 
     @Test
-    @DisplayName("U3 the failure that comes after its caller has gone on tells the cause, in place of the time that was waited")
+    @DisplayName("U3 a failure that comes after the timeout replaces the timeout as the cause")
     void cause() throws Exception {
-        leave();
-        assertTrue(trouble(asking.statistics()).startsWith("no answer within "));
-        assertEquals("nobody answers", trouble(answer(new LoadResult.Unavailable("nobody answers"))));
-        leave();
-        assertEquals("nobody answers", trouble(answer(new LoadResult.Unavailable("left alone"))), "later failures are consequences");
-        leave();
-        assertEquals("nobody answers", trouble(answer(LoadResult.ABSENT)), "a real failure is not forgotten");
+        lookUpWithTimeout();
+        assertTrue(failure(client.statistics()).startsWith("no answer within "));
+        assertEquals("no route to host", failure(answer(new LoadResult.Unavailable("no route to host"))));
+        lookUpWithTimeout();
+        assertEquals("no route to host", failure(answer(new LoadResult.Unavailable("connection closed"))), "later failures are consequences");
+        lookUpWithTimeout();
+        assertEquals("no route to host", failure(answer(LoadResult.ABSENT)), "a real failure stays");
     }
 
     @Test
-    @DisplayName("U3 A7 an error in place of an answer that nobody waits for is told, too")
+    @DisplayName("U3 A7 an error instead of a late answer is reported, too")
     void error() throws Exception {
-        leave();
-        assertTrue(trouble(answer(new OutOfMemoryError("of a test"))).contains("OutOfMemoryError"));
+        lookUpWithTimeout();
+        assertTrue(failure(answer(new OutOfMemoryError("of a test"))).contains("OutOfMemoryError"));
     }
 
     @Test
-    @DisplayName("U3 a sound bucket that is slow once, such as to load its client, is in no trouble; one that is slow again is")
+    @DisplayName("U3 one late answer, such as while the client loads, is no failure; a second one is")
     void slowOnce() throws Exception {
-        leave();
+        lookUpWithTimeout();
         LayerStatistics after = answer(LoadResult.ABSENT);
-        assertEquals(List.of("none", 1L), List.of(trouble(after), after.lateAnswers()));
-        leave();
-        assertTrue(trouble(answer(LoadResult.ABSENT)).startsWith("no answer within "));
-        leave();
-        assertEquals("reset", trouble(answer(new LoadResult.Unavailable("reset"))), "the cause of a later failure says more than a time");
+        assertEquals(List.of("none", 1L), List.of(failure(after), after.lateAnswers()));
+        lookUpWithTimeout();
+        assertTrue(failure(answer(LoadResult.ABSENT)).startsWith("no answer within "));
+        lookUpWithTimeout();
+        assertEquals("reset", failure(answer(new LoadResult.Unavailable("reset"))), "a later cause is more precise than a timeout");
     }
 }

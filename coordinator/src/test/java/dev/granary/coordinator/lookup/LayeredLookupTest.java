@@ -39,7 +39,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A team's bucket over a company's over a vendor's. */
+/** Layers: the bucket of a team over that of a company over that of a vendor. */
 class LayeredLookupTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
     private static final FakeDescriptor B = FakeDescriptor.of("b");
@@ -74,7 +74,7 @@ class LayeredLookupTest {
     }
 
     @Test
-    @DisplayName("R5 the first hit wins and fills the tiers before it; what is only read is never written; what is compiled goes to the first alone")
+    @DisplayName("R5 the first hit fills the writable layers before it; a compiled entry goes to the first one only")
     void teamOverCompanyOverVendor() throws Exception {
         try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
             System.setProperty("aws.accessKeyId", s3.accessKey());
@@ -90,22 +90,23 @@ class LayeredLookupTest {
             assertEquals(List.of(0, 0, 1), holdings(first.buckets()));
             GranaryConfig before = config("before", "s3://team/x?access=read, s3://company/kernels?access=read", "s3://vendor/k?access=read&client=minio")
                     .endpoint(endpoint).build();
-            try (Granary granary = Granary.open(before)) { // loads the classes of the way, which on a busy machine takes longer than a look-up may
+            try (Granary granary = Granary.open(before)) {
+                // loads classes, which on a busy machine takes longer than the deadline of a lookup
                 granary.connect();
                 granary.obtain(new FakeEngine("one"), A);
             }
             try (BucketTier team = BucketTierFactory.open(first.buckets().getFirst(), Optional.empty())) {
-                team.check(); // so that it need not be tried out later
+                team.check(); // so that no probe is needed later
             }
             s3.resetRequests();
             try (Granary granary = Granary.open(first)) {
                 granary.connect();
                 s3.resetRequests();
-                LookupResult<FakePrimitive> got = granary.obtain(engine, A);
-                assertEquals(List.of(PrimitiveSource.BUCKET, OptionalInt.of(2)), List.of(got.source(), got.layer()));
+                LookupResult<FakePrimitive> result = granary.obtain(engine, A);
+                assertEquals(List.of(PrimitiveSource.BUCKET, OptionalInt.of(2)), List.of(result.source(), result.layer()));
                 assertTrue(granary.flush(TestNode.LONG));
-                // A question for packs and one for the entry in each layer; the store marker, the entry, and a question
-                // for packs after it for the one that is written.
+                // Each layer gets one request for packs and one for the entry. The writable one
+                // gets the store marker, the entry, and another request for packs.
                 assertEquals(List.of(8L, 1L), List.of(s3.requests().get(), s3.requests().put()));
                 assertEquals(List.of(0L, 0L, 1L), granary.statistics().layers().stream().map(layer -> layer.results().hits()).toList());
                 assertEquals(List.of(1L, 0L, 0L), granary.statistics().layers().stream().map(layer -> layer.results().stored()).toList());
@@ -118,7 +119,7 @@ class LayeredLookupTest {
                 assertEquals(PrimitiveSource.LOCAL, again.obtain(engine, A).source());
                 assertEquals(PrimitiveSource.LOCAL, again.obtain(engine, B).source());
             }
-            assertEquals(0, s3.requests().get() + s3.requests().put() + s3.requests().head(), "nobody is asked");
+            assertEquals(0, s3.requests().get() + s3.requests().put() + s3.requests().head(), "no request is sent");
             GranaryConfig second = config("second", "s3://team/x s3://company/kernels?access=read").endpoint(endpoint).build();
             try (Granary other = Granary.open(second)) {
                 other.connect();
@@ -137,15 +138,15 @@ class LayeredLookupTest {
     }
 
     private Granary over(GranaryConfig config, FakeBucket... buckets) throws Exception {
-        return Granary.over(config, OpenStores.open(config, List.of(buckets), InstantSource.system()), PublishMode.ALONE, (_, _) -> {});
+        return Granary.over(config, OpenStores.open(config, List.of(buckets), InstantSource.system()), PublishMode.UNPACKED, (_, _) -> {});
     }
 
     @Test
-    @DisplayName("R21 what was on its way to several buckets is uploaded to each by a later process that knows it")
+    @DisplayName("R21 a later process uploads what another left, to each of several buckets")
     void uploadsSurviveForEachBucket() throws Exception {
         vendor.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "vendor")));
-        team.mood = FakeBucket.Mood.HANGS;
-        company.mood = FakeBucket.Mood.HANGS;
+        team.behavior = FakeBucket.Behavior.HANGS;
+        company.behavior = FakeBucket.Behavior.HANGS;
         TestNode node = new TestNode(directory.resolve("local"), team);
         Granary stopped = over(config("local", "s3://team s3://company s3://vendor?access=read").flushLimit(Duration.ofMillis(50)).build(),
                 team, company, vendor);
@@ -156,8 +157,8 @@ class LayeredLookupTest {
         }
         stopped.close();
         assertEquals(3, stopped.statistics().leftForLater());
-        team.mood = FakeBucket.Mood.WORKS;
-        company.mood = FakeBucket.Mood.WORKS;
+        team.behavior = FakeBucket.Behavior.WORKS;
+        company.behavior = FakeBucket.Behavior.WORKS;
         try (Granary next = over(config("local", "s3://company").build(), company)) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(1, next.statistics().adopted());
@@ -172,18 +173,18 @@ class LayeredLookupTest {
     }
 
     @Test
-    @DisplayName("R5 what a driver refuses in one layer is looked for in the next, and what is damaged in one is healed by it")
+    @DisplayName("R5 if the driver rejects the entry of one layer, the next is used; its hit repairs a damaged entry")
     void badEntryAbove() throws Exception {
-        team.mood = FakeBucket.Mood.IS_DAMAGED;
+        team.behavior = FakeBucket.Behavior.IS_DAMAGED;
         company.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "company")));
         try (Granary granary = over(config("local", "s3://team s3://company").build(), team, company)) {
-            LookupResult<FakePrimitive> got = granary.obtain(engine, A);
-            assertEquals(FakeEngine.binaries(A, "company"), got.primitive().getBinaries(BinaryKind.KERNEL));
+            LookupResult<FakePrimitive> result = granary.obtain(engine, A);
+            assertEquals(FakeEngine.binaries(A, "company"), result.primitive().getBinaries(BinaryKind.KERNEL));
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(2, team.stores.get() + company.stores.get(), "one by the test, one to heal");
+            assertEquals(2, team.stores.get() + company.stores.get(), "one by the test, one as the repair");
         }
-        team.mood = FakeBucket.Mood.WORKS;
-        engine.restoring = FakeEngine.Restores.REFUSES;
+        team.behavior = FakeBucket.Behavior.WORKS;
+        engine.restoreBehavior = FakeEngine.RestoreBehavior.REFUSES;
         team.store(TestEntries.entry(B.getId(), FakeEngine.binaries(B, "team")));
         company.store(TestEntries.entry(B.getId(), FakeEngine.binaries(B, "company")));
         try (Granary granary = over(config("other", "s3://team s3://company").build(), team, company)) {
@@ -193,24 +194,24 @@ class LayeredLookupTest {
     }
 
     @Test
-    @DisplayName("R16 buckets that never answer share one deadline: each is asked, and the look-up ends")
+    @DisplayName("R16 silent buckets share one deadline: each is tried, and the lookup ends")
     void allAreSilent() throws Exception {
         List<BucketConfig> named = config("local", "s3://team s3://company s3://vendor").build().buckets();
         List<GateBucket> silent = named.stream().map(_ -> new GateBucket()).toList();
         List<OpenLayer> all = IntStream.range(0, named.size()).mapToObj(i -> silent.get(i).as(named.get(i))).toList();
         try (LayeredLookup layers = new LayeredLookup(all, new CompileTimeEstimate(), GranaryConfig.DEFAULT_BUCKET_WAIT, Duration.ofSeconds(3))) {
-            assertNull(layers.look(A.getId()).next());
+            assertNull(layers.start(A.getId()).next());
             assertEquals(List.of(1L, 1L, 1L), layers.statistics().stream().map(layer -> layer.results().unavailable()).toList());
-            assertEquals(List.of(1, 1, 1), silent.stream().map(bucket -> bucket.asked.size()).toList());
+            assertEquals(List.of(1, 1, 1), silent.stream().map(bucket -> bucket.requested.size()).toList());
         } finally {
             silent.forEach(bucket -> bucket.answer(1));
         }
     }
 
     @Test
-    @DisplayName("R5 R1 a bucket that is down takes nothing from those behind it")
+    @DisplayName("R5 R1 a bucket that is down does not affect those after it")
     void oneIsDown() throws Exception {
-        team.mood = FakeBucket.Mood.IS_DOWN;
+        team.behavior = FakeBucket.Behavior.IS_DOWN;
         company.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "company")));
         try (Granary granary = over(config("local", "s3://team s3://company").build(), team, company)) {
             assertEquals(OptionalInt.of(1), granary.obtain(engine, A).layer());

@@ -14,49 +14,52 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Runs of a thousand kernels on a clock that is turned by hand. */
+/** Runs of 1,000 kernels on a fake clock. */
 class LookupTimeBudgetTest {
     private static final int KERNELS = 1000;
     private static final long MILLIS = 1_000_000;
     private static final long COMPILE = 100 * MILLIS;
-    private static final long CREDIT = GranaryConfig.DEFAULT_BUCKET_WAIT.toNanos();
+    private static final long INITIAL = GranaryConfig.DEFAULT_BUCKET_WAIT.toNanos();
 
-    private final CompileTimeEstimate cost = new CompileTimeEstimate();
-    private final LookupTimeBudget worth = new LookupTimeBudget(cost, GranaryConfig.DEFAULT_BUCKET_WAIT);
+    private final CompileTimeEstimate compileTimes = new CompileTimeEstimate();
+    private final LookupTimeBudget budget = new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT);
     private long now;
     private long probeEnds = Long.MAX_VALUE;
-    private long probeGain;
+    private long probeSavedNanos;
     private int hits;
     private int probes;
 
-    /** Looks one kernel up in a bucket that takes {@code latency} to answer, and compiles it if need be. */
-    private void kernel(long compile, long latency, boolean isThere) {
+    /**
+     * Looks up one kernel in a bucket that takes {@code latency} to answer, and compiles it after a
+     * miss.
+     */
+    private void kernel(long compile, long latency, boolean isPresent) {
         if (now >= probeEnds) {
             probeEnds = Long.MAX_VALUE;
-            worth.probed(probeGain);
+            budget.probeEnded(probeSavedNanos);
         }
-        switch (worth.verdict()) {
-            case LookupTimeBudget.Verdict.Ask(long limit) -> {
+        switch (budget.decide()) {
+            case LookupTimeBudget.Decision.Load(long limit) -> {
                 long waited = Math.min(latency, limit);
                 now += waited;
-                worth.spent(waited);
-                if (isThere && latency <= limit) {
+                budget.charge(waited);
+                if (isPresent && latency <= limit) {
                     hits++;
-                    worth.saved(compile);
-                    cost.seen(compile);
+                    budget.credit(compile);
+                    compileTimes.observe(compile);
                     return;
                 }
             }
-            case LookupTimeBudget.Verdict.Probe _ -> {
+            case LookupTimeBudget.Decision.Probe _ -> {
                 assertEquals(Long.MAX_VALUE, probeEnds, "one probe at a time");
                 probes++;
                 probeEnds = now + latency;
-                probeGain = isThere ? compile - latency : 0;
+                probeSavedNanos = isPresent ? compile - latency : 0;
             }
-            case LookupTimeBudget.Verdict.Skip _ -> {}
+            case LookupTimeBudget.Decision.Skip _ -> {}
         }
         now += compile;
-        cost.paid(compile);
+        compileTimes.compiled(compile);
     }
 
     private void assertWithin5Percent(long withoutCache) {
@@ -66,10 +69,10 @@ class LookupTimeBudgetTest {
     @ParameterizedTest
     @CsvSource({"20, false", "99, false", "101, false", "101, true", "150, true", "500, false", "500, true", "3000, false", "3000, true",
         "10000, false", "10000, true"})
-    @DisplayName("R23 a bucket that is slower than compiling, dark or empty costs a run of 1,000 kernels at most 5 %")
-    void slowBucket(long latencyMillis, boolean isThere) {
+    @DisplayName("R23 a bucket that is slower than compiling, silent or empty costs a run of 1,000 kernels at most 5 %")
+    void slowBucket(long latencyMillis, boolean isPresent) {
         for (int i = 0; i < KERNELS; i++) {
-            kernel(COMPILE, latencyMillis * MILLIS, isThere);
+            kernel(COMPILE, latencyMillis * MILLIS, isPresent);
         }
         assertWithin5Percent(KERNELS * COMPILE);
         if (latencyMillis > 101) { // hits that are hardly slower than compiling use nothing up
@@ -79,7 +82,7 @@ class LookupTimeBudgetTest {
 
     @ParameterizedTest
     @ValueSource(longs = {130, 800, 10_000})
-    @DisplayName("R23 so it is where compile times differ by a factor of a thousand")
+    @DisplayName("R23 the loss is bounded if compile times differ by a factor of 1,000")
     void differentKernels(long latencyMillis) {
         RandomGenerator random = TestSeed.random("LookupTimeBudgetTest");
         long withoutCache = 0;
@@ -93,12 +96,13 @@ class LookupTimeBudgetTest {
 
     @ParameterizedTest
     @ValueSource(longs = {150, 500, 10_000})
-    @DisplayName("R23 as soon as the bucket is fast, it is asked again, and almost every kernel comes from there")
+    @DisplayName("R23 a bucket that becomes fast is used again, and serves almost every kernel")
     void recovers(long latencyMillis) {
         for (int i = 0; i < KERNELS; i++) {
             kernel(COMPILE, latencyMillis * MILLIS, true);
         }
-        while (now < probeEnds && probeEnds != Long.MAX_VALUE) { // the last question to the slow bucket is still under way
+        while (now < probeEnds && probeEnds != Long.MAX_VALUE) {
+            // the last probe of the slow bucket is still in progress
             kernel(COMPILE, 20 * MILLIS, true);
         }
         hits = 0;
@@ -109,7 +113,7 @@ class LookupTimeBudgetTest {
     }
 
     @Test
-    @DisplayName("A bucket that has only the later kernels of a run is found to have them")
+    @DisplayName("A bucket that has only the later kernels of a run is used for them")
     void laterKernels() {
         for (int i = 0; i < KERNELS; i++) {
             kernel(COMPILE, 40 * MILLIS, false);
@@ -121,56 +125,56 @@ class LookupTimeBudgetTest {
     }
 
     @Test
-    @DisplayName("While nobody knows what compiling costs it counts as expensive; then a look-up may wait as long as compiling takes")
+    @DisplayName("An unknown compile time counts as long; a known one limits the wait of a lookup")
     void limits() {
-        assertEquals(new LookupTimeBudget.Verdict.Ask(CREDIT), worth.verdict());
-        worth.spent(CREDIT - 1);
-        assertEquals(new LookupTimeBudget.Verdict.Ask(1), worth.verdict());
-        cost.seen(COMPILE);
-        assertEquals(new LookupTimeBudget.Verdict.Ask(COMPILE), worth.verdict());
-        worth.spent(1);
-        assertInstanceOf(LookupTimeBudget.Verdict.Probe.class, worth.verdict());
-        assertInstanceOf(LookupTimeBudget.Verdict.Skip.class, worth.verdict());
-        worth.probed(0);
-        assertInstanceOf(LookupTimeBudget.Verdict.Probe.class, worth.verdict());
-        worth.probed(1);
-        assertEquals(new LookupTimeBudget.Verdict.Ask(COMPILE), worth.verdict());
-        worth.spent(CREDIT);
-        cost.paid(LookupTimeBudget.SHARE * (2 * CREDIT + 1));
-        assertInstanceOf(LookupTimeBudget.Verdict.Ask.class, worth.verdict());
-        cost.paid(LookupTimeBudget.SHARE * 100 * CREDIT);
+        assertEquals(new LookupTimeBudget.Decision.Load(INITIAL), budget.decide());
+        budget.charge(INITIAL - 1);
+        assertEquals(new LookupTimeBudget.Decision.Load(1), budget.decide());
+        compileTimes.observe(COMPILE);
+        assertEquals(new LookupTimeBudget.Decision.Load(COMPILE), budget.decide());
+        budget.charge(1);
+        assertInstanceOf(LookupTimeBudget.Decision.Probe.class, budget.decide());
+        assertInstanceOf(LookupTimeBudget.Decision.Skip.class, budget.decide());
+        budget.probeEnded(0);
+        assertInstanceOf(LookupTimeBudget.Decision.Probe.class, budget.decide());
+        budget.probeEnded(1);
+        assertEquals(new LookupTimeBudget.Decision.Load(COMPILE), budget.decide());
+        budget.charge(INITIAL);
+        compileTimes.compiled(LookupTimeBudget.SHARE * (2 * INITIAL + 1));
+        assertInstanceOf(LookupTimeBudget.Decision.Load.class, budget.decide());
+        compileTimes.compiled(LookupTimeBudget.SHARE * 100 * INITIAL);
         for (int i = 0; i < 200; i++) {
-            cost.seen(1);
+            compileTimes.observe(1);
         }
-        assertEquals(new LookupTimeBudget.Verdict.Ask(CREDIT), worth.verdict(), "what was paid long ago allows no long wait");
+        assertEquals(new LookupTimeBudget.Decision.Load(INITIAL), budget.decide(), "old compile times allow no long wait");
     }
 
     @Test
-    @DisplayName("The credit is the bucket wait of the configuration; without any, callers wait 4 % of the time spent compiling")
-    void credit() {
+    @DisplayName("The initial budget is the configured bucket wait; with none, callers wait 4 % of the compile time")
+    void initialBudget() {
         long minute = Duration.ofMinutes(1).toNanos();
-        LookupTimeBudget patient = new LookupTimeBudget(cost, Duration.ofMinutes(1));
-        patient.spent(minute - COMPILE);
-        assertEquals(new LookupTimeBudget.Verdict.Ask(COMPILE), patient.verdict());
-        LookupTimeBudget none = new LookupTimeBudget(cost, Duration.ZERO);
-        assertInstanceOf(LookupTimeBudget.Verdict.Probe.class, none.verdict());
-        cost.paid(LookupTimeBudget.SHARE * 3L);
-        none.spent(2);
-        assertInstanceOf(LookupTimeBudget.Verdict.Ask.class, none.verdict());
-        none.spent(1);
-        assertInstanceOf(LookupTimeBudget.Verdict.Skip.class, none.verdict());
+        LookupTimeBudget large = new LookupTimeBudget(compileTimes, Duration.ofMinutes(1));
+        large.charge(minute - COMPILE);
+        assertEquals(new LookupTimeBudget.Decision.Load(COMPILE), large.decide());
+        LookupTimeBudget none = new LookupTimeBudget(compileTimes, Duration.ZERO);
+        assertInstanceOf(LookupTimeBudget.Decision.Probe.class, none.decide());
+        compileTimes.compiled(LookupTimeBudget.SHARE * 3L);
+        none.charge(2);
+        assertInstanceOf(LookupTimeBudget.Decision.Load.class, none.decide());
+        none.charge(1);
+        assertInstanceOf(LookupTimeBudget.Decision.Skip.class, none.decide());
     }
 
     @Test
-    @DisplayName("What many threads have waited in vain at once does not shut the bucket out for ever")
+    @DisplayName("Waits of many threads at once do not exclude the bucket forever")
     void manyThreads() {
-        cost.paid(COMPILE);
-        worth.spent(64 * CREDIT);
-        int good = 0;
-        while (worth.verdict() instanceof LookupTimeBudget.Verdict.Probe) {
-            worth.probed(COMPILE / 2);
-            good++;
+        compileTimes.compiled(COMPILE);
+        budget.charge(64 * INITIAL);
+        int profitable = 0;
+        while (budget.decide() instanceof LookupTimeBudget.Decision.Probe) {
+            budget.probeEnded(COMPILE / 2);
+            profitable++;
         }
-        assertTrue(good > 1 && good < 20, good + " probes");
+        assertTrue(profitable > 1 && profitable < 20, profitable + " probes");
     }
 }

@@ -41,7 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The look-up over a real local tier, a bucket in memory and an engine that counts. */
+/** Lookups with a real local tier, a bucket in memory, and a counting engine. */
 class PrimitiveLookupTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
 
@@ -56,7 +56,7 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("R1 a bucket hit fills the local tier, and the next process asks the bucket nothing")
+    @DisplayName("R1 a bucket hit fills the local tier, and the next process sends no request")
     void bucketHitFillsTheLocalTier() throws Exception {
         try (Granary other = new TestNode(directory.resolve("other machine"), bucket).open()) {
             assertEquals(PrimitiveSource.COMPILED, other.obtain(engine, A).source());
@@ -65,23 +65,23 @@ class PrimitiveLookupTest {
             assertEquals(PrimitiveSource.BUCKET, first.obtain(engine, A).source());
             assertEquals(PrimitiveSource.MEMORY, first.obtain(engine, A).source());
         }
-        int asked = bucket.loads.get();
+        int loads = bucket.loads.get();
         try (Granary second = node.open()) {
             assertEquals(PrimitiveSource.LOCAL, second.obtain(engine, A).source());
         }
-        assertEquals(asked, bucket.loads.get());
+        assertEquals(loads, bucket.loads.get());
         assertEquals(1, engine.compiles.get());
         assertEquals(1, bucket.stores.get(), "an entry that came from the bucket is not sent back");
     }
 
     @Test
-    @DisplayName("D11 N6 what the driver refuses is dropped and built once more, and the next process has the new one")
+    @DisplayName("D11 N6 a rejected binary is discarded and compiled once more, and the next process uses the new one")
     void refusedBinaryIsRebuiltOnce() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
         }
         FakeEngine updated = new FakeEngine("two");
-        updated.restoring = FakeEngine.Restores.REFUSES;
+        updated.restoreBehavior = FakeEngine.RestoreBehavior.REFUSES;
         try (Granary granary = node.openWithoutBucket()) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(updated, A).source());
             assertEquals(PrimitiveSource.MEMORY, granary.obtain(updated, A).source());
@@ -89,7 +89,7 @@ class PrimitiveLookupTest {
         }
         assertEquals(1, updated.compiles.get());
         assertEquals(1, updated.restores.get());
-        updated.restoring = FakeEngine.Restores.ACCEPTS;
+        updated.restoreBehavior = FakeEngine.RestoreBehavior.ACCEPTS;
         try (Granary granary = node.openWithoutBucket()) {
             LookupResult<FakePrimitive> found = granary.obtain(updated, A);
             assertEquals(PrimitiveSource.LOCAL, found.source());
@@ -98,9 +98,9 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("D12 without binaries the caller still has the primitive, nothing is stored, and it is counted")
+    @DisplayName("D12 without binaries the caller has the primitive, nothing is stored, and it is counted")
     void noBinaries() throws Exception {
-        engine.giving = FakeEngine.Binaries.NEVER;
+        engine.binariesTime = FakeEngine.BinariesTime.NEVER;
         try (Granary granary = node.open()) {
             assertEquals("a", granary.primitive(engine, A).descriptor().name());
             assertTrue(granary.flush(TestNode.LONG));
@@ -111,13 +111,13 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("N8 a degraded hit is counted and published anew")
+    @DisplayName("N8 a hit that the driver recompiles is counted and published again")
     void degradedHit() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
         }
         FakeEngine updated = new FakeEngine("two");
-        updated.restoring = FakeEngine.Restores.RECOMPILES;
+        updated.restoreBehavior = FakeEngine.RestoreBehavior.RECOMPILES;
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.LOCAL, granary.obtain(updated, A).source());
             assertTrue(granary.flush(TestNode.LONG));
@@ -125,8 +125,8 @@ class PrimitiveLookupTest {
             assertEquals(1, granary.statistics().local().stored());
             assertEquals(0, granary.statistics().compiled());
         }
-        Entry inBucket = bucket.entries.get(A.getId());
-        assertEquals(FakeEngine.binaries(A, "two"), inBucket == null ? null : inBucket.binaries());
+        Entry stored = bucket.entries.get(A.getId());
+        assertEquals(FakeEngine.binaries(A, "two"), stored == null ? null : stored.binaries());
     }
 
     @Test
@@ -146,7 +146,7 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("M7 one build for all that ask at once; its failure reaches all, is not kept, and the next call builds again")
+    @DisplayName("M7 concurrent lookups share one compile; its failure reaches all and is not cached")
     void failureReachesAllWaiters() throws Exception {
         int threads = 8;
         FakeDescriptor wrong = FakeDescriptor.of("wrong");
@@ -160,8 +160,8 @@ class PrimitiveLookupTest {
             for (int i = 0; i < threads; i++) {
                 all.add(pool.submit(() -> granary.primitive(engine, wrong)));
             }
-            for (Future<FakePrimitive> one : all) {
-                ExecutionException thrown = assertThrows(ExecutionException.class, one::get);
+            for (Future<FakePrimitive> each : all) {
+                ExecutionException thrown = assertThrows(ExecutionException.class, each::get);
                 assertInstanceOf(CompileException.class, thrown.getCause());
             }
             assertEquals(1, engine.compiles.get());
@@ -173,14 +173,14 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("M14 what is in memory wins over binaries in any tier")
+    @DisplayName("M14 a primitive in memory takes precedence over binaries in any tier")
     void memoryWins() throws Exception {
         try (Granary granary = node.open()) {
             FakePrimitive first = granary.primitive(engine, A);
             assertTrue(granary.flush(TestNode.LONG));
-            int asked = bucket.loads.get();
+            int loads = bucket.loads.get();
             assertSame(first, granary.primitive(engine, A));
-            assertEquals(asked, bucket.loads.get());
+            assertEquals(loads, bucket.loads.get());
             assertEquals(0, engine.restores.get());
             assertEquals(0, granary.statistics().local().hits());
         }
@@ -188,18 +188,18 @@ class PrimitiveLookupTest {
 
     @ParameterizedTest
     @EnumSource(names = {"IS_DOWN", "IS_DAMAGED", "REFUSES_WRITES", "THROWS"})
-    @DisplayName("R1 whatever the bucket does, compiling and the local tier work")
-    void bucketInTrouble(FakeBucket.Mood mood) throws Exception {
-        bucket.mood = mood;
+    @DisplayName("R1 compiling and the local tier work with any failure of the bucket")
+    void bucketInTrouble(FakeBucket.Behavior behavior) throws Exception {
+        bucket.behavior = behavior;
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
             granary.flush(TestNode.LONG);
             assertEquals(1, granary.statistics().local().stored());
-            TierStatistics.Snapshot counted = granary.statistics().layers().getFirst().results();
-            assertEquals(mood == FakeBucket.Mood.IS_DOWN ? 1 : 0, counted.unavailable());
-            assertEquals(mood == FakeBucket.Mood.IS_DAMAGED ? Map.of(DamageKind.TRUNCATED, 1L) : Map.of(), counted.damaged());
-            assertEquals(mood == FakeBucket.Mood.REFUSES_WRITES ? 1 : 0, counted.refused());
-            assertEquals(1, granary.statistics().leftForLater(), "a refusal may pass, too");
+            TierStatistics.Snapshot statistics = granary.statistics().layers().getFirst().results();
+            assertEquals(behavior == FakeBucket.Behavior.IS_DOWN ? 1 : 0, statistics.unavailable());
+            assertEquals(behavior == FakeBucket.Behavior.IS_DAMAGED ? Map.of(DamageKind.TRUNCATED, 1L) : Map.of(), statistics.damaged());
+            assertEquals(behavior == FakeBucket.Behavior.REFUSES_WRITES ? 1 : 0, statistics.refused());
+            assertEquals(1, granary.statistics().leftForLater(), "a refusal may be temporary, too");
         }
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
@@ -225,13 +225,13 @@ class PrimitiveLookupTest {
             granary.primitive(engine, c); // memory
             assertThrows(CompileException.class, () -> granary.primitive(engine, FakeDescriptor.of("wrong")));
             assertTrue(granary.flush(TestNode.LONG));
-            GranaryStatistics counted = granary.statistics();
-            TierStatistics.Snapshot remote = counted.layers().getFirst().results();
-            assertEquals(List.of(1L, 4L), List.of(counted.memoryHits(), counted.memoryMisses()));
-            assertEquals(List.of(2L, 2L, 1L), List.of(counted.local().hits(), counted.local().misses(), counted.local().stored()));
-            assertEquals(List.of(0L, 2L, 1L), List.of(remote.hits(), remote.absent(), remote.stored()));
-            assertEquals(List.of(1L, 1L), List.of(counted.compiled(), counted.compileFailures()));
-            assertEquals(List.of(0L, 0L, 0L), List.of(counted.dropped(), counted.leftForLater(), counted.adopted()));
+            GranaryStatistics statistics = granary.statistics();
+            TierStatistics.Snapshot bucketResults = statistics.layers().getFirst().results();
+            assertEquals(List.of(1L, 4L), List.of(statistics.memoryHits(), statistics.memoryMisses()));
+            assertEquals(List.of(2L, 2L, 1L), List.of(statistics.local().hits(), statistics.local().misses(), statistics.local().stored()));
+            assertEquals(List.of(0L, 2L, 1L), List.of(bucketResults.hits(), bucketResults.absent(), bucketResults.stored()));
+            assertEquals(List.of(1L, 1L), List.of(statistics.compiled(), statistics.compileFailures()));
+            assertEquals(List.of(0L, 0L, 0L), List.of(statistics.dropped(), statistics.leftForLater(), statistics.adopted()));
         }
         Map<String, Long> totals = new LifetimeStatistics(node.directory).read();
         assertEquals(2, totals.get("processes"));
@@ -241,7 +241,7 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("O2 the time saved is the stored compile time less the time to get it")
+    @DisplayName("O2 the time saved is the stored compile time less the time to load")
     void timeSaved() throws Exception {
         Duration hour = Duration.ofHours(1);
         Entry slow = TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere"));
@@ -254,21 +254,21 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("What an engine with a bug throws reaches the caller, and leaves no mark and no stuck key")
+    @DisplayName("An exception of an engine reaches the caller, and leaves no mark and no stuck key")
     void brokenEngine() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
         }
         FakeDescriptor b = FakeDescriptor.of("b");
         try (Granary granary = node.openWithoutBucket()) {
-            engine.restoring = FakeEngine.Restores.THROWS;
+            engine.restoreBehavior = FakeEngine.RestoreBehavior.THROWS;
             assertThrows(IllegalArgumentException.class, () -> granary.primitive(engine, A));
             engine.beforeCompile = () -> {
                 throw new IllegalStateException("this engine has a bug");
             };
             assertThrows(IllegalStateException.class, () -> granary.primitive(engine, b));
-            assertEquals(List.of(), node.sessionFiles(RestoreQuarantine.TRYING));
-            engine.restoring = FakeEngine.Restores.ACCEPTS;
+            assertEquals(List.of(), node.sessionFiles(RestoreQuarantine.MARKS_DIRECTORY));
+            engine.restoreBehavior = FakeEngine.RestoreBehavior.ACCEPTS;
             engine.beforeCompile = () -> {};
             assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, b).source());
@@ -276,7 +276,7 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("D12 a primitive that takes no listener is handed out all the same")
+    @DisplayName("D12 a primitive whose listener registration fails is returned nevertheless")
     void brokenListener() throws Exception {
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("listener-breaks")).source());
@@ -286,9 +286,9 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("N5 a lazy driver's binaries are taken at the first launch, and at the latest when the process ends")
+    @DisplayName("N5 the binaries of a lazy driver are taken at the first launch, at the latest when the process ends")
     void lazyDriver() throws Exception {
-        engine.giving = FakeEngine.Binaries.AFTER_LAUNCH;
+        engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         FakeDescriptor b = FakeDescriptor.of("b");
         try (Granary granary = node.open()) {
             FakePrimitive launched = granary.primitive(engine, A);

@@ -7,24 +7,24 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** A sender that keeps all that it is given, until it is told to finish. */
+/** An uploader that buffers all entries until it is finished. */
 final class KeepingUploader implements EntryUploader {
-    final List<Consumer<StoreResult>> kept = new CopyOnWriteArrayList<>();
-    volatile Supplier<StoreResult> answer = () -> new StoreResult.Stored(1);
+    final List<Consumer<StoreResult>> buffered = new CopyOnWriteArrayList<>();
+    volatile Supplier<StoreResult> nextResult = () -> new StoreResult.Stored(1);
     volatile boolean isSilent;
 
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
-        kept.add(whenDone);
+        buffered.add(whenDone);
     }
 
     @Override
     public void finish() {
-        StoreResult result = answer.get();
+        StoreResult result = nextResult.get();
         if (!isSilent) {
-            kept.forEach(whenDone -> whenDone.accept(result));
+            buffered.forEach(whenDone -> whenDone.accept(result));
         }
-        kept.clear();
+        buffered.clear();
     }
 
     @Override

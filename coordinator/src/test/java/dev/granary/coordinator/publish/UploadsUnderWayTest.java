@@ -29,17 +29,17 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What has begun and has no answer yet: its memory, and its note. */
+/** Memory and outbox of uploads without a result. */
 class UploadsUnderWayTest {
-    private static final int AT_ONCE = 8;
-    private static final int IN_MEMORY = 3; // of what is large
+    private static final int WORKERS = 8;
+    private static final int IN_MEMORY = 3; // of large entries
     private static final int ROUNDS = 20;
     private static final MemorySegment LARGE = MemorySegment.ofArray(new byte[20 << 20]);
 
     private final FakeBucket local = new FakeBucket();
     private final FakeBucket bucket = new FakeBucket();
     private final LookupCounters counters = new LookupCounters();
-    private final Map<Id, StoreResult> told = new ConcurrentHashMap<>();
+    private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
 
     private static Entry large(String name) {
         return TestEntries.entry(TestEntries.id(name), KernelBinaries.ofSegments(List.of(LARGE)));
@@ -49,18 +49,18 @@ class UploadsUnderWayTest {
         return TestEntries.entry(TestEntries.id(name), KernelBinaries.of(new byte[1]));
     }
 
-    private static boolean isIdleSoon(UploadQueue uploads) throws InterruptedException {
-        return uploads.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos());
+    private static boolean isIdleSoon(UploadQueue queue) throws InterruptedException {
+        return queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos());
     }
 
-    /** The local tier, whose look-ups wait until they are released. */
+    /** A local tier whose lookups block until they are released. */
     private final class SlowTier implements PersistentCache {
         private final CountDownLatch released = new CountDownLatch(1);
-        private final CountDownLatch begun = new CountDownLatch(IN_MEMORY);
+        private final CountDownLatch started = new CountDownLatch(IN_MEMORY);
 
         @Override
         public LoadResult load(Id id) {
-            begun.countDown();
+            started.countDown();
             try {
                 released.await();
             } catch (InterruptedException e) {
@@ -82,50 +82,50 @@ class UploadsUnderWayTest {
     }
 
     @Test
-    @DisplayName("R23 what is read from the local tier to be sent takes no room, though callers ask for it meanwhile")
-    void askedForWhileRead() throws Exception {
+    @DisplayName("R23 an entry that is being read from the local tier uses no memory if it is queued again")
+    void queuedWhileRead() throws Exception {
         SlowTier slow = new SlowTier();
-        try (UploadQueue uploads = new UploadQueue(new CountingCache(slow), EntryUploader.alone(new CountingCache(bucket)), Optional.empty(), counters)) {
+        try (UploadQueue queue = new UploadQueue(new CountingCache(slow), EntryUploader.unpacked(new CountingCache(bucket)), Optional.empty(), counters)) {
             List<Entry> inherited = List.of(large("inherited 0"), large("inherited 1"), large("inherited 2"));
             inherited.forEach(entry -> {
                 local.store(entry);
-                uploads.addInherited(entry.id());
+                queue.addInherited(entry.id());
             });
-            slow.begun.await();
-            inherited.forEach(entry -> uploads.add(entry, StoreResult.DUPLICATE, told::put));
+            slow.started.await();
+            inherited.forEach(entry -> queue.add(entry, StoreResult.DUPLICATE, results::put));
             slow.released.countDown();
-            assertTrue(isIdleSoon(uploads));
+            assertTrue(isIdleSoon(queue));
             assertEquals(IN_MEMORY, local.loads.get());
-            bucket.mood = FakeBucket.Mood.HANGS;
-            for (int i = 0; i < AT_ONCE; i++) {
-                uploads.add(small("sent " + i), StoreResult.DUPLICATE, told::put);
+            bucket.behavior = FakeBucket.Behavior.HANGS;
+            for (int i = 0; i < WORKERS; i++) {
+                queue.add(small("sent " + i), StoreResult.DUPLICATE, results::put);
             }
-            while (bucket.stores.get() < IN_MEMORY + AT_ONCE) {
+            while (bucket.stores.get() < IN_MEMORY + WORKERS) {
                 Thread.onSpinWait();
             }
             for (int i = 0; i < IN_MEMORY; i++) {
-                uploads.add(large("in memory " + i), StoreResult.DUPLICATE, told::put);
+                queue.add(large("in memory " + i), StoreResult.DUPLICATE, results::put);
             }
             bucket.released.countDown();
-            assertTrue(isIdleSoon(uploads));
+            assertTrue(isIdleSoon(queue));
         }
-        assertEquals(IN_MEMORY, local.loads.get(), "all the room was there for what came later");
-        assertEquals(AT_ONCE + 2 * IN_MEMORY, bucket.entries.size());
+        assertEquals(IN_MEMORY, local.loads.get(), "all memory was free for later entries");
+        assertEquals(WORKERS + 2 * IN_MEMORY, bucket.entries.size());
     }
 
-    private WeakReference<Entry> addSmall(UploadQueue uploads) {
-        Entry entry = small("kept");
-        uploads.add(entry, StoreResult.DUPLICATE, told::put);
+    private WeakReference<Entry> addSmall(UploadQueue queue) {
+        Entry entry = small("buffered");
+        queue.add(entry, StoreResult.DUPLICATE, results::put);
         return new WeakReference<>(entry);
     }
 
     @Test
-    @DisplayName("R23 an entry that the sender keeps in a form of its own is not held in memory beside it")
-    void keptInOneForm() throws Exception {
-        KeepingUploader sender = new KeepingUploader();
-        try (UploadQueue uploads = new UploadQueue(new CountingCache(local), sender, Optional.empty(), counters)) {
-            WeakReference<Entry> entry = addSmall(uploads);
-            while (sender.kept.isEmpty()) {
+    @DisplayName("R23 an entry that the uploader buffers is not kept in memory twice")
+    void bufferedOnce() throws Exception {
+        KeepingUploader uploader = new KeepingUploader();
+        try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.empty(), counters)) {
+            WeakReference<Entry> entry = addSmall(queue);
+            while (uploader.buffered.isEmpty()) {
                 Thread.onSpinWait();
             }
             long start = System.nanoTime();
@@ -133,43 +133,43 @@ class UploadsUnderWayTest {
                 assertTrue(System.nanoTime() - start < TestNode.LONG.toNanos(), "still held");
                 System.gc();
             }
-            assertTrue(isIdleSoon(uploads));
+            assertTrue(isIdleSoon(queue));
         }
-        assertEquals(1, told.size());
+        assertEquals(1, results.size());
     }
 
     @Test
-    @DisplayName("A2 R21 an answer and a caller at once, in either order: what is under way afterwards is noted, and nothing else")
-    void noteAtOnce(@TempDir Path directory) throws Exception {
+    @DisplayName("A2 R21 after a concurrent result and caller, exactly the pending upload is in the outbox")
+    void outboxUnderConcurrency(@TempDir Path directory) throws Exception {
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
             TestNode node = new TestNode(directory, bucket);
             for (int round = 0; round < ROUNDS; round++) {
-                KeepingUploader sender = new KeepingUploader();
-                try (UploadQueue uploads = new UploadQueue(new CountingCache(local), sender, Optional.of(outbox), counters)) {
+                KeepingUploader uploader = new KeepingUploader();
+                try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.of(outbox), counters)) {
                     Entry entry = small("round " + round);
-                    uploads.add(entry, StoreResult.DUPLICATE, (_, _) -> {});
-                    while (sender.kept.isEmpty()) {
+                    queue.add(entry, StoreResult.DUPLICATE, (_, _) -> {});
+                    while (uploader.buffered.isEmpty()) {
                         Thread.onSpinWait();
                     }
-                    Runnable answer = () -> sender.kept.getFirst().accept(new StoreResult.Stored(1));
-                    Runnable caller = () -> uploads.add(entry, StoreResult.DUPLICATE, told::put);
-                    runAtOnce(uploads, round % 2 == 0 ? List.of(answer, caller) : List.of(caller, answer));
-                    assertEquals(told.containsKey(entry.id()) ? 0 : 1, node.sessionFiles(UploadOutbox.DIRECTORY).size(), "round " + round);
-                    assertTrue(isIdleSoon(uploads));
+                    Runnable answer = () -> uploader.buffered.getFirst().accept(new StoreResult.Stored(1));
+                    Runnable caller = () -> queue.add(entry, StoreResult.DUPLICATE, results::put);
+                    runAtOnce(queue, round % 2 == 0 ? List.of(answer, caller) : List.of(caller, answer));
+                    assertEquals(results.containsKey(entry.id()) ? 0 : 1, node.sessionFiles(UploadOutbox.DIRECTORY).size(), "round " + round);
+                    assertTrue(isIdleSoon(queue));
                 }
                 assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
             }
         }
-        assertEquals(ROUNDS, told.size());
+        assertEquals(ROUNDS, results.size());
     }
 
-    /** Lets neither go on before both have come as far as they can, in this order. */
-    private static void runAtOnce(UploadQueue uploads, List<Runnable> both) throws InterruptedException {
+    /** Starts both, in this order, and blocks them at the lock until both have reached it. */
+    private static void runAtOnce(UploadQueue queue, List<Runnable> both) throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
-        synchronized (uploads) {
-            for (Runnable one : both) {
-                Thread thread = Thread.ofPlatform().start(one);
+        synchronized (queue) {
+            for (Runnable each : both) {
+                Thread thread = Thread.ofPlatform().start(each);
                 threads.add(thread);
                 while (thread.isAlive() && thread.getState() != Thread.State.BLOCKED) {
                     Thread.onSpinWait();

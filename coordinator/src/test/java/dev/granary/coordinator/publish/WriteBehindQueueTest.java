@@ -24,7 +24,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Waiting for what happens behind the caller, and ending it. */
+/** Waits for write-behind work, and its end. */
 class WriteBehindQueueTest {
     private final FakeBucket bucket = new FakeBucket();
     private final FakeEngine engine = new FakeEngine("one");
@@ -35,25 +35,26 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("Flushing again after a flush that ran out of time waits for the same work")
+    @DisplayName("A flush after one that timed out waits for the same work")
     void flushAfterTimeout() throws Exception {
-        bucket.mood = FakeBucket.Mood.HANGS;
+        bucket.behavior = FakeBucket.Behavior.HANGS;
         try (Granary granary = node.open("s3://test", Duration.ZERO)) {
             for (int i = 0; i < 50; i++) {
                 granary.primitive(engine, FakeDescriptor.of("k" + i));
                 assertFalse(granary.flush(Duration.ZERO));
             }
             assertFalse(granary.flush(Duration.ofMillis(200)));
-            while (granary.statistics().local().stored() + granary.statistics().local().failed() < 50) { // a busy machine may give a store up
+            while (granary.statistics().local().stored() + granary.statistics().local().failed() < 50) {
+                // a store may fail on a busy machine
                 Thread.sleep(1);
             }
         }
     }
 
     @Test
-    @DisplayName("O1 U9 what a driver compiles at the launch is in the sum of compile times, once: the sum is that of the entries")
+    @DisplayName("O1 U9 compile time spent at the launch is counted once: the sum is that of the entries")
     void compiledAtLaunch() throws Exception {
-        engine.giving = FakeEngine.Binaries.AFTER_LAUNCH;
+        engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         int kernels = 3;
         try (Granary granary = node.open()) {
             for (int i = 0; i < kernels; i++) {
@@ -67,9 +68,9 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("M5 what a flush took before its launch is not taken again at the launch")
+    @DisplayName("M5 binaries that a flush took before the launch are not taken again")
     void takenOnce() throws Exception {
-        engine.giving = FakeEngine.Binaries.AFTER_LAUNCH;
+        engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         try (Granary granary = node.open()) {
             FakePrimitive early = granary.primitive(engine, FakeDescriptor.of("a"));
             assertTrue(granary.flush(TestNode.LONG));
@@ -81,7 +82,7 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("Many threads may flush while others look up; each flush covers what its thread has got before")
+    @DisplayName("Threads may flush while others look up; each flush covers the earlier lookups of its thread")
     void concurrentFlushes() throws Exception {
         int threads = 6;
         try (Granary granary = node.open(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
@@ -89,24 +90,24 @@ class WriteBehindQueueTest {
             for (int t = 0; t < threads; t++) {
                 int thread = t;
                 all.add(pool.submit(() -> {
-                    boolean isThere = true;
+                    boolean isPublished = true;
                     for (int i = 0; i < 30; i++) {
-                        FakeDescriptor mine = FakeDescriptor.of("k" + thread + "-" + i);
-                        granary.primitive(engine, mine);
-                        isThere &= granary.flush(TestNode.LONG) && bucket.entries.containsKey(mine.getId());
+                        FakeDescriptor descriptor = FakeDescriptor.of("k" + thread + "-" + i);
+                        granary.primitive(engine, descriptor);
+                        isPublished &= granary.flush(TestNode.LONG) && bucket.entries.containsKey(descriptor.getId());
                     }
-                    return isThere;
+                    return isPublished;
                 }));
             }
-            for (Future<Boolean> one : all) {
-                assertTrue(one.get());
+            for (Future<Boolean> each : all) {
+                assertTrue(each.get());
             }
             assertEquals(threads * 30L, granary.statistics().layers().getFirst().results().stored());
         }
     }
 
     @Test
-    @DisplayName("An endless limit is no overflow, and flushing an idle or closed Granary returns at once")
+    @DisplayName("An infinite limit does not overflow, and a flush of an idle or closed instance returns at once")
     void limits() throws Exception {
         Granary granary = node.open();
         granary.primitive(engine, FakeDescriptor.of("a"));
@@ -117,9 +118,9 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("A lazy primitive that is launched after the end is counted as dropped and disturbs nobody")
+    @DisplayName("A lazy primitive that is launched after close has no effect")
     void launchAfterClose() throws Exception {
-        engine.giving = FakeEngine.Binaries.AFTER_LAUNCH;
+        engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         FakePrimitive late;
         Granary granary = node.open();
         try (granary) {
@@ -131,9 +132,9 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("A store that throws, against its contract, does not keep the uploads from ending")
+    @DisplayName("A store that throws, against its contract, does not block the uploads")
     void bucketThrows() throws Exception {
-        bucket.mood = FakeBucket.Mood.THROWS;
+        bucket.behavior = FakeBucket.Behavior.THROWS;
         try (Granary granary = node.open()) {
             for (int i = 0; i < 20; i++) {
                 granary.primitive(engine, FakeDescriptor.of("k" + i));
@@ -141,7 +142,7 @@ class WriteBehindQueueTest {
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(20, granary.statistics().leftForLater());
             assertEquals(20, node.published.values().stream().filter(StoreResult.Failed.class::isInstance).count());
-            bucket.mood = FakeBucket.Mood.WORKS;
+            bucket.behavior = FakeBucket.Behavior.WORKS;
             granary.primitive(engine, FakeDescriptor.of("last"));
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, bucket.entries.size());
@@ -150,9 +151,9 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("R21 what was under way or waited at the end is counted once")
+    @DisplayName("R21 uploads in progress or queued at close are counted once")
     void leftIsCountedOnce() throws Exception {
-        bucket.mood = FakeBucket.Mood.HANGS;
+        bucket.behavior = FakeBucket.Behavior.HANGS;
         Granary granary = node.open("s3://test", Duration.ofMillis(50));
         for (int i = 0; i < 12; i++) {
             granary.primitive(engine, FakeDescriptor.of("k" + i));
@@ -161,7 +162,7 @@ class WriteBehindQueueTest {
             Thread.onSpinWait();
         }
         granary.close();
-        while (node.published.size() < 8) { // the workers that were interrupted
+        while (node.published.size() < 8) { // the interrupted workers
             Thread.onSpinWait();
         }
         assertEquals(12, granary.statistics().leftForLater());

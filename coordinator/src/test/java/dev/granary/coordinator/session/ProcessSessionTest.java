@@ -22,106 +22,107 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What becomes of sessions that other processes left. */
+/** Takeover of the sessions that other processes left. */
 final class ProcessSessionTest {
     @TempDir
     private Path directory;
 
     @Test
-    @DisplayName("A3 L7 a session whose lock file the system does not show is not removed; one without a lock file is")
+    @DisplayName("A3 L7 a session whose lock file cannot be examined is not removed; one without a lock file is")
     void hiddenLock() throws Exception {
-        Path note = note("hidden");
-        Path left = note("left");
-        Path lock = Objects.requireNonNull(note.getParent()).resolveSibling("lock");
-        Files.createSymbolicLink(lock, lock.getFileName()); // leads to itself: an error for root as well
+        Path outboxFile = outboxFile("hidden");
+        Path dead = outboxFile("left");
+        Path lock = Objects.requireNonNull(outboxFile.getParent()).resolveSibling("lock");
+        Files.createSymbolicLink(lock, lock.getFileName()); // a cycle: an error for root as well
         try (ProcessSession session = ProcessSession.begin(directory)) {
             session.adoptDead(_ -> {}, Instant.now());
         }
-        assertTrue(Files.exists(note));
-        assertFalse(Files.exists(left));
+        assertTrue(Files.exists(outboxFile));
+        assertFalse(Files.exists(dead));
     }
 
     @Test
-    @DisplayName("R21 a session of a process that lives is left alone; what it has to upload is inherited once it has ended")
+    @DisplayName("R21 the session of a running process stays untouched; its uploads are inherited once it has ended")
     void livingProcess() throws Exception {
-        Process living = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, directory);
+        Process process = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, directory);
         try {
-            ChildProcess.awaitLine(living, ChildProcess.WAITS_IN_UPLOAD);
-            assertEquals(List.of(), inherited());
+            ChildProcess.awaitLine(process, ChildProcess.WAITS_IN_UPLOAD);
+            assertEquals(List.of(), inheritedFiles());
         } finally {
-            living.destroyForcibly().waitFor();
+            process.destroyForcibly().waitFor();
         }
-        assertEquals(1, inherited().size());
+        assertEquals(1, inheritedFiles().size());
     }
 
-    /** The notes that a session inherits, in each dead session that has any; they stay where they are. */
-    private List<Path> inherited() throws IOException {
-        List<Path> notes = new ArrayList<>();
+    /** Returns the outbox files that a new session could inherit; they are not moved. */
+    private List<Path> inheritedFiles() throws IOException {
+        List<Path> files = new ArrayList<>();
         try (ProcessSession session = ProcessSession.begin(directory)) {
             session.adoptDead(dead -> {
-                try (Stream<Path> files = Files.list(dead.resolve(UploadOutbox.DIRECTORY))) {
-                    files.forEach(notes::add);
+                try (Stream<Path> outboxFiles = Files.list(dead.resolve(UploadOutbox.DIRECTORY))) {
+                    outboxFiles.forEach(files::add);
                 }
             }, Instant.now());
         }
-        return notes;
+        return files;
     }
 
     @Test
-    @DisplayName("R21 a session that is closed stays with its notes, and goes with its marks where it has none; another one is inherited and goes")
+    @DisplayName("R21 a closed session stays if its outbox has files, else it is removed with its marks")
     void closed() throws Exception {
         ProcessSession session = ProcessSession.begin(directory);
-        Path note = Files.createFile(session.subdirectory(UploadOutbox.DIRECTORY).resolve("note"));
-        session.subdirectory(RestoreQuarantine.TRYING);
+        Path outboxFile = Files.createFile(session.subdirectory(UploadOutbox.DIRECTORY).resolve("note"));
+        session.subdirectory(RestoreQuarantine.MARKS_DIRECTORY);
         session.close();
-        assertEquals(List.of(note), inherited(), "an outbox that is not empty stays: another process may know the bucket");
-        Files.delete(note);
-        assertEquals(List.of(), inherited());
+        assertEquals(List.of(outboxFile), inheritedFiles(), "an outbox with files stays: another process may have the bucket");
+        Files.delete(outboxFile);
+        assertEquals(List.of(), inheritedFiles());
         assertEquals(List.of(), sessions());
         ProcessSession empty = ProcessSession.begin(directory);
         empty.subdirectory(UploadOutbox.DIRECTORY);
-        empty.subdirectory(RestoreQuarantine.TRYING);
+        empty.subdirectory(RestoreQuarantine.MARKS_DIRECTORY);
         empty.close();
         assertEquals(List.of(), sessions());
     }
 
     private List<Path> sessions() throws IOException {
-        try (Stream<Path> all = Files.list(directory.resolve("sessions"))) {
-            return all.toList();
+        try (Stream<Path> stream = Files.list(directory.resolve("sessions"))) {
+            return stream.toList();
         }
     }
 
     @Test
-    @DisplayName("N7 marks of restores: one that ended leaves none; foreign names and marks of a day ago go, younger ones hold")
+    @DisplayName("N7 marks: a completed restore leaves none; foreign names and marks older than a day are removed")
     void marks() throws Exception {
-        Entry tried = new TestEntries("ProcessSessionTest").entry(10);
+        Entry entry = new TestEntries("ProcessSessionTest").entry(10);
         Instant now = Instant.parse("2026-01-02T00:00:00Z");
-        Path left;
+        Path dead;
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            Path trying = session.subdirectory(RestoreQuarantine.TRYING);
+            Path running = session.subdirectory(RestoreQuarantine.MARKS_DIRECTORY);
             RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now);
-            quarantine.begin(tried);
-            assertEquals(1, count(trying));
-            quarantine.end(tried);
-            assertEquals(0, count(trying));
-            quarantine.begin(tried);
-            left = Files.createDirectories(directory.resolve("left"));
-            Path marks = Files.createDirectory(left.resolve(RestoreQuarantine.TRYING));
-            for (Path mark : list(trying)) {
+            quarantine.begin(entry);
+            assertEquals(1, count(running));
+            quarantine.end(entry);
+            assertEquals(0, count(running));
+            quarantine.begin(entry);
+            dead = Files.createDirectories(directory.resolve("left"));
+            Path marks = Files.createDirectory(dead.resolve(RestoreQuarantine.MARKS_DIRECTORY));
+            for (Path mark : list(running)) {
                 Path moved = Files.move(mark, marks.resolve(mark.getFileName()));
-                Files.setLastModifiedTime(moved, FileTime.from(now.minus(Duration.ofDays(2)))); // the restore began long before it ended the process
+                // the restore started long before it ended the process
+                Files.setLastModifiedTime(moved, FileTime.from(now.minus(Duration.ofDays(2))));
             }
             Files.createFile(marks.resolve("foreign"));
-            assertFalse(quarantine.holds(tried));
-            quarantine.inherit(left);
-            assertTrue(quarantine.holds(tried));
-            assertEquals(0, count(marks), "nobody knows what a foreign name means");
+            assertFalse(quarantine.contains(entry));
+            quarantine.inherit(dead);
+            assertTrue(quarantine.contains(entry));
+            assertEquals(0, count(marks), "a foreign name is removed");
         }
         for (Duration later : List.of(Duration.ofHours(23), Duration.ofHours(25))) {
             try (ProcessSession session = ProcessSession.begin(directory)) {
                 boolean isYoung = later.toHours() < 24;
                 RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now.plus(later));
-                assertEquals(isYoung, quarantine.holds(tried));
+                assertEquals(isYoung, quarantine.contains(entry));
                 assertEquals(isYoung ? 1 : 0, count(directory.resolve("quarantine")));
             }
         }
@@ -132,45 +133,45 @@ final class ProcessSessionTest {
     }
 
     private static List<Path> list(Path files) throws IOException {
-        try (Stream<Path> all = Files.list(files)) {
-            return all.toList();
+        try (Stream<Path> stream = Files.list(files)) {
+            return stream.toList();
         }
     }
 
     @Test
-    @DisplayName("R21 an outbox takes its own bucket's notes; those of another bucket stay, and what no note can be goes")
-    void notes() throws Exception {
+    @DisplayName("R21 an outbox inherits the files of its bucket; those of other buckets stay, invalid ones are removed")
+    void files() throws Exception {
         TestEntries entries = new TestEntries("ProcessSessionTest.notes");
-        Id ours = entries.id();
-        Id others = entries.id();
+        Id ownId = entries.id();
+        Id otherId = entries.id();
         Path dead;
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            new UploadOutbox(session, "s3://ours").add(ours);
-            new UploadOutbox(session, "s3://others").add(others);
+            new UploadOutbox(session, "s3://ours").add(ownId);
+            new UploadOutbox(session, "s3://others").add(otherId);
             dead = Files.createDirectories(directory.resolve("dead"));
             Files.move(session.subdirectory(UploadOutbox.DIRECTORY), dead.resolve(UploadOutbox.DIRECTORY));
         }
-        Path notes = dead.resolve(UploadOutbox.DIRECTORY);
-        Path another = list(notes).stream().filter(file -> file.getFileName().toString().startsWith(others.hash().hex())).findFirst().orElseThrow();
-        Path mine = list(notes).stream().filter(file -> !file.equals(another)).findFirst().orElseThrow();
-        Files.copy(mine, notes.resolve("under-another-name"));
-        Files.copy(mine, notes.resolve(mine.getFileName() + ".part"));
-        Files.write(notes.resolve("too-large"), new byte[Id.MAX_BYTES + 1]);
-        Files.createFile(notes.resolve("empty"));
+        Path files = dead.resolve(UploadOutbox.DIRECTORY);
+        Path otherBucket = list(files).stream().filter(file -> file.getFileName().toString().startsWith(otherId.hash().hex())).findFirst().orElseThrow();
+        Path pending = list(files).stream().filter(file -> !file.equals(otherBucket)).findFirst().orElseThrow();
+        Files.copy(pending, files.resolve("under-another-name"));
+        Files.copy(pending, files.resolve(pending.getFileName() + ".part"));
+        Files.write(files.resolve("too-large"), new byte[Id.MAX_BYTES + 1]);
+        Files.createFile(files.resolve("empty"));
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            List<Id> told = new ArrayList<>();
-            new UploadOutbox(session, "s3://ours").inherit(dead, told::add);
-            assertEquals(List.of(ours), told);
-            assertEquals(List.of(another), list(notes));
-            assertEquals(1, count(session.subdirectory(UploadOutbox.DIRECTORY)), "it is noted here before it is told");
-            new UploadOutbox(session, "s3://others").remove(ours);
-            assertEquals(1, count(session.subdirectory(UploadOutbox.DIRECTORY)), "that is another bucket's note");
-            new UploadOutbox(session, "s3://ours").remove(ours);
+            List<Id> inheritedIds = new ArrayList<>();
+            new UploadOutbox(session, "s3://ours").inherit(dead, inheritedIds::add);
+            assertEquals(List.of(ownId), inheritedIds);
+            assertEquals(List.of(otherBucket), list(files));
+            assertEquals(1, count(session.subdirectory(UploadOutbox.DIRECTORY)), "it is recorded here before it is reported");
+            new UploadOutbox(session, "s3://others").remove(ownId);
+            assertEquals(1, count(session.subdirectory(UploadOutbox.DIRECTORY)), "that is the upload to another bucket");
+            new UploadOutbox(session, "s3://ours").remove(ownId);
             assertEquals(0, count(session.subdirectory(UploadOutbox.DIRECTORY)));
         }
     }
 
-    private Path note(String session) throws Exception {
+    private Path outboxFile(String session) throws Exception {
         Path outbox = Files.createDirectories(directory.resolve("sessions").resolve(session).resolve(UploadOutbox.DIRECTORY));
         return Files.createFile(outbox.resolve("note"));
     }

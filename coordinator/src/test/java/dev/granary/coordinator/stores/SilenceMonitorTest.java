@@ -10,18 +10,18 @@ import org.junit.jupiter.api.Test;
 
 class SilenceMonitorTest {
     @Test
-    @DisplayName("S5 A9 the bucket that is silent longest is named, with its time; a short silence is not told")
+    @DisplayName("S5 A9 the bucket with the longest stall is named, with its time; a short stall is not reported")
     void longest() {
         AtomicReference<Duration> first = new AtomicReference<>(Duration.ZERO);
         AtomicReference<Duration> second = new AtomicReference<>(Duration.ofSeconds(2));
-        SilenceMonitor waits = new SilenceMonitor();
-        assertEquals(Optional.empty(), waits.longest());
-        waits.watch("s3://first", first::get);
-        waits.watch("s3://second", second::get);
-        assertEquals(Optional.empty(), waits.longest());
+        SilenceMonitor monitor = new SilenceMonitor();
+        assertEquals(Optional.empty(), monitor.longest());
+        monitor.watch("s3://first", first::get);
+        monitor.watch("s3://second", second::get);
+        assertEquals(Optional.empty(), monitor.longest());
         second.set(Duration.ofMillis(6100));
-        assertEquals(Optional.of("waiting for s3://second: nothing came for 6 s"), waits.longest());
+        assertEquals(Optional.of("waiting for s3://second: no data for 6 s"), monitor.longest());
         first.set(Duration.ofSeconds(7));
-        assertEquals(Optional.of("waiting for s3://first: nothing came for 7 s"), waits.longest());
+        assertEquals(Optional.of("waiting for s3://first: no data for 7 s"), monitor.longest());
     }
 }

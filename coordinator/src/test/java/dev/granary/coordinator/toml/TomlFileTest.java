@@ -9,15 +9,15 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Texts of files in messages. */
+/** Sanitized texts of files in messages. */
 class TomlFileTest {
     @Test
-    @DisplayName("F9 all from the first pair of slashes to the last @ is left out of a message")
+    @DisplayName("F9 the text from the first pair of slashes to the last @ is removed from a message")
     void credentials() {
         SplittableRandom random = TestSeed.random("credentials");
         for (int i = 0; i < 2000; i++) {
             StringBuilder text = new StringBuilder();
-            for (int left = random.nextInt(12); left > 0; left--) {
+            for (int remaining = random.nextInt(12); remaining > 0; remaining--) {
                 text.append("//@:ab ".charAt(random.nextInt(7)));
             }
             assertEquals(text.toString().replaceAll("//.*@", "//...@"), TomlFile.harmless(text.toString()));
@@ -26,9 +26,10 @@ class TomlFileTest {
     }
 
     @Test
-    @DisplayName("F12 a key of a million slashes is told in linear time")
+    @DisplayName("F12 a key of a million slashes is sanitized in linear time")
     void slashes() {
-        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> // a quadratic search takes far longer
+        // a quadratic search takes far longer
+        assertTimeoutPreemptively(Duration.ofMinutes(1), () ->
                 assertEquals("/".repeat(200) + "...", TomlFile.harmless("/".repeat(1 << 20))));
     }
 }

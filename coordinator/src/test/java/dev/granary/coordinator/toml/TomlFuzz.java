@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 
-/** Words of TOML to mutate files with, and the check of messages about mistakes. */
+/** Dictionary for fuzzing TOML files, and checks of error messages. */
 public final class TomlFuzz {
     /** Syntax, dates, numbers and keys. */
     public static final List<String> WORDS = List.of("[", "]", "[[", "]]", "{", "}", "\"", "'", "\"\"\"", "'''", "\\u", "\\U0010ffff", "\\", "=", ".", ",", "#", "\n", "1979-05-27T07:32:00-1'",
@@ -13,7 +13,7 @@ public final class TomlFuzz {
 
     private TomlFuzz() {}
 
-    /** Checks that a message shows no credentials and stays short. */
+    /** Checks that a message is short and contains no credentials. */
     public static void checkMessage(Exception e) {
         String message = String.valueOf(e.getMessage());
         assertFalse(message.contains("//u:p@"), message);

@@ -19,23 +19,23 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Mutated files of an exported tree: the entry is imported, damaged or foreign. */
+/** Fuzz test of the files of an exported tree. */
 class TreeFuzzTest {
     @TempDir
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("Fuzz: an entry of an exported tree is imported, damaged or foreign, whatever its files hold, and the one beside it is imported")
+    @DisplayName("Fuzz: a changed entry is imported, damaged or foreign, and the other entry is imported")
     void tree() throws Exception {
         TestEntries entries = new TestEntries("fuzz tree");
         Path root = directory.resolve("tree");
-        TreeWriter export = TreeWriter.into(root, TreeWriter.Mode.WRITE, entries.random());
+        TreeWriter writer = TreeWriter.into(root, TreeWriter.Mode.WRITE, entries.random());
         Entry changed = entries.entry(40);
-        Entry beside = entries.entry(30);
-        export.write(changed);
-        export.write(beside);
-        Path place = root.resolve(changed.id().hash().hex()).resolve("0");
-        List<Path> files = List.of(place.resolve("about.txt"), place.resolve("key.bin"), place.resolve("kernel.bin"));
+        Entry other = entries.entry(30);
+        writer.write(changed);
+        writer.write(other);
+        Path entryDirectory = root.resolve(changed.id().hash().hex()).resolve("0");
+        List<Path> files = List.of(entryDirectory.resolve("about.txt"), entryDirectory.resolve("key.bin"), entryDirectory.resolve("kernel.bin"));
         List<byte[]> sound = new ArrayList<>();
         for (Path file : files) {
             sound.add(Files.readAllBytes(file));

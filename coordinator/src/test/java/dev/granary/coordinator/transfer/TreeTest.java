@@ -34,7 +34,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The plain tree: what goes out comes back, and what is wrong with a tree is told and not stored. */
+/**
+ * Export to a tree and import: exported entries are imported unchanged, and defects of a tree are
+ * reported and not stored.
+ */
 class TreeTest {
     private final TestEntries entries = new TestEntries("TreeTest");
     private final InMemoryCache store = new InMemoryCache(InMemoryCache.OtherContent.KEEP_FIRST);
@@ -52,44 +55,44 @@ class TreeTest {
         FakeCatalog catalog = new FakeCatalog();
         Stream.of(exported).forEach(catalog::add);
         TreeWriter tree = TreeWriter.into(root, mode, entries.random());
-        EntryExporter run = new EntryExporter(tree);
-        run.all(catalog, catalog.all(), _ -> {});
+        EntryExporter exporter = new EntryExporter(tree);
+        exporter.all(catalog, catalog.all(), _ -> {});
         tree.finish();
-        return run;
+        return exporter;
     }
 
-    private TreeReader imported() throws Exception {
+    private TreeReader importTree() throws Exception {
         TreeReader tree = TreeReader.from(root);
         tree.all(store::store, _ -> {});
         return tree;
     }
 
-    private Path place(Entry entry) {
+    private Path entryDirectory(Entry entry) {
         return root.resolve(entry.id().hash().hex()).resolve("0");
     }
 
     private void assertDamaged(String detail) throws Exception {
-        TreeReader tree = imported();
+        TreeReader tree = importTree();
         assertEquals(0, tree.stored());
         assertEquals(1, tree.damaged(), tree.problems()::toString);
         assertTrue(tree.problems().getFirst().detail().contains(detail), tree.problems()::toString);
         assertEquals(0, store.size());
     }
 
-    private List<Path> everything() throws IOException {
-        try (Stream<Path> all = Files.walk(root)) {
-            return all.filter(Files::isRegularFile).sorted().toList();
+    private List<Path> allFiles() throws IOException {
+        try (Stream<Path> files = Files.walk(root)) {
+            return files.filter(Files::isRegularFile).sorted().toList();
         }
     }
 
     @Test
-    @DisplayName("F3 a date that no number of milliseconds holds does not end an import: the entry is stored, and so are those after it")
+    @DisplayName("F3 a date outside the range of milliseconds does not end an import: all entries are stored")
     void oddDates() throws Exception {
-        Entry[] all = {entries.entry(10), entries.entry(11), entries.entry(12), entries.entry(13)};
-        export(all);
+        Entry[] exported = {entries.entry(10), entries.entry(11), entries.entry(12), entries.entry(13)};
+        export(exported);
         List<String> dates = List.of("+292278995-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "+1000000000-12-31T23:59:59.999999999Z");
         for (int i = 0; i < dates.size(); i++) {
-            Path about = place(all[i]).resolve("about.txt");
+            Path about = entryDirectory(exported[i]).resolve("about.txt");
             Files.writeString(about, Files.readString(about).replaceAll("created-at: .*", "created-at: " + dates.get(i)).replaceAll("compile-time: .*",
                     "compile-time: PT9223372036854775807S"));
         }
@@ -98,114 +101,114 @@ class TreeTest {
             assertTrue(EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE).length > 0);
             return store.store(entry);
         }, _ -> {});
-        assertEquals(all.length, tree.stored(), tree.problems()::toString);
+        assertEquals(exported.length, tree.stored(), tree.problems()::toString);
     }
 
     @Test
-    @DisplayName("F11 what a damaged entry is told by is short, whatever its about.txt says")
+    @DisplayName("F11 the details of a damaged entry are short, with any about.txt")
     void longDetails() throws Exception {
         Entry entry = entries.entry(10);
         export(entry);
-        Path about = place(entry).resolve("about.txt");
+        Path about = entryDirectory(entry).resolve("about.txt");
         String sound = Files.readString(about);
         for (String wrong : List.of(sound.replaceAll("binary-bytes: .*", "binary-bytes: " + "x".repeat(100_000)), sound.replace("granary-entry: 1", "granary-entry: " + "y".repeat(100_000)),
                 sound + "binary-bytes: 10\n".repeat(10_000))) {
             Files.writeString(about, wrong);
-            TreeReader.Problem problem = imported().problems().getFirst();
+            TreeReader.Problem problem = importTree().problems().getFirst();
             assertEquals("damaged", problem.reason());
             assertTrue(problem.detail().length() <= 250, () -> problem.detail().length() + " characters");
         }
     }
 
     @Test
-    @DisplayName("F11 files longer than memory are a damaged entry, and the entries after it are imported")
+    @DisplayName("F11 files longer than memory make a damaged entry, and later entries are imported")
     void moreThanMemory() throws Exception {
-        Entry[] all = {entries.entry(10), entries.entry(11)};
-        export(all);
-        try (RandomAccessFile file = new RandomAccessFile(place(all[0]).resolve("about.txt").toFile(), "rw")) {
-            file.setLength(TreeEntry.MAX_ABOUT_BYTES); // sparse: nothing of it lies on the disk
+        Entry[] exported = {entries.entry(10), entries.entry(11)};
+        export(exported);
+        try (RandomAccessFile file = new RandomAccessFile(entryDirectory(exported[0]).resolve("about.txt").toFile(), "rw")) {
+            file.setLength(TreeEntry.MAX_ABOUT_BYTES); // sparse: uses no disk space
         }
-        TreeReader tree = imported();
+        TreeReader tree = importTree();
         assertEquals(List.of(1L, 1L), List.of(tree.damaged(), tree.stored()), tree.problems()::toString);
-        Path key = place(all[1]).resolve("key.bin");
+        Path key = entryDirectory(exported[1]).resolve("key.bin");
         try (Arena memory = Arena.ofConfined()) {
-            String told = String.valueOf(assertThrows(IOException.class, () -> RegularFiles.read(key, 1L << 50, memory)).getMessage());
-            assertTrue(told.startsWith("no memory for the"), told);
+            String message = String.valueOf(assertThrows(IOException.class, () -> RegularFiles.read(key, 1L << 50, memory)).getMessage());
+            assertTrue(message.startsWith("no memory for the"), message);
         }
     }
 
     @Test
-    @DisplayName("R7 what goes out comes back: key, binaries in their order, compile time, metadata")
+    @DisplayName("R7 exported entries are imported with key, binaries in order, compile time and metadata")
     void roundTrip() throws Exception {
         Entry many = Entry.of(entries.id(), KernelBinaries.of(entries.bytes(3000), new byte[0], entries.bytes(10)), Duration.ofNanos(1_234_567_891L),
                 new EntryMetadata("9.9", "host\\n\n/1", Instant.ofEpochMilli(1), List.of("a", "b: c"), List.of("a@1"), "\u001b[31m \\u0041 \r\n"));
-        Entry one = entries.entry(100);
-        EntryExporter run = export(many, one);
-        assertEquals(2, run.written());
+        Entry single = entries.entry(100);
+        EntryExporter exporter = export(many, single);
+        assertEquals(2, exporter.written());
         assertEquals(List.of("about.txt", "kernel.1.bin", "kernel.2.bin", "kernel.bin", "key.bin"),
-                everything().stream().filter(file -> file.startsWith(place(many))).map(file -> file.getFileName().toString()).toList());
-        assertFalse(Files.readString(place(many).resolve("about.txt")).contains("\u001b"), "T4");
+                allFiles().stream().filter(file -> file.startsWith(entryDirectory(many))).map(file -> file.getFileName().toString()).toList());
+        assertFalse(Files.readString(entryDirectory(many).resolve("about.txt")).contains("\u001b"), "T4");
         long bytes = 0;
-        for (Path file : everything()) {
+        for (Path file : allFiles()) {
             bytes += file.endsWith("size.txt") ? 0 : Files.size(file);
         }
         assertEquals(bytes + "\n", Files.readString(root.resolve("size.txt")));
 
-        TreeReader tree = imported();
+        TreeReader tree = importTree();
         assertEquals(2, tree.stored(), tree.problems()::toString);
         assertEquals(0, tree.foreign());
-        for (Entry expected : List.of(many, one)) {
-            Entry back = ((LoadResult.Hit) store.load(expected.id())).entry();
-            assertEquals(expected.binaries(), back.binaries());
-            assertEquals(expected.compileTime(), back.compileTime());
-            assertEquals(expected.metadata(), back.metadata());
+        for (Entry expected : List.of(many, single)) {
+            Entry restored = ((LoadResult.Hit) store.load(expected.id())).entry();
+            assertEquals(expected.binaries(), restored.binaries());
+            assertEquals(expected.compileTime(), restored.compileTime());
+            assertEquals(expected.metadata(), restored.metadata());
         }
-        TreeReader again = imported();
-        assertEquals(0, again.stored());
-        assertEquals(2, again.duplicate());
+        TreeReader secondImport = importTree();
+        assertEquals(0, secondImport.stored());
+        assertEquals(2, secondImport.duplicate());
     }
 
     @Test
-    @DisplayName("D21 exporting again writes nothing; a damaged or other entry is replaced as a whole")
-    void again() throws Exception {
+    @DisplayName("D21 a second export writes nothing; a damaged or different entry is replaced as a whole")
+    void exportAgain() throws Exception {
         Entry entry = entries.entry(100);
         export(entry);
-        FileTime before = Files.getLastModifiedTime(place(entry).resolve("kernel.bin"));
+        FileTime before = Files.getLastModifiedTime(entryDirectory(entry).resolve("kernel.bin"));
         assertEquals(1, export(entry).present());
-        assertEquals(before, Files.getLastModifiedTime(place(entry).resolve("kernel.bin")));
-        Files.writeString(place(entry).resolve("kernel.bin"), "rotten");
-        Files.writeString(place(entry).resolve("kernel.1.bin"), "too many");
+        assertEquals(before, Files.getLastModifiedTime(entryDirectory(entry).resolve("kernel.bin")));
+        Files.writeString(entryDirectory(entry).resolve("kernel.bin"), "damaged");
+        Files.writeString(entryDirectory(entry).resolve("kernel.1.bin"), "too many");
         assertEquals(1, export(entry).replaced());
-        assertEquals(1, imported().stored());
-        assertEquals(4, everything().size(), "three files and size.txt");
+        assertEquals(1, importTree().stored());
+        assertEquals(4, allFiles().size(), "three files and size.txt");
     }
 
     @Test
-    @DisplayName("D9 an id whose hash another key has gets the next number; what others put there stays")
+    @DisplayName("D9 an id whose hash belongs to another key gets the next number; files of others remain")
     void nextNumber() throws Exception {
         Entry entry = entries.entry(100);
         export(entry);
-        Files.writeString(place(entry).resolve("key.bin"), "another key");
+        Files.writeString(entryDirectory(entry).resolve("key.bin"), "another key");
         export(entry);
-        assertTrue(Files.exists(place(entry).resolveSibling("1").resolve("key.bin")));
-        Files.writeString(place(entry).resolveSibling("1").resolve("notes.txt"), "mine");
+        assertTrue(Files.exists(entryDirectory(entry).resolveSibling("1").resolve("key.bin")));
+        Files.writeString(entryDirectory(entry).resolveSibling("1").resolve("notes.txt"), "mine");
         assertEquals(1, export(entries.entry(entry.id(), 50)).written());
-        assertTrue(Files.exists(place(entry).resolveSibling("1").resolve("notes.txt")));
-        assertTrue(Files.exists(place(entry).resolveSibling("2").resolve("key.bin")));
+        assertTrue(Files.exists(entryDirectory(entry).resolveSibling("1").resolve("notes.txt")));
+        assertTrue(Files.exists(entryDirectory(entry).resolveSibling("2").resolve("key.bin")));
     }
 
     @Test
-    @DisplayName("A directory that holds something else is refused with nothing written; an empty one and an interrupted export are not")
+    @DisplayName("A directory with other content is rejected unchanged; an empty one and an interrupted export are accepted")
     void refused() throws Exception {
         Files.createDirectories(root);
         assertEquals(1, export(entries.entry(10)).written());
         Files.delete(root.resolve("size.txt"));
-        List<Path> before = everything();
+        List<Path> before = allFiles();
         assertTrue(String.valueOf(assertThrows(TreeException.class, this::export).getMessage()).contains("not empty"));
         Files.writeString(root.resolve("size.txt"), "my shoe size");
         assertThrows(TreeException.class, this::export);
         Files.delete(root.resolve("size.txt"));
-        assertEquals(before, everything());
+        assertEquals(before, allFiles());
         Files.writeString(root.resolve("size.txt"), "0");
         export();
         Files.writeString(root.resolveSibling("file"), "");
@@ -213,7 +216,7 @@ class TreeTest {
     }
 
     @Test
-    @DisplayName("D17 what an interrupted export left is not imported, and goes after an hour")
+    @DisplayName("D17 remains of an interrupted export are not imported, and removed after an hour")
     void interrupted() throws Exception {
         export(entries.entry(10));
         Path young = Files.createDirectory(root.resolve(".aside-1"));
@@ -221,27 +224,27 @@ class TreeTest {
         Files.writeString(young.resolve("key.bin"), "half");
         Files.writeString(old.resolve("key.bin"), "half");
         Files.setLastModifiedTime(old, FileTime.from(Instant.now().minus(Duration.ofHours(2))));
-        assertEquals(0, imported().damaged());
+        assertEquals(0, importTree().damaged());
         export();
         assertTrue(Files.exists(young));
         assertFalse(Files.exists(old));
     }
 
     @Test
-    @DisplayName("O7 a dry run writes nothing, and tells what would be written")
+    @DisplayName("O7 a dry run writes nothing, and reports what would be written")
     void dryRun() throws Exception {
         assertEquals(1, export(TreeWriter.Mode.DRY_RUN, entries.entry(10)).written());
         assertFalse(Files.exists(root));
         Entry entry = entries.entry(10);
         export(entry);
-        List<Path> before = everything();
-        EntryExporter run = export(TreeWriter.Mode.DRY_RUN, entry, entries.entry(entry.id(), 11), entries.entry(5));
-        assertEquals(List.of(1L, 1L, 1L), List.of(run.present(), run.replaced(), run.written()));
-        assertEquals(before, everything());
+        List<Path> before = allFiles();
+        EntryExporter exporter = export(TreeWriter.Mode.DRY_RUN, entry, entries.entry(entry.id(), 11), entries.entry(5));
+        assertEquals(List.of(1L, 1L, 1L), List.of(exporter.present(), exporter.replaced(), exporter.written()));
+        assertEquals(before, allFiles());
     }
 
     @Test
-    @DisplayName("D6 damaged entries stay out of an export and are told; those of other versions are left out")
+    @DisplayName("D6 damaged entries are not exported but reported; those of other versions are skipped")
     void damagedEntries() throws Exception {
         FakeCatalog catalog = new FakeCatalog();
         catalog.add(entries.entry(10));
@@ -249,55 +252,55 @@ class TreeTest {
             catalog.add(TestEntries.TARGET.path(), Sha256.of(damage.name().getBytes(UTF_8)), new LoadResult.Damaged(damage, "for a test"));
         }
         catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Unavailable("the disk is broken"));
-        EntryExporter run = new EntryExporter(TreeWriter.into(root, TreeWriter.Mode.WRITE, entries.random()));
-        run.all(catalog, catalog.all(), _ -> {});
-        assertEquals(1, run.written());
-        assertEquals(1, run.otherVersion());
-        assertEquals(List.of("corrupt", "unreadable"), run.bad().stream().map(bad -> bad.reason()).toList());
+        EntryExporter exporter = new EntryExporter(TreeWriter.into(root, TreeWriter.Mode.WRITE, entries.random()));
+        exporter.all(catalog, catalog.all(), _ -> {});
+        assertEquals(1, exporter.written());
+        assertEquals(1, exporter.otherVersion());
+        assertEquals(List.of("corrupt", "unreadable"), exporter.bad().stream().map(bad -> bad.reason()).toList());
     }
 
     @Test
-    @DisplayName("T5 an export follows no link that somebody put into the tree")
+    @DisplayName("T5 an export follows no link in the tree")
     void exportThroughLink() throws Exception {
         Entry entry = entries.entry(10);
         export();
         Path elsewhere = Files.createDirectory(root.resolveSibling("elsewhere"));
         Files.createSymbolicLink(root.resolve(entry.id().hash().hex()), elsewhere);
         assertThrows(NotDirectoryException.class, () -> export(entry));
-        try (Stream<Path> there = Files.list(elsewhere)) {
-            assertEquals(0, there.count());
+        try (Stream<Path> content = Files.list(elsewhere)) {
+            assertEquals(0, content.count());
         }
     }
 
     @Test
-    @DisplayName("D6 every way in which an entry of a tree can be torn or changed is told, and nothing of it is stored")
+    @DisplayName("D6 each kind of incomplete or changed entry in a tree is reported, and nothing of it is stored")
     void damagedTree() throws Exception {
         Entry entry = Entry.of(entries.id(), KernelBinaries.of(entries.bytes(100), entries.bytes(50)), Duration.ofMillis(1),
                 entries.entry(1).metadata().orElseThrow());
-        Path kernel = place(entry).resolve("kernel.bin");
-        Path about = place(entry).resolve("about.txt");
+        Path kernel = entryDirectory(entry).resolve("kernel.bin");
+        Path about = entryDirectory(entry).resolve("about.txt");
         export(entry);
         byte[] flipped = Files.readAllBytes(kernel);
         flipped[7] ^= 4;
         Files.write(kernel, flipped);
         assertDamaged("do not match the SHA-256");
         Files.write(kernel, new byte[99]);
-        assertDamaged("[99, 50] bytes; about.txt says [100, 50]");
+        assertDamaged("[99, 50] bytes; about.txt lists [100, 50]");
         Files.delete(kernel);
         assertDamaged("kernel.bin is missing");
         export(entry);
-        Files.move(place(entry).resolve("kernel.1.bin"), place(entry).resolve("kernel.2.bin"));
+        Files.move(entryDirectory(entry).resolve("kernel.1.bin"), entryDirectory(entry).resolve("kernel.2.bin"));
         assertDamaged("kernel.1.bin is missing");
         export(entry);
-        Files.delete(place(entry).resolve("kernel.1.bin"));
-        assertDamaged("[100] bytes; about.txt says [100, 50]");
+        Files.delete(entryDirectory(entry).resolve("kernel.1.bin"));
+        assertDamaged("[100] bytes; about.txt lists [100, 50]");
         export(entry);
         for (String wrong : new String[] {"", "granary-entry: 2\n", "no colon\n", "granary-entry: 1\ngranary-entry: 1\n", "a: \\x\n", "a: \\uzzzz\n"}) {
             Files.writeString(about, wrong);
             assertDamaged("about.txt");
         }
         Files.writeString(about, EntryDescription.text(entry).replace("compile-time: PT", "compile-time: soon"));
-        assertDamaged("about.txt has a value that is none");
+        assertDamaged("about.txt has an invalid value");
         try (RandomAccessFile file = new RandomAccessFile(kernel.toFile(), "rw")) {
             file.setLength((1L << 30) + 1); // sparse
         }
@@ -308,23 +311,23 @@ class TreeTest {
         Files.write(kernel, new byte[100]);
         assertDamaged("reads at most");
         export(entry);
-        Files.write(place(entry).resolve("key.bin"), new byte[] {1, 2, 3});
-        assertDamaged("no key that this version knows");
-        Files.delete(place(entry).resolve("key.bin"));
+        Files.write(entryDirectory(entry).resolve("key.bin"), new byte[] {1, 2, 3});
+        assertDamaged("not a key of this version");
+        Files.delete(entryDirectory(entry).resolve("key.bin"));
         assertDamaged("key.bin is missing");
     }
 
     @Test
-    @DisplayName("T1 an entry under another entry's hash is not stored")
+    @DisplayName("T1 an entry under the hash of another entry is not stored")
     void movedEntry() throws Exception {
         Entry entry = entries.entry(100);
         export(entry);
         Files.move(root.resolve(entry.id().hash().hex()), root.resolve("0".repeat(64)));
-        assertDamaged("has not the hash");
+        assertDamaged("does not match the hash");
     }
 
     @Test
-    @DisplayName("D16 T5 foreign files are passed over and counted; links are not followed")
+    @DisplayName("D16 T5 foreign files are skipped and counted; links are not followed")
     void foreign() throws Exception {
         Entry entry = entries.entry(100);
         Entry linked = entries.entry(100);
@@ -333,69 +336,69 @@ class TreeTest {
         Files.move(root.resolve(linked.id().hash().hex()), outside);
         Files.createSymbolicLink(root.resolve(linked.id().hash().hex()), outside);
         Files.writeString(root.resolve("README"), "");
-        Files.writeString(place(entry).resolve("notes.txt"), "");
+        Files.writeString(entryDirectory(entry).resolve("notes.txt"), "");
         Files.createDirectories(root.resolve("a/b/c/d/e/f"));
-        TreeReader tree = imported();
+        TreeReader tree = importTree();
         assertEquals(1, tree.stored());
         assertEquals(4, tree.foreign());
         assertEquals(0, tree.damaged());
 
-        Path kernel = place(entry).resolve("kernel.bin");
+        Path kernel = entryDirectory(entry).resolve("kernel.bin");
         Files.move(kernel, root.resolveSibling("kernel"));
         Files.createSymbolicLink(kernel, root.resolveSibling("kernel"));
-        assertEquals("kernel.bin is missing", imported().problems().getFirst().detail());
+        assertEquals("kernel.bin is missing", importTree().problems().getFirst().detail());
     }
 
     @Test
-    @DisplayName("A tree by the RFC alone is imported where its keys are ours; an empty binary is a torn one")
+    @DisplayName("A tree by the RFC is imported if its keys have the format of this library; an empty binary is damage")
     void byTheRfc() throws Exception {
         Entry entry = entries.entry(100);
-        Path ours = Files.createDirectories(root.resolve("14037140681559929700/0"));
+        Path ownDirectory = Files.createDirectories(root.resolve("14037140681559929700/0"));
         Path backend = Files.createDirectories(root.resolve("opencl/12125041384284752820/1"));
-        Path others = Files.createDirectories(root.resolve("12125041384284752821/0"));
+        Path foreignDirectory = Files.createDirectories(root.resolve("12125041384284752821/0"));
         Files.writeString(root.resolve("size.txt"), "123");
-        Files.write(ours.resolve("key.bin"), entry.id().bytes());
-        Files.write(ours.resolve("kernel.bin"), entry.binaries().toByteArrays().getFirst());
+        Files.write(ownDirectory.resolve("key.bin"), entry.id().bytes());
+        Files.write(ownDirectory.resolve("kernel.bin"), entry.binaries().toByteArrays().getFirst());
         Entry second = entries.entry(10);
         Files.write(backend.resolve("key.bin"), second.id().bytes());
         Files.write(backend.resolve("kernel.bin"), second.binaries().toByteArrays().getFirst());
-        Files.writeString(others.resolve("key.bin"), "a key of another library");
-        Files.writeString(others.resolve("kernel.bin"), "its kernel");
-        TreeReader tree = imported();
+        Files.writeString(foreignDirectory.resolve("key.bin"), "a key of another library");
+        Files.writeString(foreignDirectory.resolve("kernel.bin"), "its kernel");
+        TreeReader tree = importTree();
         assertEquals(2, tree.stored(), tree.problems()::toString);
         assertEquals(1, tree.foreign());
         assertEquals(0, tree.damaged());
-        Entry back = ((LoadResult.Hit) store.load(entry.id())).entry();
-        assertEquals(entry.binaries(), back.binaries());
-        assertEquals(Duration.ZERO, back.compileTime());
+        Entry restored = ((LoadResult.Hit) store.load(entry.id())).entry();
+        assertEquals(entry.binaries(), restored.binaries());
+        assertEquals(Duration.ZERO, restored.compileTime());
 
-        Files.write(ours.resolve("kernel.bin"), new byte[0]);
-        assertEquals(1, imported().damaged());
+        Files.write(ownDirectory.resolve("kernel.bin"), new byte[0]);
+        assertEquals(1, importTree().damaged());
     }
 
     @Test
-    @DisplayName("What the store does not take is counted as refused, with its reason")
+    @DisplayName("Entries that the store rejects are counted as refused, with the reason")
     void refusedByStore() throws Exception {
         export(entries.entry(1), entries.entry(2), entries.entry(3), entries.entry(4));
-        List<StoreResult> answers = List.of(new StoreResult.Refused("no"), new StoreResult.Failed("full"), new StoreResult.Unknown("who knows"),
+        List<StoreResult> results = List.of(new StoreResult.Refused("no"), new StoreResult.Failed("full"), new StoreResult.Unknown("outcome unknown"),
                 StoreResult.DIVERGENT);
-        int[] asked = {0};
+        int[] calls = {0};
         TreeReader tree = TreeReader.from(root);
-        tree.all(_ -> answers.get(asked[0]++), _ -> {});
+        tree.all(_ -> results.get(calls[0]++), _ -> {});
         assertEquals(4, tree.refused());
-        assertEquals(List.of("no", "full", "who knows"), tree.problems().stream().limit(3).map(TreeReader.Problem::detail).toList());
+        assertEquals(List.of("no", "full", "outcome unknown"), tree.problems().stream().limit(3).map(TreeReader.Problem::detail).toList());
     }
 
     @Test
     @DisplayName("A missing directory, a file, and a directory without entries are no trees; an empty export is one")
     void noTree() throws Exception {
-        assertThrows(TreeException.class, this::imported);
+        assertThrows(TreeException.class, this::importTree);
         Files.createDirectories(root);
-        assertThrows(TreeException.class, this::imported);
+        assertThrows(TreeException.class, this::importTree);
         Files.writeString(root.resolve("file"), "");
         assertThrows(TreeException.class, () -> TreeReader.from(root.resolve("file")));
         Files.delete(root.resolve("file"));
         export();
-        assertEquals(0, imported().size());
+        assertEquals(0, importTree().size());
     }
 }
