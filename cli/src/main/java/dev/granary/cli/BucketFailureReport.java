@@ -27,7 +27,7 @@ final class BucketFailureReport {
      *
      * @param buckets the buckets
      * @param layers their statistics, in the same order
-     * @param published the results of uploadFailure to the first writable bucket
+     * @param published the results of uploads to the first writable bucket
      */
     BucketFailureReport(List<BucketConfig> buckets, List<LayerStatistics> layers, PublishResults published) {
         this.buckets = List.copyOf(buckets);

@@ -91,7 +91,7 @@ final class StatsCommand extends TierCommand {
             if (usage.isEmpty()) {
                 out.println("No process has used " + config.directory() + " yet.");
             } else {
-                out.println("No counters are in " + config.directory() + " yet:");
+                out.println("There are no counters in " + config.directory() + " yet:");
                 out.println("a process adds its counters when it ends, but not when it is killed.");
             }
         } else {

@@ -115,7 +115,7 @@ final class WarmCommand extends TierCommand {
                 report.unlisted().ifPresent(cause -> err().println("granary: unpacked entries could not be listed in " + layer.name() + " ("
                         + cause + "); allow s3:ListBucket, or give --packs-only"));
                 if (report.displaced() > 0) {
-                    err().println("granary: " + Units.plural(report.displaced(), "entry") + " were evicted from " + config.directory()
+                    err().println("granary: " + Units.plural(report.displaced(), "entry") + " evicted from " + config.directory()
                             + " again because of its capacity of " + Units.bytes(config.capacityBytes()) + "; raise --capacity (GRANARY_CAPACITY)");
                 }
             }

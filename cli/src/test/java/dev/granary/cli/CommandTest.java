@@ -215,7 +215,7 @@ class CommandTest {
     @DisplayName("Damaged statistics are replaced")
     void damagedStatistics() throws Exception {
         fill(1);
-        Cli.run("stats", "--dir", local).exits(0).prints("1 entry", "No counters are in " + local + " yet:", "not when it is killed");
+        Cli.run("stats", "--dir", local).exits(0).prints("1 entry", "There are no counters in " + local + " yet:", "not when it is killed");
         Files.write(Path.of(local).resolve("statistics.properties"), new byte[] {'a', '=', (byte) 0xff, '\\', 'u', '!'});
         Cli.run("stats", "--dir", local).exits(0).prints("1 entry");
     }

@@ -86,7 +86,7 @@ class FleetCommandsTest {
     @DisplayName("R6 E1 O8 warm reports entries that it could not fetch or keep, with the reason; exit code 1 if any could not be fetched")
     void warmInPart() {
         fleet.publish(some(60, 100 << 10));
-        Cli small = run("small", "warm", "--target", TARGET, "--capacity", "2MiB").exits(0).reports("were evicted from " + directory.resolve("small") + " again",
+        Cli small = run("small", "warm", "--target", TARGET, "--capacity", "2MiB").exits(0).reports(" evicted from " + directory.resolve("small") + " again",
                 "its capacity of 2.0 MiB", "--capacity");
         assertEquals(1, small.err().lines().count(), small.err());
         fleet.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
