@@ -25,12 +25,11 @@ import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 
 /**
- * Measures, over the demo's kernels and in one run: compiling from source; a look-up that the local
- * tier answers, through all of Granary; and the driver's own restore from the same bytes in memory.
- * Each includes loading and the first launch of every kernel. Prints ratios of medians.
+ * Measures, over the demo's kernels and in one run: compiling from source; a look-up that the local tier answers, through all of Granary; and the
+ * driver's own restore from the same bytes in memory. Each includes loading and the first launch of every kernel. Prints ratios of
+ * medians.
  *
- * <p>The drivers' own caches must be off, or they are measured: it refuses to run where they are
- * not.
+ * <p>The drivers' own caches must be off, or they are measured: it refuses to run where they are not.
  */
 public final class RestoreBenchmark {
     private static final int ROUNDS = 9;
