@@ -1,6 +1,7 @@
 /*
- * C = alpha A B + beta C for matrices in row order: A of rows x inner, B of inner x columns. Each group computes a tile of TILE x TILE
- * elements and walks along the inner dimension in steps of one tile, which it keeps in local memory. Tiles over the edge read zeros.
+ * C = alpha A B + beta C for matrices in row order: A of rows x inner, B of inner x columns. Each
+ * group computes a tile of TILE x TILE elements and walks along the inner dimension in steps of one
+ * tile, which it keeps in local memory. Tiles over the edge read zeros.
  */
 #ifndef TILE
 #error "Say how many rows and columns a tile has: -D TILE=16"

@@ -1,6 +1,7 @@
 /*
- * How many steps each point of a rectangle stays in the circle of radius two under z = z^2 + c, at most LIMIT. Each product and sum is a
- * fused one by name, so that no compiler may round differently: the counts are the same on all devices.
+ * How many steps each point of a rectangle stays in the circle of radius two under z = z^2 + c, at
+ * most LIMIT. Each product and sum is a fused one by name, so that no compiler may round
+ * differently: the counts are the same on all devices.
  */
 #ifndef LIMIT
 #error "Say how many steps are enough: -D LIMIT=100"

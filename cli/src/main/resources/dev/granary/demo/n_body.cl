@@ -1,6 +1,7 @@
 /*
- * Bodies that attract each other: accelerations by direct summation over tiles of bodies in local memory, then one kick and one drift of
- * the leapfrog scheme. Distances are softened, so that a body's pull on itself is zero and needs no exception. A body is (x, y, z, mass).
+ * Bodies that attract each other: accelerations by direct summation over tiles of bodies in local
+ * memory, then one kick and one drift of the leapfrog scheme. Distances are softened, so that a
+ * body's pull on itself is zero and needs no exception. A body is (x, y, z, mass).
  */
 #ifndef GROUP
 #error "Say how many work-items a group has: -D GROUP=64"

@@ -1,6 +1,6 @@
 /*
- * y = a x + y over vectors with increments, as in BLAS level 1. Each work-item handles ITEMS elements that lie one launch apart, so that
- * neighbouring work-items touch neighbouring elements.
+ * y = a x + y over vectors with increments, as in BLAS level 1. Each work-item handles ITEMS
+ * elements that lie one launch apart, so that neighbouring work-items touch neighbouring elements.
  */
 #ifndef ITEMS
 #error "Say how many elements one work-item handles: -D ITEMS=4"
