@@ -5,7 +5,7 @@
  * array with the largest value.
  */
 #ifndef GROUP
-#error "Say how many work-items a group has, a power of two: -D GROUP=128"
+#error "Define how many work-items a group has, a power of two: -D GROUP=128"
 #endif
 #define BLOCK (2 * GROUP)
 

@@ -3,7 +3,7 @@
  * loads its tile with a border of one pixel into local memory, work-items sharing the loads.
  */
 #ifndef TILE_WIDTH
-#error "Say the size of a group: -D TILE_WIDTH=16 -D TILE_HEIGHT=8"
+#error "Define the size of a group: -D TILE_WIDTH=16 -D TILE_HEIGHT=8"
 #endif
 #define LOADED_WIDTH (TILE_WIDTH + 2)
 #define LOADED_HEIGHT (TILE_HEIGHT + 2)

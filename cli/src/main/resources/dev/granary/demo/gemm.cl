@@ -4,7 +4,7 @@
  * tile, which it keeps in local memory. Tiles over the edge read zeros.
  */
 #ifndef TILE
-#error "Say how many rows and columns a tile has: -D TILE=16"
+#error "Define how many rows and columns a tile has: -D TILE=16"
 #endif
 
 __kernel __attribute__((reqd_work_group_size(TILE, TILE, 1)))

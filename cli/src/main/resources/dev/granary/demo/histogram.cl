@@ -4,7 +4,7 @@
  * needs no atomics.
  */
 #ifndef BINS
-#error "Say how many bins there are; values count modulo that: -D BINS=256"
+#error "Define how many bins there are; values count modulo that: -D BINS=256"
 #endif
 
 __kernel void histogram_groups(__global const uchar *values, const uint count, __global uint *histograms)

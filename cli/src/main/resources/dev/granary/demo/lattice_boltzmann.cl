@@ -22,7 +22,7 @@
  *               7 4 8
  */
 #ifndef GROUP
-#error "Say how many work-items a group of the sums has, a power of two: -D GROUP=64"
+#error "Define how many work-items a group of the sums has, a power of two: -D GROUP=64"
 #endif
 
 #define VELOCITIES 9

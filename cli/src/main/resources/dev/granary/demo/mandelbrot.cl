@@ -4,7 +4,7 @@
  * differently: the counts are the same on all devices.
  */
 #ifndef LIMIT
-#error "Say how many steps are enough: -D LIMIT=100"
+#error "Define how many steps are enough: -D LIMIT=100"
 #endif
 
 __kernel void mandelbrot(__global int *steps, const int width, const int height, const float left, const float top, const float pitch)

@@ -4,7 +4,7 @@
  * body's pull on itself is zero and needs no exception. A body is (x, y, z, mass).
  */
 #ifndef GROUP
-#error "Say how many work-items a group has: -D GROUP=64"
+#error "Define how many work-items a group has: -D GROUP=64"
 #endif
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))

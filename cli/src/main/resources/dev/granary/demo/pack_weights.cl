@@ -4,7 +4,7 @@
  * PANEL neighbours at once.
  */
 #ifndef PANEL
-#error "Say how many columns a panel has: -D PANEL=8"
+#error "Define how many columns a panel has: -D PANEL=8"
 #endif
 
 __kernel void pack_weights(const uint columns, const uint inner, __global const float *weights, __global float *packed)

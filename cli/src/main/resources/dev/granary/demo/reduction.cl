@@ -4,7 +4,7 @@
  * one for each group of the first.
  */
 #ifndef GROUP
-#error "Say how many work-items a group has, a power of two: -D GROUP=64"
+#error "Define how many work-items a group has, a power of two: -D GROUP=64"
 #endif
 
 typedef struct {

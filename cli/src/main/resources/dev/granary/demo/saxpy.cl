@@ -3,7 +3,7 @@
  * elements that lie one launch apart, so that neighbouring work-items touch neighbouring elements.
  */
 #ifndef ITEMS
-#error "Say how many elements one work-item handles: -D ITEMS=4"
+#error "Define how many elements one work-item handles: -D ITEMS=4"
 #endif
 
 __kernel void saxpy(const float a, __global const float *x, const uint x_step, __global float *y, const uint y_step, const uint count)

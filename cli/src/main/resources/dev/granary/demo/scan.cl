@@ -4,7 +4,7 @@
  * preceding blocks to each block.
  */
 #ifndef GROUP
-#error "Say how many work-items a group has, a power of two: -D GROUP=128"
+#error "Define how many work-items a group has, a power of two: -D GROUP=128"
 #endif
 #define BLOCK (2 * GROUP)
 

@@ -4,7 +4,7 @@
  * one unused element, so that a column hits different memory banks.
  */
 #ifndef TILE
-#error "Say how many rows and columns a tile has, an even number: -D TILE=16"
+#error "Define how many rows and columns a tile has, an even number: -D TILE=16"
 #endif
 #define TILE_ROWS (TILE / 2)
 
