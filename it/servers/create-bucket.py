@@ -1,4 +1,4 @@
-"""Makes the bucket of the environment by one signed request: GRANARY_TEST_S3_ENDPOINT, GRANARY_TEST_S3_BUCKET, AWS_*."""
+"""Creates the bucket of the environment with one signed request: GRANARY_TEST_S3_ENDPOINT, GRANARY_TEST_S3_BUCKET, AWS_*."""
 import datetime
 import hashlib
 import hmac

@@ -1,5 +1,6 @@
-# What the scripts of this folder share: a directory and processes that end with the script, free ports, and what is told at the end.
-# Read by them with 'source'; each has read NAME (of the server) before.
+# Functions of the scripts in this directory: a directory and processes that end with the script,
+# free ports, and the final output. The scripts read it with 'source', after they have set NAME to
+# the name of the server.
 set -euo pipefail
 
 scripts=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -10,7 +11,8 @@ running=
 
 die() { printf 'granary: %s\n' "$@" >&2; exit 1; }
 
-# Reads [DIR] [-- COMMAND...], and makes the directory: DIR, which must be new or empty, or a temporary one.
+# Parses [DIR] [-- COMMAND...], and creates the directory: DIR, which must be new or empty, or a
+# temporary one.
 begin() {
   local wanted=
   while [ $# -gt 0 ]; do
@@ -34,7 +36,8 @@ begin() {
   trap 'exit 143' TERM
 }
 
-# Says which of the commands $2... is missing, and the packages $1 that bring them; ends with 3 then.
+# If one of the commands $2... is missing, prints it with the packages $1 that provide it, and exits
+# with 3.
 need() {
   local packages=$1 each
   shift
@@ -44,7 +47,7 @@ need() {
   done
 }
 
-# Starts a process that ends with this script, however that ends; $1 is the name of its log.
+# Starts a process that ends with this script, even if that is killed; $1 is the name of its log.
 spawn() {
   local log=$1
   shift
@@ -52,28 +55,28 @@ spawn() {
   processes+=($!)
 }
 
-# Waits up to $1 seconds until the command $2... succeeds; tells of a server that died meanwhile.
+# Waits up to $1 s until the command $2... succeeds; fails if a server process ends meanwhile.
 await() {
   local seconds=$1 deadline each
   shift
   deadline=$((SECONDS + seconds))
   until "$@" >/dev/null 2>&1; do
-    for each in "${processes[@]}"; do kill -0 "$each" 2>/dev/null || failed "a process of $NAME ended while it started"; done
-    [ "$SECONDS" -lt "$deadline" ] || failed "$NAME does not answer after $seconds s"
+    for each in "${processes[@]}"; do kill -0 "$each" 2>/dev/null || failed "a process of $NAME ended during start"; done
+    [ "$SECONDS" -lt "$deadline" ] || failed "$NAME does not respond after $seconds s"
     sleep 0.1
   done
 }
 
-# Ends with what the logs say last.
+# Fails with the last lines of the logs.
 failed() {
   tail -n 3 "$directory"/*.out "$directory"/*.log >&2 2>/dev/null || true
-  die "$1; the ends of its logs are above"
+  die "$1; the last lines of its logs are above"
 }
 
-# True where something listens on port $1 of the loopback interface.
+# True if a process listens on port $1 of the loopback interface.
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# Prints a port that nobody uses, below those that outgoing connections get.
+# Prints an unused port below the range of outgoing connections.
 free_port() {
   local port
   while :; do
@@ -86,7 +89,7 @@ random_hex() { od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'; }
 
 now() { date +%s%N; }
 
-# The memory that belongs to the processes alone or in part, in MiB.
+# Prints the proportional set size of the processes, in MiB.
 memory() {
   local each sum=0 part
   for each in "${processes[@]}"; do
@@ -96,17 +99,19 @@ memory() {
   echo $((sum / 1024))
 }
 
-# Makes the bucket of the environment by a signed request.
+# Creates the bucket of the environment with a signed request.
 create_bucket() { /usr/bin/python3 "$scripts/create-bucket.py" >"$directory/bucket.out" 2>&1; }
 
-# Sets what programs and tests of Granary read: the server at $1, with access key $2 and secret $3.
+# Exports the environment for programs and tests of Granary: the server at $1, with access key $2
+# and secret $3.
 use() {
   export GRANARY_TEST_S3_SERVER=$NAME GRANARY_TEST_S3_ENDPOINT=$1 AWS_ACCESS_KEY_ID=$2 AWS_SECRET_ACCESS_KEY=$3
-  unset AWS_SESSION_TOKEN AWS_PROFILE # of another account
+  unset AWS_SESSION_TOKEN AWS_PROFILE # these belong to another account
   export AWS_REGION=us-east-1 GRANARY_TEST_S3_BUCKET=granary-test GRANARY_S3_ENDPOINT=$1 GRANARY_BUCKET=s3://granary-test
 }
 
-# Runs COMMAND in the environment that use has set and ends with its code; without one, tells the environment and waits to be ended.
+# Runs COMMAND in the environment of the server, and exits with its code. Without COMMAND, prints
+# the environment and waits for a signal.
 serve() {
   local variable code=0
   printf 'granary: %s is up after %s ms, %s MiB: %s\n' "$NAME" $((($(now) - began) / 1000000)) "$(memory)" "$GRANARY_TEST_S3_ENDPOINT" >&2
@@ -120,12 +125,13 @@ serve() {
   for variable in GRANARY_TEST_S3_{SERVER,ENDPOINT,BUCKET} AWS_{ACCESS_KEY_ID,SECRET_ACCESS_KEY,REGION} GRANARY_{S3_ENDPOINT,BUCKET}; do
     [ -z "${!variable:-}" ] || printf 'export %s=%s\n' "$variable" "${!variable}"
   done
-  printf 'granary: Ctrl-C ends it and removes what it holds\n' >&2
+  printf 'granary: Ctrl-C stops it and removes its data\n' >&2
   wait -n "${processes[@]}" || true
-  failed "a process of $NAME ended by itself"
+  failed "a process of $NAME ended unexpectedly"
 }
 
-# Ends the command, which may take five seconds for it, and the processes, which hold nothing that must be saved; removes the directory.
+# Ends the command within 5 s, kills the processes, which have nothing to save, and removes the
+# directory.
 end() {
   trap '' HUP INT TERM
   local tries

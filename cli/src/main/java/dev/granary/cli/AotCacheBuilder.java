@@ -24,39 +24,43 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Makes the file that lets the command start fast: an ahead-of-time cache of the JVM (JEP 514, JEP 515), recorded while a process of its own plays a
- * {@link AotTrainingRun} against an S3 server in this one.
+ * Builder of the ahead-of-time cache of the JVM (JEP 514, JEP 515) that lets the command start
+ * fast. A child process records the cache while it runs {@link AotTrainingRun} against an S3 server
+ * in this process.
  *
- * <p>The file is good for the very JVM, class path and garbage collector that it was made with; for another one the JVM ignores it.
+ * <p>The file is valid only for the JVM, class path and garbage collector that it was made with.
+ * With any other the JVM ignores it.
  */
 public final class AotCacheBuilder {
-    private static final String BUCKET = "granary-rehearsal";
-    private static final Target TARGET = new Target(Backend.OPENCL, "granary", "rehearsal", "1");
+    private static final String BUCKET = "granary-training";
+    private static final Target TARGET = new Target(Backend.OPENCL, "granary", "training", "1");
     private static final int ENTRIES = 3000;
     private static final int ENTRY_BYTES = 16 << 10;
     private static final int SEED = 1;
 
-    private final List<String> rehearsal;
+    private final List<String> trainingCommand;
 
     /**
-     * For one way to start the command.
+     * Creates a builder for one way to start the command.
      *
-     * @param rehearsal how to start the {@link AotTrainingRun} that way, without its arguments
+     * @param trainingCommand the command line that starts {@link AotTrainingRun}, without its
+     *     arguments
      */
-    public AotCacheBuilder(List<String> rehearsal) {
-        this.rehearsal = List.copyOf(rehearsal);
+    public AotCacheBuilder(List<String> trainingCommand) {
+        this.trainingCommand = List.copyOf(trainingCommand);
     }
 
     /**
-     * Makes the file; takes some ten seconds.
+     * Creates the file. This takes about 10 s.
      *
-     * @param file where to; replaced at once where it is there already
-     * @throws IOException if a process fails, with what it said last, or the file cannot be written
-     * @throws InterruptedException if the caller was interrupted
+     * @param file the file; atomically replaced if it exists
+     * @throws IOException if the child process fails, with its output, or the file cannot be
+     *     written
+     * @throws InterruptedException if the calling thread is interrupted
      */
     public void make(Path file) throws IOException, InterruptedException {
         Path unfinished = file.resolveSibling(file.getFileName() + "-" + ProcessHandle.current().pid() + ".part");
-        try (TemporaryDirectory directory = new TemporaryDirectory("granary-rehearsal-"); EmbeddedS3 server = EmbeddedS3.start(null)) {
+        try (TemporaryDirectory directory = new TemporaryDirectory("granary-training-"); EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket(BUCKET);
             publish(server);
             record(server, directory.path(), unfinished);
@@ -70,7 +74,7 @@ public final class AotCacheBuilder {
         S3Config config = S3Config.builder(new S3Location(BUCKET, "")).endpoint(server.endpoint()).region("us-east-1")
                 .credentials(server.accessKey(), server.secretKey()).build();
         SplittableRandom random = new SplittableRandom(SEED);
-        EntryMetadata metadata = new EntryMetadata("granary", "rehearsal", Instant.EPOCH, List.of("kernel"), List.of(), "rehearsal");
+        EntryMetadata metadata = new EntryMetadata("granary", "training", Instant.EPOCH, List.of("kernel"), List.of(), "training");
         try (BulkBucket bucket = BulkBucket.open(config)) {
             PackPublisher publisher = bucket.publisher(TARGET.path());
             for (int i = 0; i < ENTRIES; i++) {
@@ -84,11 +88,11 @@ public final class AotCacheBuilder {
     }
 
     private void record(EmbeddedS3 server, Path directory, Path output) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(rehearsal);
+        List<String> command = new ArrayList<>(trainingCommand);
         command.add(1, "-XX:AOTCacheOutput=" + output.toAbsolutePath());
         command.addAll(List.of(TARGET.path(), directory.toString()));
-        Path said = directory.resolve("said");
-        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile());
+        Path log = directory.resolve("log");
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
         Map<String, String> environment = builder.environment();
         environment.keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
         environment.putAll(Map.of(
@@ -100,7 +104,7 @@ public final class AotCacheBuilder {
                 "XDG_CONFIG_HOME", directory.resolve("config").toString()));
         int exitCode = builder.start().waitFor();
         if (exitCode != 0 || !Files.exists(output)) {
-            throw new IOException("the rehearsal ended with " + exitCode + ": " + Files.readString(said).strip());
+            throw new IOException("the training run ended with " + exitCode + ": " + Files.readString(log).strip());
         }
     }
 }

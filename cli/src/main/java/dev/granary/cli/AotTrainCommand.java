@@ -8,10 +8,13 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code granary train}: makes the file that lets this command start fast, for the launcher. */
-@Command(name = "train", hidden = true, description = "Make the file that lets this command start fast.")
+/**
+ * {@code granary train}: creates the file that lets this command start fast. Called by the
+ * launcher.
+ */
+@Command(name = "train", hidden = true, description = "Create the file that lets this command start fast.")
 final class AotTrainCommand implements Callable<Integer> {
-    @Parameters(paramLabel = "FILE", description = "where to")
+    @Parameters(paramLabel = "FILE", description = "the file to create")
     private Path file = Path.of("");
 
     @Override
@@ -20,7 +23,7 @@ final class AotTrainCommand implements Callable<Integer> {
             new AotCacheBuilder(JvmCommand.command(AotTrainingRun.class)).make(file);
             return 0;
         } catch (IOException e) {
-            throw new CommandFailedException("no fast start: " + e.getMessage());
+            throw new CommandFailedException("the fast-start file cannot be created: " + e.getMessage());
         }
     }
 }

@@ -6,26 +6,34 @@ import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine;
 
-/** Plays the commands of an ordinary day in one process, for {@link AotCacheBuilder} to record what they load and run. */
+/**
+ * Training workload: runs the usual commands in one process, while {@link AotCacheBuilder} records
+ * the classes that they load and the methods that they run.
+ */
 public final class AotTrainingRun {
-    private static final int NODES = 3; // what the first one runs through is compiled better in the next
+    private static final int NODES = 3; // later passes are compiled with the profile of the first
 
     private AotTrainingRun() {}
 
-    /** Arguments: the target that the bucket of the environment has packs for, and a directory to work in. */
+    /**
+     * Runs the workload.
+     *
+     * @param arguments a target for which the bucket of the environment has packs, and a working
+     *     directory
+     */
     public static void main(String[] arguments) {
         String target = arguments[0];
         for (int node = 1; node <= NODES; node++) {
             String directory = Path.of(arguments[1]).resolve("node-" + node).toString();
-            play("warm", "--target", target, "--dir", directory);
-            play("ls", "--long", "--dir", directory);
-            play("stats", "--dir", directory);
+            run("warm", "--target", target, "--dir", directory);
+            run("ls", "--long", "--dir", directory);
+            run("stats", "--dir", directory);
         }
-        play("verify", "--json", "--dir", Path.of(arguments[1]).resolve("node-1").toString());
-        play("compact", "--dry-run", "--target", target);
+        run("verify", "--json", "--dir", Path.of(arguments[1]).resolve("node-1").toString());
+        run("compact", "--dry-run", "--target", target);
     }
 
-    private static void play(String... arguments) {
+    private static void run(String... arguments) {
         CommandLine line = Main.commandLine(arguments);
         line.setOut(new PrintWriter(Writer.nullWriter()));
         int exitCode = line.execute(arguments);

@@ -15,25 +15,31 @@ import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
-/** The failures of the buckets that {@code run} has used, one line for each bucket. Not thread-safe. */
+/** Report of the bucket failures during {@code run}, one line for each bucket. Not thread-safe. */
 final class BucketFailureReport {
     private final List<BucketConfig> buckets;
     private final List<LayerStatistics> layers;
     private final Map<Integer, String> lines = new TreeMap<>();
-    private final Map<Integer, String> doubts = new TreeMap<>(); // told, and no failure: an upload may have replaced what was damaged
+    private final Map<Integer, String> suspicions = new TreeMap<>(); // not failures: an upload may have replaced the damage
 
-    /** Of those buckets, with their statistics in the same order, after uploads with those results to the first that may be written. */
+    /**
+     * Creates a report.
+     *
+     * @param buckets the buckets
+     * @param layers their statistics, in the same order
+     * @param published the results of uploads to the first writable bucket
+     */
     BucketFailureReport(List<BucketConfig> buckets, List<LayerStatistics> layers, PublishResults published) {
         this.buckets = List.copyOf(buckets);
         this.layers = List.copyOf(layers);
         OptionalInt written = IntStream.range(0, buckets.size()).filter(i -> buckets.get(i).isWritable()).findFirst();
         for (int i = 0; i < layers.size(); i++) {
-            Optional<String> uploads = written.equals(OptionalInt.of(i)) ? published.causes().keySet().stream().findFirst() : Optional.empty();
-            Optional<String> cause = layers.get(i).failure().or(() -> uploads);
+            Optional<String> uploadFailure = written.equals(OptionalInt.of(i)) ? published.causes().keySet().stream().findFirst() : Optional.empty();
+            Optional<String> cause = layers.get(i).failure().or(() -> uploadFailure);
             if (cause.isPresent()) {
-                lines.put(i, cause.get() + counts(layers.get(i), uploads.isPresent() ? published.failed() : 0));
+                lines.put(i, cause.get() + counts(layers.get(i), uploadFailure.isPresent() ? published.failed() : 0));
             } else if (hasOnlyDamaged(layers.get(i))) {
-                doubts.put(i, Units.plural(damaged(layers.get(i)), "look-up") + " found a damaged entry there, none a sound one");
+                suspicions.put(i, Units.plural(damaged(layers.get(i)), "lookup") + " found a damaged entry, and none a sound one");
             }
         }
     }
@@ -46,22 +52,22 @@ final class BucketFailureReport {
         return layer.results().damaged().values().stream().mapToLong(Long::longValue).sum();
     }
 
-    private static String counts(LayerStatistics layer, long uploads) {
+    private static String counts(LayerStatistics layer, long failedUploads) {
         List<String> counts = new ArrayList<>();
-        add(counts, layer.results().unavailable(), "look-up", "failed");
-        add(counts, layer.skipped(), "look-up", "skipped");
-        add(counts, uploads, "upload", "failed");
+        add(counts, layer.results().unavailable(), "lookup", "failed");
+        add(counts, layer.skipped(), "lookup", "skipped");
+        add(counts, failedUploads, "upload", "failed");
         return counts.isEmpty() ? "" : " (" + String.join(", ", counts) + ")";
     }
 
-    private static void add(List<String> counts, long count, String noun, String what) {
+    private static void add(List<String> counts, long count, String noun, String outcome) {
         if (count > 0) {
-            counts.add(Units.plural(count, noun) + " " + what);
+            counts.add(Units.plural(count, noun) + " " + outcome);
         }
     }
 
-    /** True where one of them has answered a request, whatever the answer was. */
-    static boolean isAnyAnswering(List<LayerStatistics> layers) {
+    /** Returns true if at least one bucket has answered a request, with whatever result. */
+    static boolean hasAnyAnswered(List<LayerStatistics> layers) {
         return layers.stream().anyMatch(BucketFailureReport::hasAnswered);
     }
 
@@ -72,31 +78,31 @@ final class BucketFailureReport {
     }
 
     /**
-     * Sends one request to each bucket without failures that has answered no look-up, or each with a
-     * damaged entry: a server that is not S3 may return something for every name.
+     * Sends one request to each bucket without failures that has answered no lookup, or only with
+     * damaged entries. A server that is not S3 may return something for every name.
      */
-    void tryUnproven() throws ConfigException {
+    void probeUnproven() throws ConfigException {
         for (int i = 0; i < layers.size(); i++) {
-            if (!lines.containsKey(i) && (!hasAnswered(layers.get(i)) || doubts.containsKey(i))) {
+            if (!lines.containsKey(i) && (!hasAnswered(layers.get(i)) || suspicions.containsKey(i))) {
                 Optional<String> problem = BucketTrial.problem(buckets.get(i));
                 if (problem.isPresent()) {
-                    doubts.remove(i);
+                    suspicions.remove(i);
                     lines.put(i, problem.get());
                 }
             }
         }
     }
 
-    /** True where one has failed. */
-    boolean isAny() {
+    /** Returns true if at least one bucket has failed. */
+    boolean hasFailures() {
         return !lines.isEmpty();
     }
 
-    /** Prints one line for each bucket that has failed, or has given nothing but damaged entries. */
+    /** Prints one line for each bucket that has failed, or has returned only damaged entries. */
     void print(PrintWriter err) {
-        Map<Integer, String> all = new TreeMap<>(doubts);
+        Map<Integer, String> all = new TreeMap<>(suspicions);
         all.putAll(lines);
-        all.forEach((layer, line) -> err.println("granary: " + layers.get(layer).name() + ": " + line + "; granary doctor says what to do"));
+        all.forEach((layer, line) -> err.println("granary: " + layers.get(layer).name() + ": " + line + "; granary doctor shows what to do"));
         err.flush();
     }
 }

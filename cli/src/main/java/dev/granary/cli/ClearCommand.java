@@ -12,13 +12,13 @@ import picocli.CommandLine.Option;
 
 /** {@code granary clear}: removes every entry of the local tier. */
 @Command(name = "clear", mixinStandardHelpOptions = true,
-        description = "Remove all entries of the local tier; without --yes, tell how many that would be.")
+        description = "Remove all entries of the local tier; without --yes, only report how many.")
 final class ClearCommand extends LocalTierCommand {
-    @Option(names = "--yes", description = "do it")
+    @Option(names = "--yes", description = "remove them")
     private boolean isConfirmed;
 
     @Override
-    String failure() {
+    String failureMessage() {
         return "the local directory cannot be cleared";
     }
 
@@ -34,9 +34,9 @@ final class ClearCommand extends LocalTierCommand {
                     "bytes", EntryFormatter.bytes(before), "keptEntries", after.size(), "keptBytes", EntryFormatter.bytes(after)));
         } else {
             out().println(config.directory());
-            out().println(EntryFormatter.inSentence(before) + (isConfirmed ? " removed" : " would go; granary clear --yes removes them"));
+            out().println(EntryFormatter.inSentence(before) + (isConfirmed ? " removed" : " would be removed; granary clear --yes removes them"));
             if (isConfirmed && !after.isEmpty()) {
-                out().println(EntryFormatter.inSentence(after) + " are there: they were in use, or are new");
+                out().println(EntryFormatter.inSentence(after) + " remain: they were in use, or are new");
             }
         }
         out().flush();

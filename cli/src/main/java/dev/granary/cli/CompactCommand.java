@@ -20,42 +20,42 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code granary compact}: folds entries that lie alone into packs. */
+/** {@code granary compact}: moves unpacked entries of a bucket into packs. */
 @Command(name = "compact", mixinStandardHelpOptions = true,
-        description = "Fold entries of the first bucket that lie outside of packs into packs, put small packs together, and remove what nobody"
-                + " can be reading any more. May run beside everything else, and be stopped at any time.")
+        description = "Move unpacked entries of the first writable bucket into packs, merge small packs, and remove objects that no reader"
+                + " can be using any more. May run beside everything else, and be stopped at any time.")
 final class CompactCommand extends TierCommand {
-    /** How many damaged objects are shown. */
-    private static final int SHOWN = 10;
-    private static final String MORE = "more entries lie alone than one compaction takes; compact again";
+    /** Maximum number of damaged objects that are listed. */
+    private static final int MAX_LISTED = 10;
+    private static final String MORE = "there are more unpacked entries than one compaction takes; compact again";
 
     @Mixin
     private TargetOption targets = new TargetOption();
 
-    @Option(names = "--dry-run", description = "tell what would be done")
+    @Option(names = "--dry-run", description = "only report what would be done")
     private boolean isDry;
 
-    @Option(names = "--seal", description = "say afterwards that all entries of the target are in packs: look-ups then ask for no others, and"
-            + " what machines publish alone is not seen until the next compact")
+    @Option(names = "--seal", description = "record afterwards that all entries of the target are in packs: lookups then request no others, and"
+            + " entries that are published unpacked are not found until the next compact")
     private boolean isSealing;
 
     @Option(names = "--grace", paramLabel = "AGE", defaultValue = "1d",
-            description = "how long what is replaced stays, such as 30m, 12h, 7d (default: ${DEFAULT-VALUE})")
+            description = "how long replaced objects are kept, such as 30m, 12h, 7d (default: ${DEFAULT-VALUE})")
     private String grace = "1d";
 
     @Override
     public Integer call() throws Exception {
         GranaryConfig config = stores().config();
-        Duration age = AgeConverter.parse(grace, "--grace");
+        Duration gracePeriod = AgeConverter.parse(grace, "--grace");
         BucketConfig bucket = config.buckets().stream().filter(BucketConfig::isWritable).findFirst()
-                .orElseThrow(() -> new ConfigException("No bucket is configured that may be written; give --bucket or set GRANARY_BUCKET."));
-        boolean isWell = true;
+                .orElseThrow(() -> new ConfigException("No writable bucket is configured; give --bucket or set GRANARY_BUCKET."));
+        boolean isSuccess = true;
         JsonArray results = new JsonArray();
         for (String target : targets.namespaces()) {
-            BucketCompactor.Outcome outcome = compact(config, bucket, target, age);
-            isWell &= switch (outcome) {
+            BucketCompactor.Outcome outcome = compact(config, bucket, target, gracePeriod);
+            isSuccess &= switch (outcome) {
                 case BucketCompactor.Outcome.Planned _ -> true;
-                case BucketCompactor.Outcome.Done(PackCompactor.Result.Done done) -> isWell(done);
+                case BucketCompactor.Outcome.Done(PackCompactor.Result.Done done) -> isSuccess(done);
                 case BucketCompactor.Outcome.Failed _ -> false;
             };
             if (isJson()) {
@@ -73,25 +73,26 @@ final class CompactCommand extends TierCommand {
             }
         }
         if (isJson()) {
-            JsonOutput.print(out(), JsonOutput.object("bucket", bucket.name(), "dryRun", isDry, "well", isWell, "targets", results));
+            JsonOutput.print(out(), JsonOutput.object("bucket", bucket.name(), "dryRun", isDry, "well", isSuccess, "targets", results));
         }
-        return isWell ? 0 : 1;
+        return isSuccess ? 0 : 1;
     }
 
     /**
-     * False if the operator has to act. An entry that is too large for a pack, or of another version,
-     * needs no action. Entries may vanish meanwhile; if all that were listed are gone, the listing was wrong.
+     * Returns false if the operator has to act. An entry that is too large for a pack, or of
+     * another version, needs no action. Entries may vanish meanwhile; if all listed ones did, the
+     * listing was wrong.
      */
-    private boolean isWell(PackCompactor.Result.Done done) {
+    private boolean isSuccess(PackCompactor.Result.Done done) {
         PackCompactor.Left left = done.left();
         return done.unremoved() == 0 && left.damaged() == 0 && left.unread() == 0 && (left.gone() == 0 || done.packed() > 0)
                 && (!isSealing || done.unpackedEntries() == PackManifest.UnpackedEntries.NONE);
     }
 
-    private BucketCompactor.Outcome compact(GranaryConfig config, BucketConfig bucket, String target, Duration age) throws ConfigException {
-        BucketCompactor compacting = new BucketCompactor(config, bucket, target, age);
-        try (ProgressLine progress = new ProgressLine(err(), "compacting", 0).watching(compacting.waits())) {
-            return isDry ? compacting.plan() : compacting.run(isSealing ? PackManifest.UnpackedEntries.NONE : PackManifest.UnpackedEntries.POSSIBLE,
+    private BucketCompactor.Outcome compact(GranaryConfig config, BucketConfig bucket, String target, Duration gracePeriod) throws ConfigException {
+        BucketCompactor compactor = new BucketCompactor(config, bucket, target, gracePeriod);
+        try (ProgressLine progress = new ProgressLine(err(), "compacting", 0).watching(compactor.waits())) {
+            return isDry ? compactor.plan() : compactor.run(isSealing ? PackManifest.UnpackedEntries.NONE : PackManifest.UnpackedEntries.POSSIBLE,
                     bytes -> progress.passing(Units.bytes(bytes)));
         }
     }
@@ -109,14 +110,14 @@ final class CompactCommand extends TierCommand {
 
     private void print(CompactionPlan plan) {
         if (plan.isEmpty()) {
-            out().println("nothing is to be done");
+            out().println("nothing to do");
         }
-        tell(plan.folded(), EntryFormatter.inSentence(plan.folded(), plan.foldedBytes()) + " would go into packs");
-        tell(plan.merged(), Units.plural(plan.merged(), "pack") + " of " + Units.count(plan.packs()) + " would be put together or rewritten");
-        tell(plan.lost(), Units.plural(plan.lost(), "pack") + " cannot be read and would be named no more");
-        tell(plan.removed(), Units.plural(plan.removed(), "object") + " would be removed");
-        tell(plan.waiting(), Units.plural(plan.waiting(), "object") + " will be removed when the grace is over");
-        tell(plan.tooLarge(), Units.plural(plan.tooLarge(), "entry") + " too large for a pack would stay alone");
+        printIf(plan.folded(), EntryFormatter.inSentence(plan.folded(), plan.foldedBytes()) + " would be moved into packs");
+        printIf(plan.merged(), Units.plural(plan.merged(), "pack") + " of " + Units.count(plan.packs()) + " would be merged or rewritten");
+        printIf(plan.lost(), Units.plural(plan.lost(), "pack") + " cannot be read and would be dropped from the manifest");
+        printIf(plan.removed(), Units.plural(plan.removed(), "object") + " would be removed");
+        printIf(plan.waiting(), Units.plural(plan.waiting(), "object") + " will be removed after the grace period");
+        printIf(plan.tooLarge(), Units.plural(plan.tooLarge(), "entry") + " too large for a pack would stay unpacked");
         if (plan.isTruncated()) {
             out().println(MORE);
         }
@@ -125,17 +126,17 @@ final class CompactCommand extends TierCommand {
     private void print(PackCompactor.Result.Done done) {
         out().println(Units.plural(done.packed(), "entry") + " in " + Units.plural(done.written(), "new pack") + ", "
                 + Units.plural(done.removed(), "object") + " removed");
-        tell(done.left().tooLarge(), Units.plural(done.left().tooLarge(), "entry") + " left alone: too large for a pack");
-        tell(done.left().otherVersion(), Units.plural(done.left().otherVersion(), "entry") + " left alone: written by another version of Granary");
-        tell(done.left().unread(), Units.plural(done.left().unread(), "entry") + " left: not to be read now; compact again");
-        tell(done.left().gone(), Units.plural(done.left().gone(), "entry") + " listed, and not there any more");
+        printIf(done.left().tooLarge(), Units.plural(done.left().tooLarge(), "entry") + " left unpacked: too large for a pack");
+        printIf(done.left().otherVersion(), Units.plural(done.left().otherVersion(), "entry") + " left unpacked: written by another version of Granary");
+        printIf(done.left().unread(), Units.plural(done.left().unread(), "entry") + " left: cannot be read now; compact again");
+        printIf(done.left().gone(), Units.plural(done.left().gone(), "entry") + " listed, but removed meanwhile");
         if (done.left().isTruncated()) {
             out().println(MORE);
         }
-        tell(done.dropped(), Units.plural(done.dropped(), "entry") + " dropped, which were damaged in a pack");
-        tell(done.unremoved(), Units.plural(done.unremoved(), "object") + " could not be removed; that needs s3:DeleteObject");
+        printIf(done.dropped(), Units.plural(done.dropped(), "entry") + " dropped: damaged in a pack");
+        printIf(done.unremoved(), Units.plural(done.unremoved(), "object") + " could not be removed; this needs s3:DeleteObject");
         if (isSealing && done.unpackedEntries() == PackManifest.UnpackedEntries.NONE) {
-            out().println("sealed: look-ups ask for nothing outside of packs");
+            out().println("sealed: lookups request no unpacked entries");
         } else if (isSealing) {
             out().println(done.left().total() > 0 || done.left().isTruncated()
                     ? "not sealed, because of the entries that were left"
@@ -143,21 +144,21 @@ final class CompactCommand extends TierCommand {
         }
     }
 
-    /** TreeNames the damaged objects. PackCompactor removes none: a pack has no copy of them. */
+    /** Lists the damaged objects. Compaction removes none of them, since no pack has a copy. */
     private void printDamaged(BucketConfig bucket, PackCompactor.Left left) {
         if (left.damaged() == 0) {
             return;
         }
-        out().println(Units.plural(left.damaged(), "entry") + " left alone: damaged; remove the objects, or publish the kernels again:");
-        left.damagedKeys().stream().limit(SHOWN).forEach(key -> out().println("  " + address(bucket, key)));
-        tell(left.damaged() - SHOWN, "  and " + Units.count(left.damaged() - SHOWN) + " more; --json names " + PackCompactor.Left.MAX_NAMED);
+        out().println(Units.plural(left.damaged(), "entry") + " left unpacked: damaged; remove the objects, or publish the kernels again:");
+        left.damagedKeys().stream().limit(MAX_LISTED).forEach(key -> out().println("  " + address(bucket, key)));
+        printIf(left.damaged() - MAX_LISTED, "  and " + Units.count(left.damaged() - MAX_LISTED) + " more; --json lists " + PackCompactor.Left.MAX_NAMED);
     }
 
     private static String address(BucketConfig bucket, String key) {
         return "s3://" + bucket.location().bucket() + "/" + key;
     }
 
-    private void tell(long count, String line) {
+    private void printIf(long count, String line) {
         if (count > 0) {
             out().println(line);
         }

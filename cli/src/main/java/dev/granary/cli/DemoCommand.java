@@ -24,7 +24,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code granary demo}: the main job on embedded defaults. */
+/** {@code granary demo}: the main use case with embedded defaults. */
 @Command(
         name = "demo",
         mixinStandardHelpOptions = true,
@@ -43,8 +43,8 @@ final class DemoCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
-        try (Demo demo = new Demo(childCommand(), line -> say(err, line))) {
-            Demo.Results results = demo.play();
+        try (Demo demo = new Demo(childCommand(), line -> showProgress(err, line))) {
+            Demo.Results results = demo.run();
             if (json) {
                 JsonOutput.print(out, json(results));
             } else {
@@ -56,7 +56,7 @@ final class DemoCommand implements Callable<Integer> {
         }
     }
 
-    private void say(PrintWriter err, String line) {
+    private void showProgress(PrintWriter err, String line) {
         if (!json) {
             err.println(line + " ...");
             err.flush();
@@ -72,7 +72,7 @@ final class DemoCommand implements Callable<Integer> {
     private static void print(PrintWriter out, Demo.Results results) {
         out.println();
         out.println("Device: " + results.ci().device());
-        out.println("Times until every kernel has run once: look-up, loading, first launches.");
+        out.println("Times until every kernel has run once: lookup, loading, first launches.");
         out.println();
         TextTable table = new TextTable("kernel", "size", "compiled", "bucket", "disk", "faster");
         for (int i = 0; i < results.ci().kernels().size(); i++) {
@@ -103,9 +103,9 @@ final class DemoCommand implements Callable<Integer> {
         }
         out.println();
         out.println("'faster': how many times faster from disk than compiled. The laptop had no bucket.");
-        out.println("'memory': got again from memory. 'made', 'reused': constants, which are weights of");
+        out.println("'memory': found again in memory. 'made', 'reused': constants, which are weights of");
         out.println(Units.bytes(results.ci().constants().bytes()) + ", packed once on each machine and used by two primitives in turn.");
-        out.println("Lower caches switched off:");
+        out.println("Driver caches switched off:");
         DriverCacheSettings.described().forEach(cache -> out.println("  " + cache));
         out.println(results.isSuccess()
                 ? "Compiled once; node and laptop compiled nothing, constants were made once," + System.lineSeparator() + "and every result is right."

@@ -11,7 +11,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code granary demo-role}: one machine of the demo, started by it. */
+/** {@code granary demo-role}: one machine of the demo. Started by {@code granary demo}. */
 @Command(name = "demo-role", hidden = true, description = "One machine of the demo.")
 final class DemoRoleCommand implements Callable<Integer> {
     @Parameters(paramLabel = "ROLE", description = "ci, node or laptop")
@@ -26,7 +26,7 @@ final class DemoRoleCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         DemoRole machine = new DemoRole(role, device.device(), _ -> {});
-        spec.commandLine().getOut().println(new Gson().toJson(machine.play(GranaryConfig.fromEnvironment())));
+        spec.commandLine().getOut().println(new Gson().toJson(machine.run(GranaryConfig.fromEnvironment())));
         spec.commandLine().getOut().flush();
         return 0;
     }

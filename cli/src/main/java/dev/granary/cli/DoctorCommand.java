@@ -9,15 +9,18 @@ import java.io.PrintWriter;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-/** {@code granary doctor}: tries out all that Granary needs and names cause and cure of what does not work. */
-@Command(name = "doctor", mixinStandardHelpOptions = true, description = "Try out OpenCL, the local directory and the bucket.")
+/**
+ * {@code granary doctor}: checks all that Granary needs, and reports cause and cure of each
+ * problem.
+ */
+@Command(name = "doctor", mixinStandardHelpOptions = true, description = "Check OpenCL, the local directory and the bucket.")
 final class DoctorCommand extends TierCommand {
     @Override
     public Integer call() throws Exception {
         PrintWriter out = out();
         GranaryConfig config = stores().config();
         List<Check> checks = Doctor.examine(config);
-        boolean isWell = checks.stream().noneMatch(Check.Problem.class::isInstance);
+        boolean isHealthy = checks.stream().noneMatch(Check.Problem.class::isInstance);
         if (isJson()) {
             JsonArray array = new JsonArray();
             checks.forEach(check -> array.add(switch (check) {
@@ -27,7 +30,7 @@ final class DoctorCommand extends TierCommand {
                 case Check.Problem problem -> JsonOutput.object("subject", problem.subject(), "state", "problem", "cause", problem.cause(), "cure",
                         problem.cure());
             }));
-            JsonOutput.print(out, JsonOutput.object("well", isWell, "checks", array));
+            JsonOutput.print(out, JsonOutput.object("well", isHealthy, "checks", array));
         } else {
             for (Check check : checks) {
                 out.println(switch (check) {
@@ -38,7 +41,7 @@ final class DoctorCommand extends TierCommand {
             }
             out.flush();
         }
-        return isWell ? 0 : 1;
+        return isHealthy ? 0 : 1;
     }
 
     private static String withAdvice(String state, String subject, String finding, String advice) {

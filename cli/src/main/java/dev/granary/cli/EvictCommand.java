@@ -20,18 +20,18 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code granary evict}: removes chosen entries from the local tier. */
+/** {@code granary evict}: removes selected entries from the local tier. */
 @Command(name = "evict", mixinStandardHelpOptions = true,
-        description = "Remove the chosen entries from the local tier; at least one of --to, --target, --older-than and --id chooses.")
+        description = "Remove the selected entries from the local tier; needs at least one of --to, --target, --older-than and --id.")
 final class EvictCommand extends LocalTierCommand {
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
 
     @Option(names = "--to", paramLabel = "SIZE",
-            description = "of these, the least recently used leave until at most so much remains: 500MiB, 2GiB, a number of MiB, 0")
+            description = "of the selected, remove the least recently used until at most this remains: 500MiB, 2GiB, a number of MiB, 0")
     private @Nullable String to;
 
-    @Option(names = "--dry-run", description = "remove nothing; list what would go")
+    @Option(names = "--dry-run", description = "remove nothing; list what would be removed")
     private boolean isDry;
 
     @Override
@@ -40,66 +40,71 @@ final class EvictCommand extends LocalTierCommand {
         remaining();
         if (to == null && !selection.isGiven()) {
             throw new UsageException(
-                    "evict needs to know what: give --to, --target, --older-than or --id; granary clear removes everything");
+                    "evict needs a selection: give --to, --target, --older-than or --id; granary clear removes everything");
         }
     }
 
     @Override
-    String failure() {
+    String failureMessage() {
         return "entries cannot be evicted";
     }
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
         List<EntryCatalog.Listed> all = TierInventory.entries(tier);
-        List<EntryCatalog.Listed> leaving = leaving(selection.from(all, Instant.now()), remaining());
-        List<EntryCatalog.Listed> gone = isDry ? leaving : remove(tier, leaving);
-        if (!gone.isEmpty() && !isDry) {
+        List<EntryCatalog.Listed> victims = victims(selection.from(all, Instant.now()), remaining());
+        List<EntryCatalog.Listed> removed = isDry ? victims : remove(tier, victims);
+        if (!removed.isEmpty() && !isDry) {
             tier.reclaim();
         }
-        long keptBytes = EntryFormatter.bytes(all) - EntryFormatter.bytes(gone);
+        long remainingBytes = EntryFormatter.bytes(all) - EntryFormatter.bytes(removed);
         if (isJson()) {
-            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "dryRun", isDry, "entries", EntryFormatter.json(gone),
-                    "bytes", EntryFormatter.bytes(gone), "keptEntries", all.size() - gone.size(), "keptBytes", keptBytes));
+            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "dryRun", isDry, "entries", EntryFormatter.json(removed),
+                    "bytes", EntryFormatter.bytes(removed), "keptEntries", all.size() - removed.size(), "keptBytes", remainingBytes));
             return 0;
         }
         if (isDry) {
-            EntryFormatter.print(out(), leaving, Map.of());
+            EntryFormatter.print(out(), victims, Map.of());
         }
-        out().println(EntryFormatter.inSentence(gone) + (isDry ? " would go, " : " removed, ")
-                + EntryFormatter.inSentence(all.size() - (long) gone.size(), keptBytes) + (isDry ? " would stay" : " stay"));
-        if (gone.size() < leaving.size()) {
-            out().println(Units.plural(leaving.size() - (long) gone.size(), "entry") + " stayed: used or replaced meanwhile");
+        out().println(EntryFormatter.inSentence(removed) + (isDry ? " would be removed, " : " removed, ")
+                + EntryFormatter.inSentence(all.size() - (long) removed.size(), remainingBytes) + (isDry ? " would remain" : " remain"));
+        if (removed.size() < victims.size()) {
+            out().println(Units.plural(victims.size() - (long) removed.size(), "entry") + " kept: used or replaced meanwhile");
         }
         out().flush();
         return 0;
     }
 
-    /** Of entries that come most recently used first, those that do not fit; the oldest first. */
-    private static List<EntryCatalog.Listed> leaving(List<EntryCatalog.Listed> selected, long remaining) {
+    /**
+     * Returns the entries to remove, oldest first, so that the others fit.
+     *
+     * @param selected entries, the most recently used first
+     * @param remaining the bytes that may remain
+     */
+    private static List<EntryCatalog.Listed> victims(List<EntryCatalog.Listed> selected, long remaining) {
         long excess = EntryFormatter.bytes(selected) - remaining;
-        List<EntryCatalog.Listed> leaving = new ArrayList<>();
+        List<EntryCatalog.Listed> victims = new ArrayList<>();
         for (EntryCatalog.Listed oldest : selected.reversed()) {
             if (excess <= 0) {
                 break;
             }
-            leaving.add(oldest);
+            victims.add(oldest);
             excess -= oldest.bytes();
         }
-        return leaving;
+        return victims;
     }
 
-    private List<EntryCatalog.Listed> remove(LocalTier tier, List<EntryCatalog.Listed> leaving) {
-        List<EntryCatalog.Listed> gone = new ArrayList<>();
-        try (ProgressLine progress = new ProgressLine(err(), "evicting", leaving.size())) {
-            for (int i = 0; i < leaving.size(); i++) {
-                showing(progress, leaving).accept(i);
-                if (tier.remove(leaving.get(i))) {
-                    gone.add(leaving.get(i));
+    private List<EntryCatalog.Listed> remove(LocalTier tier, List<EntryCatalog.Listed> victims) {
+        List<EntryCatalog.Listed> removed = new ArrayList<>();
+        try (ProgressLine progress = new ProgressLine(err(), "evicting", victims.size())) {
+            for (int i = 0; i < victims.size(); i++) {
+                progressOf(progress, victims).accept(i);
+                if (tier.remove(victims.get(i))) {
+                    removed.add(victims.get(i));
                 }
             }
         }
-        return gone;
+        return removed;
     }
 
     private long remaining() throws UsageException {

@@ -23,7 +23,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code granary export}: writes entries of the local tier as a plain tree of files. */
+/** {@code granary export}: writes entries of the local tier as a tree of plain files. */
 @Command(name = "export", mixinStandardHelpOptions = true,
         description = "Write the entries of the local tier to DIR as plain files: key.bin, kernel.bin and about.txt for each.")
 final class ExportCommand extends LocalTierCommand {
@@ -33,7 +33,7 @@ final class ExportCommand extends LocalTierCommand {
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
 
-    @Option(names = "--dry-run", description = "write nothing; tell what would be written")
+    @Option(names = "--dry-run", description = "write nothing; only report what would be written")
     private boolean isDry;
 
     @Override
@@ -42,30 +42,30 @@ final class ExportCommand extends LocalTierCommand {
     }
 
     @Override
-    String failure() {
-        return "the export to " + directory + " failed; what was written is whole, and exporting again completes it";
+    String failureMessage() {
+        return "the export to " + directory + " failed; the entries written so far are complete, and another export adds the others";
     }
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
         if (directory.toAbsolutePath().normalize().startsWith(config.directory())) {
-            throw new UsageException(directory + " lies in the local directory itself; name one outside of " + config.directory());
+            throw new UsageException(directory + " is inside the local directory; choose one outside of " + config.directory());
         }
         List<EntryCatalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
         TreeWriter tree = open();
-        EntryExporter run = new EntryExporter(tree);
+        EntryExporter exporter = new EntryExporter(tree);
         try (ProgressLine progress = new ProgressLine(err(), "exporting", entries.size())) {
-            run.all(tier, entries, showing(progress, entries));
+            exporter.all(tier, entries, progressOf(progress, entries));
         }
         long bytes = tree.finish();
         if (isJson()) {
-            JsonOutput.print(out(), JsonOutput.object("directory", directory, "dryRun", isDry, "written", run.written(), "replaced", run.replaced(),
-                    "present", run.present(), "writtenBytes", run.writtenBytes(), "otherVersion", run.otherVersion(),
-                    "damaged", EntryFormatter.badJson(run.bad()), "treeBytes", bytes));
+            JsonOutput.print(out(), JsonOutput.object("directory", directory, "dryRun", isDry, "written", exporter.written(), "replaced", exporter.replaced(),
+                    "present", exporter.present(), "writtenBytes", exporter.writtenBytes(), "otherVersion", exporter.otherVersion(),
+                    "damaged", EntryFormatter.badJson(exporter.bad()), "treeBytes", bytes));
         } else {
-            print(run, bytes);
+            print(exporter, bytes);
         }
-        return run.bad().isEmpty() ? 0 : 1;
+        return exporter.bad().isEmpty() ? 0 : 1;
     }
 
     private TreeWriter open() throws UsageException, IOException {
@@ -76,19 +76,19 @@ final class ExportCommand extends LocalTierCommand {
         }
     }
 
-    private void print(EntryExporter run, long bytes) {
+    private void print(EntryExporter exporter, long bytes) {
         out().println(directory);
-        out().println(EntryFormatter.inSentence(run.written() + run.replaced(), run.writtenBytes()) + (isDry ? " would be written" : " written")
-                + (run.replaced() > 0 ? " (" + Units.count(run.replaced()) + " in place of others)" : "")
-                + ", " + Units.count(run.present()) + " there already" + (isDry ? "" : ", " + Units.bytes(bytes) + " in all"));
-        if (run.otherVersion() > 0) {
-            out().println(Units.plural(run.otherVersion(), "entry") + " of another version of Granary left out");
+        out().println(EntryFormatter.inSentence(exporter.written() + exporter.replaced(), exporter.writtenBytes()) + (isDry ? " would be written" : " written")
+                + (exporter.replaced() > 0 ? " (" + Units.count(exporter.replaced()) + " replaced others)" : "")
+                + ", " + Units.count(exporter.present()) + " there already" + (isDry ? "" : ", " + Units.bytes(bytes) + " in all"));
+        if (exporter.otherVersion() > 0) {
+            out().println(Units.plural(exporter.otherVersion(), "entry") + " of another version of Granary skipped");
         }
-        if (!run.bad().isEmpty()) {
+        if (!exporter.bad().isEmpty()) {
             out().println();
-            EntryFormatter.print(out(), run.bad());
+            EntryFormatter.print(out(), exporter.bad());
             out().println();
-            out().println(Units.plural(run.bad().size(), "entry") + " could not be exported; granary verify --repair removes damage");
+            out().println(Units.plural(exporter.bad().size(), "entry") + " could not be exported; granary verify --repair removes damage");
         }
         out().flush();
     }

@@ -29,21 +29,21 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code granary import}: reads a plain tree of files back into the local tier. */
+/** {@code granary import}: reads a tree of plain files back into the local tier. */
 @Command(name = "import", mixinStandardHelpOptions = true,
-        description = "Read a tree that granary export wrote into the local tier, as far as its limit allows. Its programs will run here:"
-                + " import only what comes from people you trust.")
+        description = "Read a tree that granary export wrote into the local tier, up to its capacity. Its programs will run here:"
+                + " import only from people you trust.")
 final class ImportCommand extends LocalTierCommand {
-    private static final int NAMED = 20;
+    private static final int MAX_LISTED = 20;
 
-    @Parameters(paramLabel = "DIR", description = "the tree")
+    @Parameters(paramLabel = "DIR", description = "the exported tree")
     private Path directory = Path.of("");
 
     @Option(names = "--dry-run", description = "verify the tree and store nothing")
     private boolean isDry;
 
     @Override
-    String failure() {
+    String failureMessage() {
         return directory + " cannot be imported";
     }
 
@@ -55,11 +55,11 @@ final class ImportCommand extends LocalTierCommand {
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
         TreeReader tree = scan();
-        Function<Entry, StoreResult> store = isDry ? asked(tier, config) : tier::store;
+        Function<Entry, StoreResult> store = isDry ? dryStore(tier, config) : tier::store;
         try (ProgressLine progress = new ProgressLine(err(), "importing", tree.size())) {
             tree.all(store, at -> progress.passing(at, ""));
         }
-        boolean isOverfull = tree.storedBytes() > config.capacityBytes();
+        boolean isOverCapacity = tree.storedBytes() > config.capacityBytes();
         if (isJson()) {
             JsonArray problems = new JsonArray();
             tree.problems().forEach(problem ->
@@ -70,9 +70,9 @@ final class ImportCommand extends LocalTierCommand {
         } else {
             print(tree, config);
         }
-        if (isOverfull) {
-            err().println("granary: the tree has more than the " + Units.bytes(config.capacityBytes()) + " that may lie in "
-                    + config.directory() + " (--capacity): what was imported first " + (isDry ? "would leave again" : "has left again"));
+        if (isOverCapacity) {
+            err().println("granary: the tree exceeds the capacity of " + Units.bytes(config.capacityBytes()) + " of "
+                    + config.directory() + " (--capacity): entries imported first " + (isDry ? "would be evicted again" : "were evicted again"));
             err().flush();
         }
         return tree.problems().isEmpty() ? 0 : 1;
@@ -86,24 +86,25 @@ final class ImportCommand extends LocalTierCommand {
         }
     }
 
-    /** What storing would give, found out without storing. */
-    private static Function<Entry, StoreResult> asked(LocalTier tier, GranaryConfig config) throws IOException {
+    /** Returns a function that computes the result of storing an entry, without storing it. */
+    private static Function<Entry, StoreResult> dryStore(LocalTier tier, GranaryConfig config) throws IOException {
         Map<String, EntryCatalog.Listed> known = new HashMap<>();
         TierInventory.entries(tier).forEach(listed -> known.put(listed.namespace() + "/" + listed.hash(), listed));
         return entry -> {
             long bytes = entry.binaries().byteSize() + entry.id().length();
             if (bytes > config.capacityBytes()) {
-                return new StoreResult.Refused("an entry of " + bytes + " bytes exceeds the limit of " + config.capacityBytes() + " bytes");
+                return new StoreResult.Refused("an entry of " + bytes + " bytes exceeds the limit of " + config.capacityBytes()
+                        + " bytes");
             }
             EntryCatalog.Listed listed = known.get(entry.id().target().path() + "/" + entry.id().hash());
-            return listed != null && isThere(tier, listed, entry) ? StoreResult.DUPLICATE : new StoreResult.Stored(bytes);
+            return listed != null && isStored(tier, listed, entry) ? StoreResult.DUPLICATE : new StoreResult.Stored(bytes);
         };
     }
 
-    private static boolean isThere(LocalTier tier, EntryCatalog.Listed listed, Entry entry) {
+    private static boolean isStored(LocalTier tier, EntryCatalog.Listed listed, Entry entry) {
         try (Arena memory = Arena.ofConfined()) {
-            return EntryVerifier.read(tier, listed, memory) instanceof LoadResult.Hit(Entry there)
-                    && there.contentHash().equals(entry.contentHash());
+            return EntryVerifier.read(tier, listed, memory) instanceof LoadResult.Hit(Entry stored)
+                    && stored.contentHash().equals(entry.contentHash());
         }
     }
 
@@ -115,17 +116,17 @@ final class ImportCommand extends LocalTierCommand {
         table.row("there already", Units.count(tree.duplicate()));
         table.row("refused", Units.count(tree.refused()));
         table.row("damaged", Units.count(tree.damaged()));
-        table.row("not ours", Units.count(tree.foreign()));
+        table.row("foreign", Units.count(tree.foreign()));
         table.print(out());
         List<TreeReader.Problem> problems = tree.problems();
         if (!problems.isEmpty()) {
             out().println();
-            TextTable names = new TextTable("entry", "<why", "<detail");
-            problems.stream().limit(NAMED).forEach(problem ->
-                    names.row(Units.cut(problem.place().toString(), 24), problem.reason(), Units.cut(problem.detail(), 44)));
-            names.print(out());
-            if (problems.size() > NAMED) {
-                out().println("... and " + (problems.size() - NAMED) + " more; --json names all");
+            TextTable problemTable = new TextTable("entry", "<reason", "<detail");
+            problems.stream().limit(MAX_LISTED).forEach(problem ->
+                    problemTable.row(Units.cut(problem.place().toString(), 24), problem.reason(), Units.cut(problem.detail(), 44)));
+            problemTable.print(out());
+            if (problems.size() > MAX_LISTED) {
+                out().println("... and " + (problems.size() - MAX_LISTED) + " more; --json lists all");
             }
         }
         out().flush();

@@ -26,13 +26,13 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
-/** {@code granary inspect}: verifies one entry and tells all that is known of it. */
-@Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and tell what it is.")
+/** {@code granary inspect}: verifies one entry and shows all its fields. */
+@Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and show it.")
 final class InspectCommand extends TierCommand {
-    private static final int SHOWN_CHARACTERS = 40;
-    private static final int SHOWN_FIELDS = 30;
+    private static final int MAX_CHARACTERS = 40;
+    private static final int MAX_FIELDS = 30;
 
-    /** Backend, vendor, device and driver come first in every id, and are shown above. */
+    /** Number of target fields, which come first in every id and are shown separately. */
     private static final int TARGET_FIELDS = 4;
 
     @Parameters(paramLabel = "ID", description = "the first digits of an id, as ls shows it")
@@ -58,20 +58,20 @@ final class InspectCommand extends TierCommand {
                         object.addProperty("detail", damaged.detail());
                         JsonOutput.print(out(), object);
                     }
-                    throw new CommandFailedException(complaint(listed, damaged));
+                    throw new CommandFailedException(message(listed, damaged));
                 }
                 case LoadResult.Absent _ -> throw new CommandFailedException("entry " + listed.hash() + " has just been removed");
-                case LoadResult.Unavailable lost -> throw new CommandFailedException("entry " + listed.hash() + " cannot be read: " + lost.cause());
+                case LoadResult.Unavailable unavailable -> throw new CommandFailedException("entry " + listed.hash() + " cannot be read: " + unavailable.cause());
             };
         } catch (IOException e) {
             throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
         }
     }
 
-    private static String complaint(EntryCatalog.Listed listed, LoadResult.Damaged damaged) {
+    private static String message(EntryCatalog.Listed listed, LoadResult.Damaged damaged) {
         return TierVerifier.isOtherVersion(damaged.damage())
                 ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": " + damaged.detail()
-                        + "); this version leaves it alone, unless it stores this id itself"
+                        + "); this version does not use it, and replaces it only when it stores this id"
                 : "entry " + listed.hash() + " is damaged (" + damaged.damage() + ": " + damaged.detail()
                         + "); it is never used, and the next store of this id replaces it";
     }
@@ -84,7 +84,7 @@ final class InspectCommand extends TierCommand {
             }
         });
         if (found.entries() == 1) {
-            return found.kept().getFirst();
+            return found.sorted().getFirst();
         }
         throw new CommandFailedException(found.entries() == 0
                 ? "no entry of " + inventory.name() + " has an id that begins with " + prefix
@@ -111,20 +111,20 @@ final class InspectCommand extends TierCommand {
             table.row("covers", metadata.geometries().isEmpty() ? "any launch" : String.join(", ", metadata.geometries()));
             table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
             table.row("made at", metadata.createdAt().toString());
-            table.row("key", shortened(metadata.readableKey()));
+            table.row("key", abbreviated(metadata.readableKey()));
         });
         List<Id.Field> fields = entry.id().fields().subList(TARGET_FIELDS, entry.id().fields().size());
-        fields.stream().limit(SHOWN_FIELDS).forEach(field -> table.row("  " + field.name(), shown(field)));
+        fields.stream().limit(MAX_FIELDS).forEach(field -> table.row("  " + field.name(), displayText(field)));
         table.print(out);
-        if (fields.size() > SHOWN_FIELDS) {
-            out.println("  ... and " + (fields.size() - SHOWN_FIELDS) + " more fields of the key; --json shows all");
+        if (fields.size() > MAX_FIELDS) {
+            out.println("  ... and " + (fields.size() - MAX_FIELDS) + " more fields of the key; --json shows all");
             out.flush();
         }
     }
 
     private static JsonObject json(EntryCatalog.Listed listed, Entry entry) {
         JsonArray fields = new JsonArray();
-        entry.id().fields().forEach(field -> fields.add(JsonOutput.object("name", field.name(), "value", whole(field))));
+        entry.id().fields().forEach(field -> fields.add(JsonOutput.object("name", field.name(), "value", fullText(field))));
         JsonObject object = JsonOutput.object("id", entry.id().hash().hex(), "namespace", listed.namespace(), "storedBytes", listed.bytes(),
                 "bytes", entry.binaries().byteSize(), "compileMillis", Units.millis(entry.compileTime()),
                 "contentSha256", entry.contentHash().hex(), "key", fields);
@@ -144,18 +144,18 @@ final class InspectCommand extends TierCommand {
         return array;
     }
 
-    private static String whole(Id.Field field) {
+    private static String fullText(Id.Field field) {
         return field.name().equals("sha256") ? HexFormat.of().formatHex(field.value()) : field.text();
     }
 
-    private static String shown(Id.Field field) {
-        String text = whole(field).strip().replaceAll("\\s+", " ");
-        String start = shortened(text);
+    private static String displayText(Id.Field field) {
+        String text = fullText(field).strip().replaceAll("\\s+", " ");
+        String start = abbreviated(text);
         return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
     }
 
-    private static String shortened(String text) {
-        int end = text.offsetByCodePoints(0, Math.min(SHOWN_CHARACTERS, text.codePointCount(0, text.length())));
+    private static String abbreviated(String text) {
+        int end = text.offsetByCodePoints(0, Math.min(MAX_CHARACTERS, text.codePointCount(0, text.length())));
         return end == text.length() ? text : text.substring(0, end) + "...";
     }
 }

@@ -30,7 +30,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalInt;
 
-/** Gets the kernels of a manifest through the cache, one after the other, and keeps what became of each. */
+/**
+ * Runner that gets the kernels of a manifest through the cache, one after the other, and records
+ * the results.
+ */
 final class KernelRunner {
     private final Granary granary;
     private final OpenClEngine engine;
@@ -41,42 +44,42 @@ final class KernelRunner {
         this.engine = engine;
     }
 
-    /** What became of one kernel. */
+    /** The result for one kernel. */
     sealed interface Result {
         String name();
 
-        record Got(String name, KernelDescriptor descriptor, PrimitiveSource source, OptionalInt layer, Duration took, long bytes) implements Result {}
+        record Obtained(String name, KernelDescriptor descriptor, PrimitiveSource source, OptionalInt layer, Duration took, long bytes) implements Result {}
 
         record Failed(String name, Duration took, String reason, BuildLog log) implements Result {}
     }
 
-    /** All launches that the kernels will be used with, where they are known. */
+    /** Returns the distinct launch geometries of the kernels, as far as they are known. */
     static List<Geometry> geometries(List<KernelSpec> kernels) {
         return kernels.stream().flatMap(kernel -> kernel.geometry().stream()).distinct().toList();
     }
 
-    /** Gets all kernels; one that fails does not keep the others from being got. */
-    List<Result> all(List<KernelSpec> kernels, ProgressLine progress) {
+    /** Gets all kernels. A failure of one does not affect the others. */
+    List<Result> runAll(List<KernelSpec> kernels, ProgressLine progress) {
         for (KernelSpec kernel : kernels) {
             progress.at(results.size(), kernel.name());
-            results.add(one(kernel));
+            results.add(runOne(kernel));
         }
         return results;
     }
 
-    private Result one(KernelSpec kernel) {
+    private Result runOne(KernelSpec kernel) {
         long start = System.nanoTime();
         KernelSources sources = new KernelSources(kernel.source(), Map.of());
         try {
-            KernelSourceResolver.Made made = KernelSourceResolver.read(kernel, engine.target());
-            sources = made.sources();
-            KernelDescriptor descriptor = made.descriptor();
-            LookupResult<OpenClPrimitive> got = granary.obtain(engine, descriptor);
-            long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize(); // which makes some drivers compile the rest
-            granary.flush(Duration.ZERO); // nothing is to be waited for any more: other processes get it now, and not at the end
-            return new Result.Got(kernel.name(), descriptor, got.source(), got.layer(), Duration.ofNanos(System.nanoTime() - start), bytes);
+            KernelSourceResolver.Resolved resolved = KernelSourceResolver.resolve(kernel, engine.target());
+            sources = resolved.sources();
+            KernelDescriptor descriptor = resolved.descriptor();
+            LookupResult<OpenClPrimitive> lookup = granary.obtain(engine, descriptor);
+            long bytes = lookup.primitive().getBinaries(BinaryKind.KERNEL).byteSize(); // makes some drivers finish compiling
+            granary.flush(Duration.ZERO); // stores the entry for other processes now, not at the end
+            return new Result.Obtained(kernel.name(), descriptor, lookup.source(), lookup.layer(), Duration.ofNanos(System.nanoTime() - start), bytes);
         } catch (CompileException e) {
-            String message = String.valueOf(e.getMessage()); // its first line is Granary's, the others are the compiler's
+            String message = String.valueOf(e.getMessage()); // the first line is Granary's, the others the compiler's
             return failed(kernel, start, message.lines().findFirst().orElse(message), new BuildLog(e.buildLog(), sources));
         } catch (IOException | RuntimeException e) {
             return failed(kernel, start, e.getMessage() == null ? e.toString() : e.getMessage(), new BuildLog("", sources));
@@ -87,75 +90,75 @@ final class KernelRunner {
         return new Result.Failed(kernel.name(), Duration.ofNanos(System.nanoTime() - start), reason, log);
     }
 
-    private static String error(Result.Failed failed, BuildLog.Shown shown) {
+    private static String error(Result.Failed failed, BuildLog.Extent extent) {
         List<String> lines = new ArrayList<>(List.of(failed.reason()));
-        lines.addAll(failed.log().lines(shown));
+        lines.addAll(failed.log().lines(extent));
         return String.join(System.lineSeparator(), lines);
     }
 
-    /** The kernels that were had. */
-    List<Result.Got> got() {
-        return results.stream().filter(Result.Got.class::isInstance).map(Result.Got.class::cast).toList();
+    /** Returns the results of the kernels that were obtained. */
+    List<Result.Obtained> obtained() {
+        return results.stream().filter(Result.Obtained.class::isInstance).map(Result.Obtained.class::cast).toList();
     }
 
     long count(PrimitiveSource source) {
-        return results.stream().filter(result -> result instanceof Result.Got got && got.source() == source).count();
+        return results.stream().filter(result -> result instanceof Result.Obtained obtained && obtained.source() == source).count();
     }
 
     private long count(int layer) {
-        return results.stream().filter(result -> result instanceof Result.Got got && got.layer().equals(OptionalInt.of(layer))).count();
+        return results.stream().filter(result -> result instanceof Result.Obtained obtained && obtained.layer().equals(OptionalInt.of(layer))).count();
     }
 
     long failures() {
         return results.stream().filter(Result.Failed.class::isInstance).count();
     }
 
-    /** Results and summary, for machines. */
-    JsonObject json(BuildLog.Shown log) {
+    /** Returns results and summary as JSON. */
+    JsonObject json(BuildLog.Extent log) {
         JsonArray array = new JsonArray();
-        GranaryStatistics counted = granary.statistics();
+        GranaryStatistics statistics = granary.statistics();
         for (Result result : results) {
             array.add(switch (result) {
-                case Result.Got got -> json(got, counted.layers());
+                case Result.Obtained obtained -> json(obtained, statistics.layers());
                 case Result.Failed failed -> JsonOutput.object("name", failed.name(), "id", "", "outcome", "failed", "millis",
                         Units.millis(failed.took()), "bytes", 0, "error", error(failed, log));
             });
         }
         JsonArray buckets = new JsonArray();
-        counted.layers().forEach(layer -> buckets.add(JsonOutput.object("name", layer.name(), "hits", layer.results().hits(), "unavailable",
+        statistics.layers().forEach(layer -> buckets.add(JsonOutput.object("name", layer.name(), "hits", layer.results().hits(), "unavailable",
                 layer.results().unavailable(), "skipped", layer.skipped(), "trouble", layer.failure().orElse(""))));
         return JsonOutput.object("results", array, "buckets", buckets, "summary", JsonOutput.object("compiled", count(PrimitiveSource.COMPILED), "memory",
                 count(PrimitiveSource.MEMORY), "local", count(PrimitiveSource.LOCAL), "bucket", count(PrimitiveSource.BUCKET), "failed", failures()), "waits", JsonOutput.object("waited",
-                counted.waited(), "givenUp", counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));
+                statistics.waited(), "givenUp", statistics.waitsGivenUp(), "claimsUnavailable", statistics.claimsUnavailable()));
     }
 
-    private static JsonObject json(Result.Got got, List<LayerStatistics> layers) {
-        JsonObject object = JsonOutput.object("name", got.name(), "id", id(got), "outcome", outcome(got), "millis", Units.millis(got.took()), "bytes",
-                got.bytes());
+    private static JsonObject json(Result.Obtained obtained, List<LayerStatistics> layers) {
+        JsonObject object = JsonOutput.object("name", obtained.name(), "id", id(obtained), "outcome", outcome(obtained), "millis", Units.millis(obtained.took()), "bytes",
+                obtained.bytes());
         if (layers.size() > 1) {
-            got.layer().ifPresent(position -> object.addProperty("layer", layers.get(position).name()));
+            obtained.layer().ifPresent(position -> object.addProperty("layer", layers.get(position).name()));
         }
         return object;
     }
 
-    /** Results and summary, for people. */
-    void print(PrintWriter out, PrintWriter err, BuildLog.Shown log) {
-        GranaryStatistics counted = granary.statistics();
-        boolean hasLayers = counted.layers().size() > 1;
+    /** Prints results and summary as text. */
+    void print(PrintWriter out, PrintWriter err, BuildLog.Extent log) {
+        GranaryStatistics statistics = granary.statistics();
+        boolean hasLayers = statistics.layers().size() > 1;
         TextTable table = new TextTable("kernel", "<outcome", "time", "size", "<id");
         for (Result result : results) {
             switch (result) {
-                case Result.Got got -> table.row(got.name(), outcome(got) + (hasLayers ? number(got.layer()) : ""),
-                        Units.time(got.took()), Units.bytes(got.bytes()), shortId(got));
+                case Result.Obtained obtained -> table.row(obtained.name(), outcome(obtained) + (hasLayers ? number(obtained.layer()) : ""),
+                        Units.time(obtained.took()), Units.bytes(obtained.bytes()), shortId(obtained));
                 case Result.Failed failed -> table.row(failed.name(), "failed", Units.time(failed.took()), "-", "-");
             }
         }
         table.print(out);
         for (Result result : results) {
             switch (result) {
-                case Result.Got got -> {
-                    if (got.descriptor().getId().isEmpty()) {
-                        err.println(got.name() + " is not cached: " + got.descriptor().getId().reason());
+                case Result.Obtained obtained -> {
+                    if (obtained.descriptor().getId().isEmpty()) {
+                        err.println(obtained.name() + " is not cached: " + obtained.descriptor().getId().reason());
                     }
                 }
                 case Result.Failed failed -> err.println(System.lineSeparator() + "FAILED " + failed.name() + ": " + error(failed, log));
@@ -165,36 +168,38 @@ final class KernelRunner {
                 Units.plural(results.size(), "kernel"), count(PrimitiveSource.COMPILED), count(PrimitiveSource.BUCKET), count(PrimitiveSource.LOCAL),
                 count(PrimitiveSource.MEMORY), failures());
         if (hasLayers) {
-            for (int i = 0; i < counted.layers().size(); i++) {
-                out.println("bucket " + (i + 1) + ": " + count(i) + " from " + counted.layers().get(i).name());
+            for (int i = 0; i < statistics.layers().size(); i++) {
+                out.println("bucket " + (i + 1) + ": " + count(i) + " from " + statistics.layers().get(i).name());
             }
         }
-        long skipped = counted.layers().stream().mapToLong(LayerStatistics::skipped).sum();
-        if (skipped > 0) {
-            out.printf("%s did without a bucket that had cost more time than it saved%n", Units.plural(skipped, "look-up"));
+        long skippedLookups = statistics.layers().stream().mapToLong(LayerStatistics::skipped).sum();
+        if (skippedLookups > 0) {
+            out.printf("%s skipped a bucket that had cost more time than it saved%n", Units.plural(skippedLookups, "lookup"));
         }
-        if (counted.waited() + counted.waitsGivenUp() > 0) {
-            out.printf("other processes of this machine were at it: %d waited for, %d not waited for any longer%n",
-                    counted.waited(), counted.waitsGivenUp());
+        if (statistics.waited() + statistics.waitsGivenUp() > 0) {
+            out.printf("other processes of this machine compiled too: %d waits obtained an entry, %d waits were given up%n",
+                    statistics.waited(), statistics.waitsGivenUp());
         }
         out.flush();
         err.flush();
     }
 
-    /** Which bucket it was, counted from 1, with a blank before it; empty text where it was none. */
+    /**
+     * Returns the number of the bucket, counted from 1, after a space; empty text if there is none.
+     */
     private static String number(OptionalInt layer) {
         return layer.isPresent() ? " " + (layer.getAsInt() + 1) : "";
     }
 
-    private static String outcome(Result.Got got) {
-        return got.source().name().toLowerCase(Locale.ROOT);
+    private static String outcome(Result.Obtained obtained) {
+        return obtained.source().name().toLowerCase(Locale.ROOT);
     }
 
-    private static String id(Result.Got got) {
-        return got.descriptor().getId().isEmpty() ? "" : got.descriptor().getId().hash().hex();
+    private static String id(Result.Obtained obtained) {
+        return obtained.descriptor().getId().isEmpty() ? "" : obtained.descriptor().getId().hash().hex();
     }
 
-    private static String shortId(Result.Got got) {
-        return got.descriptor().getId().isEmpty() ? "not cacheable" : id(got).substring(0, 12);
+    private static String shortId(Result.Obtained obtained) {
+        return obtained.descriptor().getId().isEmpty() ? "not cacheable" : id(obtained).substring(0, 12);
     }
 }

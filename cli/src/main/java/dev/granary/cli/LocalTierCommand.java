@@ -15,7 +15,10 @@ import java.util.List;
 import java.util.function.IntConsumer;
 import picocli.CommandLine.Mixin;
 
-/** A command that looks after the local tier's directory. It takes no options for buckets: they would do nothing. */
+/**
+ * Base of the commands on the local tier alone. It has no options for buckets: they would have no
+ * effect.
+ */
 abstract class LocalTierCommand extends OutputCommand {
     @Mixin
     private LocalOptions local = new LocalOptions();
@@ -27,26 +30,26 @@ abstract class LocalTierCommand extends OutputCommand {
         try (LocalTier tier = open(config)) {
             return run(tier, config);
         } catch (IOException e) {
-            throw new CommandFailedException(failure() + ": " + e);
+            throw new CommandFailedException(failureMessage() + ": " + e);
         }
     }
 
-    /** Refuses options that cannot work, before anything is opened. */
+    /** Rejects invalid options before anything is opened. */
     void check() throws UsageException {}
 
-    /** Opens the tier: to look, unless the command says otherwise. */
+    /** Opens the tier, by default for inspection only. */
     LocalTier open(GranaryConfig config) throws ConfigException {
         return LocalTierFactory.openWithoutEviction(config);
     }
 
-    /** What could not be done, where an operation on files fails. */
-    abstract String failure();
+    /** Returns the message for a failed operation on files. */
+    abstract String failureMessage();
 
-    /** Does the work; returns the exit code. */
+    /** Runs the command and returns the exit code. */
     abstract int run(LocalTier tier, GranaryConfig config) throws Exception;
 
-    /** Shows how far work on entries is. */
-    final IntConsumer showing(ProgressLine progress, List<EntryCatalog.Listed> entries) {
-        return at -> progress.passing(at, entries.get(at).hash().hex().substring(0, Units.SHORT_ID));
+    /** Returns a consumer that shows the progress by the index of the current entry. */
+    final IntConsumer progressOf(ProgressLine progress, List<EntryCatalog.Listed> entries) {
+        return index -> progress.passing(index, entries.get(index).hash().hex().substring(0, Units.SHORT_ID));
     }
 }

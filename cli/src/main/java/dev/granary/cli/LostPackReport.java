@@ -6,7 +6,7 @@ import dev.granary.coordinator.statistics.LayerStatistics;
 import java.io.PrintWriter;
 import java.util.List;
 
-/** The output for packs that a bucket has lost, as far as publishing met any. */
+/** Output about packs that are missing from a bucket, as far as publishing found any. */
 final class LostPackReport {
     private LostPackReport() {}
 
@@ -18,9 +18,9 @@ final class LostPackReport {
     }
 
     /** Prints one line for each bucket whose manifest may still name lost packs. */
-    static void complain(PrintWriter err, List<LayerStatistics> layers) {
+    static void printWarnings(PrintWriter err, List<LayerStatistics> layers) {
         layers.forEach(layer -> layer.lostPacks().cause().ifPresent(cause ->
-                err.println("granary: the manifest of " + layer.name() + " may still name packs that are lost, which warm reports: " + cause
+                err.println("granary: the manifest of " + layer.name() + " may still name lost packs, which warm reports: " + cause
                         + "; populate or compact again")));
         err.flush();
     }

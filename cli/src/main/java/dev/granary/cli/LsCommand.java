@@ -29,7 +29,7 @@ import picocli.CommandLine.Option;
 /** {@code granary ls}: lists the entries of a tier. */
 @Command(name = "ls", mixinStandardHelpOptions = true, description = "List the entries of the local tier or of the bucket.")
 final class LsCommand extends TierCommand {
-    /** What comes first. */
+    /** The sort order of the list. */
     enum Order {
         USED,
         SIZE,
@@ -44,14 +44,14 @@ final class LsCommand extends TierCommand {
     private SelectionOptions selection = new SelectionOptions();
 
     @Option(names = "--sort", paramLabel = "used|size|compile|name", defaultValue = "used",
-            description = "what comes first: the last used, the largest, what took longest to compile, or by target and id"
+            description = "sort by last use, size, compile time (largest first), or by target and id"
                     + " (default: ${DEFAULT-VALUE})")
     private Order order = Order.USED;
 
-    @Option(names = "--long", description = "read each entry and tell compile time and kernels; --sort compile does so too")
+    @Option(names = "--long", description = "read each entry and show its compile time and kernels; implied by --sort compile")
     private boolean isLong;
 
-    @Option(names = "--limit", paramLabel = "N", description = "list the first N only")
+    @Option(names = "--limit", paramLabel = "N", description = "list only the first N")
     private int limit = Integer.MAX_VALUE;
 
     @Override
@@ -65,20 +65,20 @@ final class LsCommand extends TierCommand {
             throw new UsageException(
                     "--long and --sort compile read every entry, which would download the bucket; they work on the local tier");
         }
-        Predicate<EntryCatalog.Listed> isChosen = selection.chosen(Instant.now());
+        Predicate<EntryCatalog.Listed> isSelected = selection.predicate(Instant.now());
         try (TierInventory inventory = tier.open(stores())) {
-            // What took longest to compile is known only when all are read.
-            BoundedEntryList first = new BoundedEntryList(comparator(Map.of()), order == Order.COMPILE ? BoundedEntryList.MOST : limit);
+            // Compile times are known only after all entries have been read.
+            BoundedEntryList first = new BoundedEntryList(comparator(Map.of()), order == Order.COMPILE ? BoundedEntryList.MAX_ENTRIES : limit);
             try (ProgressLine progress = new ProgressLine(err(), "listing", 0).watching(inventory.waits())) {
                 inventory.list(entry -> {
-                    if (isChosen.test(entry)) {
+                    if (isSelected.test(entry)) {
                         first.accept(entry);
                         progress.passing(Units.plural(first.entries(), "entry"));
                     }
                 });
             }
-            Map<EntryCatalog.Listed, EntryDetails> details = isReading ? read(inventory, first.kept()) : Map.of();
-            List<EntryCatalog.Listed> shown = first.kept().stream().sorted(comparator(details)).limit(limit).toList();
+            Map<EntryCatalog.Listed, EntryDetails> details = isReading ? read(inventory, first.sorted()) : Map.of();
+            List<EntryCatalog.Listed> shown = first.sorted().stream().sorted(comparator(details)).limit(limit).toList();
             if (isJson()) {
                 JsonArray array = new JsonArray();
                 shown.forEach(entry -> array.add(json(entry, details.get(entry))));
@@ -90,8 +90,8 @@ final class LsCommand extends TierCommand {
                 out().println(part + EntryFormatter.sum(first.entries(), first.bytes()) + " in " + inventory.name());
                 out().flush();
             }
-            if (shown.size() == BoundedEntryList.MOST && first.entries() > shown.size()) {
-                err().println("granary: no more than " + Units.count(BoundedEntryList.MOST) + " are listed; choose with --target, --id or --older-than");
+            if (shown.size() == BoundedEntryList.MAX_ENTRIES && first.entries() > shown.size()) {
+                err().println("granary: at most " + Units.count(BoundedEntryList.MAX_ENTRIES) + " are listed; select with --target, --id or --older-than");
                 err().flush();
             }
             return 0;

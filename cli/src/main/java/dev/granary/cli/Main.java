@@ -24,11 +24,11 @@ import picocli.CommandLine.Command;
         footer = {
             "",
             "The launcher ./granary of a source tree has these as well:",
-            "  test         build everything and pass all tests",
+            "  test         build everything and run all tests",
             "  bench        run a benchmark: restore, memory, local, crash, bucket",
-            "  server       start an S3 server: ceph, swift, embedded, or delay before one",
-            "  conformance  hold an S3 server against the suite of object stores",
-            "  mvn          run Maven under the JDK that was found",
+            "  server       start an S3 server: ceph, swift, embedded; or delay, a proxy before one",
+            "  conformance  run the contract suite of object stores against an S3 server",
+            "  mvn          run Maven with the JDK that the launcher found",
             "",
             "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration."
         })
@@ -36,7 +36,7 @@ public final class Main {
     private static final int FAILED = 1;
     private static final int USAGE = 2;
 
-    /** In the order of the help. */
+    /** The subcommands, in the order of the help. */
     private static final List<Map.Entry<String, Class<?>>> COMMANDS = List.of(
             Map.entry("demo", DemoCommand.class),
             Map.entry("demo-role", DemoRoleCommand.class),
@@ -60,32 +60,36 @@ public final class Main {
 
     /** Runs the command and ends the process with its exit code. */
     public static void main(String[] arguments) {
-        // The commands tell a refusal themselves, in one line with the cause, and doctor tells what the server can do.
+        // Commands report a refused write in one line with its cause, and doctor reports the
+        // capabilities.
         System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.resilience.WriteSuspension", "error");
         System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.probe.CachedCapabilities", "warn");
         System.exit(commandLine(arguments).execute(arguments));
     }
 
-    /** The command line for these arguments: with the command that they name, or, where they name none, with all; each takes time to read. */
+    /**
+     * Returns the command line for these arguments. It has only the subcommand that they name,
+     * since each takes time to parse, or all subcommands if they name none.
+     */
     public static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
-        String asked = arguments.length == 0 ? "" : arguments[0];
-        boolean isKnown = !asked.equals("help") && COMMANDS.stream().anyMatch(command -> command.getKey().equals(asked));
+        String requested = arguments.length == 0 ? "" : arguments[0];
+        boolean isKnown = !requested.equals("help") && COMMANDS.stream().anyMatch(command -> command.getKey().equals(requested));
         for (Map.Entry<String, Class<?>> command : COMMANDS) {
-            if (!isKnown || command.getKey().equals(asked)) {
+            if (!isKnown || command.getKey().equals(requested)) {
                 line.addSubcommand(command.getKey(), command.getValue());
             }
         }
         line.setExecutionStrategy(new CommandLine.RunLast());
-        line.setParameterExceptionHandler((failure, _) -> misused(failure));
+        line.setParameterExceptionHandler((failure, _) -> reportMisuse(failure));
         line.setExecutionExceptionHandler((failure, command, _) -> report(failure, command.getErr()));
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpAutoWidth(true);
         return line;
     }
 
-    /** One line, not the whole help beneath it. */
-    private static int misused(CommandLine.ParameterException failure) {
+    /** Prints one line instead of the whole help, and returns the exit code. */
+    private static int reportMisuse(CommandLine.ParameterException failure) {
         CommandLine command = failure.getCommandLine();
         PrintWriter err = command.getErr();
         err.println("granary: " + message(failure));
@@ -94,7 +98,10 @@ public final class Main {
         return USAGE;
     }
 
-    /** Arguments that no option takes may be values of a mistyped one: of those, the names of options are shown alone. */
+    /**
+     * Returns the message of a failure. Unmatched arguments may be secrets given to a mistyped
+     * option, so of those only the names of options are shown.
+     */
     private static String message(CommandLine.ParameterException failure) {
         if (!(failure instanceof CommandLine.UnmatchedArgumentException unmatched)) {
             return SafeText.of(String.valueOf(failure.getMessage()));
@@ -118,7 +125,7 @@ public final class Main {
                 yield FAILED;
             }
             default -> {
-                err.println("granary: this should not have happened; please report it:");
+                err.println("granary: internal error; please report it:");
                 StringWriter trace = new StringWriter();
                 failure.printStackTrace(new PrintWriter(trace, true));
                 err.print(SecretRedactor.redact(trace.toString()));

@@ -6,7 +6,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** A command that prints for people or for machines. */
+/** Base of the commands that print either text or one JSON object. */
 abstract class OutputCommand implements Callable<Integer> {
     @Option(names = "--json", description = "print one JSON object")
     private boolean json;
@@ -14,17 +14,17 @@ abstract class OutputCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    /** True where one JSON object is wanted instead of text. */
+    /** Returns true if one JSON object is requested instead of text. */
     final boolean isJson() {
         return json;
     }
 
-    /** Where results go. */
+    /** Returns the writer for results. */
     final PrintWriter out() {
         return spec.commandLine().getOut();
     }
 
-    /** Where progress and complaints go. */
+    /** Returns the writer for progress and errors. */
     final PrintWriter err() {
         return spec.commandLine().getErr();
     }

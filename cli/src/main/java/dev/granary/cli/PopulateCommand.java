@@ -30,13 +30,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * {@code granary populate}: compiles what nobody has compiled yet and publishes it, for CI. The bucket is tried before anything is compiled, and every
- * entry is read back before success is reported.
+ * {@code granary populate}: compiles the kernels that are not cached yet and publishes them, for
+ * CI. The bucket is checked before anything is compiled, and every entry is read back before
+ * success is reported.
  */
 @Command(
         name = "populate",
         mixinStandardHelpOptions = true,
-        description = "Compile the kernels of MANIFEST that nobody has compiled yet, publish them, and read each back from the bucket.")
+        description = "Compile the kernels of MANIFEST that are not cached yet, publish them, and read each back from the bucket.")
 final class PopulateCommand extends TierCommand {
     private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -50,8 +51,8 @@ final class PopulateCommand extends TierCommand {
             description = "how long to wait for uploads after the last kernel (default: ${DEFAULT-VALUE})")
     private int uploadLimit;
 
-    @Option(names = "--alone", description = "publish each entry alone and at once, not in packs at the end")
-    private boolean isAlone;
+    @Option(names = "--alone", description = "publish each entry at once as an object of its own, not in packs at the end")
+    private boolean isUnpacked;
 
     @Mixin
     private BuildLogOption buildLog = new BuildLogOption();
@@ -65,54 +66,54 @@ final class PopulateCommand extends TierCommand {
         }
         KernelManifest kernels = KernelManifest.read(manifest);
         GranaryConfig config = stores().config();
-        BucketConfig target = config.buckets().stream().filter(BucketConfig::isWritable).findFirst()
-                .orElseThrow(() -> new ConfigException("No bucket is configured that may be written; give --bucket or set GRANARY_BUCKET."
-                        + " granary run fills the local directory alone."));
-        Optional<String> problem = problem(target);
+        BucketConfig bucket = config.buckets().stream().filter(BucketConfig::isWritable).findFirst()
+                .orElseThrow(() -> new ConfigException("No writable bucket is configured; give --bucket or set GRANARY_BUCKET."
+                        + " granary run fills only the local directory."));
+        Optional<String> problem = findProblem(bucket);
         if (problem.isPresent()) {
-            throw new CommandFailedException(target.name() + " cannot be used, nothing was compiled: " + problem.get());
+            throw new CommandFailedException(bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
         PublishResults published = new PublishResults();
-        PublishMode publishing = isAlone ? PublishMode.UNPACKED : PublishMode.IN_PACKS;
+        PublishMode mode = isUnpacked ? PublishMode.UNPACKED : PublishMode.IN_PACKS;
         OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
-        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, publishing, published)) {
-            KernelRunner run = new KernelRunner(granary, engine);
+        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, mode, published)) {
+            KernelRunner runner = new KernelRunner(granary, engine);
             try (ProgressLine progress = new ProgressLine(err, "populating", kernels.kernels().size()).watching(granary.waits())) {
-                run.all(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));
+                runner.runAll(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));
             }
             flush(granary, published);
-            PopulateResult populated = new PopulateResult(target, uploadLimit, published, run);
+            PopulateResult populated = new PopulateResult(bucket, uploadLimit, published, runner);
             ReadbackVerifier readback = new ReadbackVerifier(config.buckets());
             try (ProgressLine progress = new ProgressLine(err, "reading back", populated.toReadBack().size()).watching(readback.waits())) {
                 populated.readBack(readback, progress);
             }
             if (isJson()) {
-                JsonObject result = run.json(buildLog.shown());
+                JsonObject result = runner.json(buildLog.extent());
                 result.add("published", populated.json());
                 result.add("lostPacks", LostPackReport.json(granary.statistics().layers()));
                 JsonOutput.print(out, result);
             } else {
-                run.print(out, err, buildLog.shown());
+                runner.print(out, err, buildLog.extent());
                 out.println(populated.summary());
                 out.flush();
             }
-            populated.complain(err, config.directory());
-            LostPackReport.complain(err, granary.statistics().layers());
-            return run.failures() == 0 && populated.isWhole() ? 0 : 1;
+            populated.printProblems(err, config.directory());
+            LostPackReport.printWarnings(err, granary.statistics().layers());
+            return runner.failures() == 0 && populated.isComplete() ? 0 : 1;
         }
     }
 
-    private Optional<String> problem(BucketConfig target) throws ConfigException {
-        try (ProgressLine progress = new ProgressLine(err(), "trying", 0)) {
-            progress.passing(target.name());
-            return BucketTrial.problem(target);
+    private Optional<String> findProblem(BucketConfig bucket) throws ConfigException {
+        try (ProgressLine progress = new ProgressLine(err(), "checking", 0)) {
+            progress.passing(bucket.name());
+            return BucketTrial.problem(bucket);
         }
     }
 
-    /** What this machine had already may be missing in the bucket. */
+    /** Publishes an entry that this machine already had, since the bucket may lack it. */
     private static void publishAgain(Granary granary, KernelRunner.Result result) {
-        if (result instanceof KernelRunner.Result.Got got && got.source() == PrimitiveSource.LOCAL) {
-            granary.publish(got.descriptor().getId());
+        if (result instanceof KernelRunner.Result.Obtained obtained && obtained.source() == PrimitiveSource.LOCAL) {
+            granary.publish(obtained.descriptor().getId());
         }
     }
 
@@ -120,11 +121,11 @@ final class PopulateCommand extends TierCommand {
         long start = System.nanoTime();
         long limit = TimeUnit.SECONDS.toNanos(uploadLimit);
         try (ProgressLine progress = new ProgressLine(err(), "publishing", 0).watching(granary.waits())) {
-            for (long passed = 0; passed < limit; passed = System.nanoTime() - start) {
-                if (granary.flush(Duration.ofNanos(Math.min(limit - passed, PROGRESS_NANOS)))) {
+            for (long elapsed = 0; elapsed < limit; elapsed = System.nanoTime() - start) {
+                if (granary.flush(Duration.ofNanos(Math.min(limit - elapsed, PROGRESS_NANOS)))) {
                     return;
                 }
-                progress.passing(Units.plural(published.stored() + published.present(), "entry") + ", " + TimeUnit.NANOSECONDS.toSeconds(passed) + " s");
+                progress.passing(Units.plural(published.stored() + published.present(), "entry") + ", " + TimeUnit.NANOSECONDS.toSeconds(elapsed) + " s");
                 if (Thread.currentThread().isInterrupted()) {
                     return;
                 }

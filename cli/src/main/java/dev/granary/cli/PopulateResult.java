@@ -15,45 +15,48 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** The state of the bucket after {@code populate}: for each kernel that was had, whether the bucket has it, too. Not thread-safe. */
+/**
+ * The state of the bucket after {@code populate}: which of the obtained kernels it has. Not
+ * thread-safe.
+ */
 final class PopulateResult {
     private final BucketConfig target;
     private final int uploadLimit;
     private final PublishResults published;
-    private final Set<Id> wanted = new LinkedHashSet<>();
+    private final Set<Id> expected = new LinkedHashSet<>();
     private final Set<Id> pending = new LinkedHashSet<>();
     private final Set<Id> toReadBack = new LinkedHashSet<>();
     private final Map<String, String> notCacheable = new TreeMap<>();
     private Map<Id, String> unreadable = Map.of();
 
-    PopulateResult(BucketConfig target, int uploadLimit, PublishResults published, KernelRunner run) {
+    PopulateResult(BucketConfig target, int uploadLimit, PublishResults published, KernelRunner runner) {
         this.target = target;
         this.uploadLimit = uploadLimit;
         this.published = published;
-        for (KernelRunner.Result.Got got : run.got()) {
-            Id id = got.descriptor().getId();
+        for (KernelRunner.Result.Obtained obtained : runner.obtained()) {
+            Id id = obtained.descriptor().getId();
             if (id.isEmpty()) {
-                notCacheable.put(got.name(), id.reason());
+                notCacheable.put(obtained.name(), id.reason());
             } else {
-                wanted.add(id);
+                expected.add(id);
             }
         }
-        for (Id id : wanted) {
+        for (Id id : expected) {
             switch (published.state(id)) {
                 case DONE -> toReadBack.add(id);
                 case FAILED -> {}
                 case UNANSWERED -> pending.add(id);
             }
         }
-        // What came from a bucket was not published by this process; reading it back tells.
-        run.got().stream().filter(got -> got.layer().isPresent()).map(got -> got.descriptor().getId()).forEach(id -> {
+        // An entry from a bucket was not published by this process; it is only read back.
+        runner.obtained().stream().filter(obtained -> obtained.layer().isPresent()).map(obtained -> obtained.descriptor().getId()).forEach(id -> {
             if (pending.remove(id)) {
                 toReadBack.add(id);
             }
         });
     }
 
-    /** What the bucket should have. */
+    /** Returns the ids that the bucket should have. */
     Set<Id> toReadBack() {
         return toReadBack;
     }
@@ -62,12 +65,15 @@ final class PopulateResult {
         unreadable = readback.unreadable(toReadBack, read -> progress.passing(Units.count(read) + " of " + Units.count(toReadBack.size())));
     }
 
-    /** True where every kernel that was had can be read from the bucket. */
-    boolean isWhole() {
-        return notCacheable.isEmpty() && pending.isEmpty() && unreadable.isEmpty() && toReadBack.size() == wanted.size();
+    /** Returns true if every obtained kernel can be read from the bucket. */
+    boolean isComplete() {
+        return notCacheable.isEmpty() && pending.isEmpty() && unreadable.isEmpty() && toReadBack.size() == expected.size();
     }
 
-    /** Such as {@code s3://kernels/team-a: 3 published, 2 there already, 0 failed}. */
+    /**
+     * Returns a summary, such as
+     * {@code s3://kernels/team-a: 3 published, 2 there already, 0 failed}.
+     */
     String summary() {
         return target.location() + ": " + published.stored() + " published, " + published.present() + " there already, " + published.failed() + " failed"
                 + (pending.isEmpty() ? "" : ", " + pending.size() + " pending")
@@ -79,8 +85,8 @@ final class PopulateResult {
                 "unreadable", unreadable.size(), "notCacheable", notCacheable.size(), "readBack", toReadBack.size() - unreadable.size());
     }
 
-    /** Says what is not in the bucket, why, and what to do: each cause once, with an example. */
-    void complain(PrintWriter err, Path directory) {
+    /** Prints each cause of a missing entry once, with an example, and the remedy. */
+    void printProblems(PrintWriter err, Path directory) {
         published.causes().forEach((cause, id) -> err.println("granary: not published: " + id + ": " + cause));
         if (!pending.isEmpty()) {
             err.println("granary: not published: " + Units.plural(pending.size(), "entry") + ": no answer from " + target.name() + " within " + uploadLimit
@@ -89,8 +95,8 @@ final class PopulateResult {
         Map<String, Id> examples = new TreeMap<>();
         unreadable.forEach((id, cause) -> examples.putIfAbsent(cause, id));
         examples.forEach((cause, id) -> err.println("granary: published, but cannot be read back: " + id + ": " + cause));
-        notCacheable.forEach((kernel, reason) -> err.println("granary: never in a bucket: " + kernel + ": " + reason));
-        if (toReadBack.size() < wanted.size() || !unreadable.isEmpty()) {
+        notCacheable.forEach((kernel, reason) -> err.println("granary: not cacheable: " + kernel + ": " + reason));
+        if (toReadBack.size() < expected.size() || !unreadable.isEmpty()) {
             err.println("granary: all kernels that compiled are in " + directory + "; remove the cause and populate again, which"
                     + " uploads them without compiling.");
         }

@@ -7,7 +7,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 
-/** What became of every entry that was to be published. Thread-safe. */
+/** Results of publishing, by id. Thread-safe. */
 final class PublishResults implements BiConsumer<Id, StoreResult> {
     private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
 
@@ -16,9 +16,9 @@ final class PublishResults implements BiConsumer<Id, StoreResult> {
         results.put(id, result);
     }
 
-    /** What is known of one id. */
+    /** The publishing state of one id. */
     enum State {
-        /** A bucket has it, by its answer. */
+        /** A bucket has confirmed that it has the entry. */
         DONE,
         FAILED,
         UNANSWERED
@@ -46,7 +46,7 @@ final class PublishResults implements BiConsumer<Id, StoreResult> {
         return results.size() - stored() - present();
     }
 
-    /** Why something failed: each cause once, with an example. */
+    /** Returns each cause of failure, with one id as an example. */
     Map<String, String> causes() {
         Map<String, String> causes = new TreeMap<>();
         results.forEach((id, result) -> {

@@ -23,11 +23,17 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code granary run}: gets every kernel of a manifest through the cache, as a node does. A bucket that fails costs it some seconds, and a line. */
+/**
+ * {@code granary run}: gets every kernel of a manifest through the cache, as a node does. A bucket
+ * that fails costs at most 10 s, and is reported in one line.
+ */
 @Command(name = "run", mixinStandardHelpOptions = true, description = "Get the kernels of MANIFEST through the cache, as a node does.")
 final class RunCommand extends TierCommand {
     private static final long UPLOAD_NANOS = TimeUnit.MINUTES.toNanos(1);
-    private static final long LOST_NANOS = TimeUnit.SECONDS.toNanos(8); // of the 10 that a silent bucket may cost, some go to closing connections
+
+    /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
+    private static final long MAX_LOST_NANOS = TimeUnit.SECONDS.toNanos(8);
+
     private static final long CAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -37,7 +43,7 @@ final class RunCommand extends TierCommand {
     @Mixin
     private DeviceOption device = new DeviceOption();
 
-    @Option(names = "--require-bucket", description = "end with 1 where a bucket could not be used, even if all kernels were obtained")
+    @Option(names = "--require-bucket", description = "exit with 1 if a bucket could not be used, even if all kernels were obtained")
     private boolean isBucketRequired;
 
     @Mixin
@@ -50,56 +56,62 @@ final class RunCommand extends TierCommand {
         KernelManifest kernels = KernelManifest.read(manifest);
         GranaryConfig config = stores().builder().flushLimit(Duration.ZERO).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
-            throw new ConfigException("No bucket is configured, and --require-bucket wants one; give --bucket or set GRANARY_BUCKET.");
+            throw new ConfigException("No bucket is configured, and --require-bucket needs one; give --bucket or set GRANARY_BUCKET.");
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
         PublishResults published = new PublishResults();
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, PublishMode.UNPACKED, published)) {
-            KernelRunner run = new KernelRunner(granary, engine);
+            KernelRunner runner = new KernelRunner(granary, engine);
             try (ProgressLine progress = new ProgressLine(err, "getting", kernels.kernels().size()).watching(granary.waits())) {
-                run.all(kernels.kernels(), progress);
+                runner.runAll(kernels.kernels(), progress);
             }
             long start = System.nanoTime();
             flush(granary, start);
             awaitCauses(granary, start);
-            BucketFailureReport troubles = new BucketFailureReport(config.buckets(), granary.statistics().layers(), published);
+            BucketFailureReport bucketFailures = new BucketFailureReport(config.buckets(), granary.statistics().layers(), published);
             if (isBucketRequired) {
-                troubles.tryUnproven();
+                bucketFailures.probeUnproven();
             }
             if (isJson()) {
-                JsonOutput.print(out, run.json(buildLog.shown()));
+                JsonOutput.print(out, runner.json(buildLog.extent()));
             } else {
-                run.print(out, err, buildLog.shown());
+                runner.print(out, err, buildLog.extent());
             }
-            troubles.print(err);
-            return run.failures() > 0 || (isBucketRequired && troubles.isAny()) ? 1 : 0;
+            bucketFailures.print(err);
+            return runner.failures() > 0 || (isBucketRequired && bucketFailures.hasFailures()) ? 1 : 0;
         }
     }
 
-    /** Waits for uploads: long where the bucket has answered at all, else no longer than makes {@link #LOST_NANOS} with what look-ups have waited. */
+    /**
+     * Waits for uploads: up to 1 min if a bucket has answered, else until lookups and uploads
+     * together have waited for {@link #MAX_LOST_NANOS}.
+     */
     private void flush(Granary granary, long start) {
         try (ProgressLine progress = new ProgressLine(err(), "uploading", 0).watching(granary.waits())) {
             while (!Thread.currentThread().isInterrupted()) {
                 List<LayerStatistics> layers = granary.statistics().layers();
-                long limit = BucketFailureReport.isAnyAnswering(layers) ? UPLOAD_NANOS : leftToLose(layers);
-                long passed = System.nanoTime() - start;
-                if (granary.flush(Duration.ofNanos(Math.max(0, Math.min(limit - passed, PROGRESS_NANOS)))) || passed >= limit) {
+                long limit = BucketFailureReport.hasAnyAnswered(layers) ? UPLOAD_NANOS : remainingLossNanos(layers);
+                long elapsed = System.nanoTime() - start;
+                if (granary.flush(Duration.ofNanos(Math.max(0, Math.min(limit - elapsed, PROGRESS_NANOS)))) || elapsed >= limit) {
                     return;
                 }
-                progress.passing(TimeUnit.NANOSECONDS.toSeconds(passed) + " s");
+                progress.passing(TimeUnit.NANOSECONDS.toSeconds(elapsed) + " s");
             }
         }
     }
 
-    private static long leftToLose(List<LayerStatistics> layers) {
-        return LOST_NANOS - layers.stream().mapToLong(layer -> layer.results().loadNanos()).sum();
+    private static long remainingLossNanos(List<LayerStatistics> layers) {
+        return MAX_LOST_NANOS - layers.stream().mapToLong(layer -> layer.results().loadNanos()).sum();
     }
 
-    /** Waits, within the same bound, for answers for which no look-up has waited: they tell what was wrong, or that nothing was. */
+    /**
+     * Waits, within the same limit, for late answers that no lookup has waited for: they show the
+     * cause of a failure, or that there was none.
+     */
     private static void awaitCauses(Granary granary, long start) {
         List<LayerStatistics> layers = granary.statistics().layers();
         while (layers.stream().anyMatch(layer -> layer.late() > 0 && layer.failure().isPresent())
-                && System.nanoTime() - start < leftToLose(layers) && !Thread.currentThread().isInterrupted()) {
+                && System.nanoTime() - start < remainingLossNanos(layers) && !Thread.currentThread().isInterrupted()) {
             LockSupport.parkNanos(CAUSE_NANOS);
             layers = granary.statistics().layers();
         }

@@ -21,11 +21,16 @@ import java.util.TreeMap;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code granary stats}: what a tier holds; of the local tier also what all processes on this machine got out of the cache. */
-@Command(name = "stats", mixinStandardHelpOptions = true, description = "Tell what a tier holds and, of the local tier, what the cache has saved.")
+/**
+ * {@code granary stats}: the content of a tier, and for the local tier the counters of all
+ * processes of this machine.
+ */
+@Command(name = "stats", mixinStandardHelpOptions = true, description = "Show what a tier contains and, for the local tier, what the cache has saved.")
 final class StatsCommand extends TierCommand {
-    /** What a strange bucket has beyond so many targets is told as one. */
-    private static final int MOST_TARGETS = 10_000;
+    /**
+     * Maximum number of targets that are listed one by one; a foreign bucket may have any number.
+     */
+    private static final int MAX_TARGETS = 10_000;
 
     private static final String OTHERS = "(more targets)";
 
@@ -65,7 +70,7 @@ final class StatsCommand extends TierCommand {
         Map<String, Usage> usage = new TreeMap<>();
         try (ProgressLine progress = new ProgressLine(err(), "counting", 0).watching(inventory.waits())) {
             inventory.list(entry -> {
-                String namespace = usage.containsKey(entry.namespace()) || usage.size() < MOST_TARGETS ? entry.namespace() : OTHERS;
+                String namespace = usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS ? entry.namespace() : OTHERS;
                 progress.passing(Units.plural(usage.merge(namespace, new Usage(1, entry.bytes()), (old, _) -> old.plus(entry)).entries(), "entry") + " of " + namespace);
             });
         }
@@ -86,8 +91,8 @@ final class StatsCommand extends TierCommand {
             if (usage.isEmpty()) {
                 out.println("No process has used " + config.directory() + " yet.");
             } else {
-                out.println("Nothing was counted in " + config.directory() + " yet:");
-                out.println("a process is counted when it ends, and not when it is killed.");
+                out.println("There are no counters in " + config.directory() + " yet:");
+                out.println("a process adds its counters when it ends, but not when it is killed.");
             }
         } else {
             out.println("All processes that used " + config.directory() + ":");
@@ -97,7 +102,10 @@ final class StatsCommand extends TierCommand {
         }
     }
 
-    /** A bucket knows neither this machine's capacity nor its counters. */
+    /**
+     * Returns the statistics as JSON. Capacity and counters belong to this machine, not to a
+     * bucket.
+     */
     private JsonObject json(TierInventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
         JsonArray namespaces = new JsonArray();
         usage.forEach((namespace, count) ->

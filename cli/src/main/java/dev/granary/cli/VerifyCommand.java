@@ -19,13 +19,13 @@ import picocli.CommandLine.Option;
 
 /** {@code granary verify}: reads and checks all entries of the local tier. */
 @Command(name = "verify", mixinStandardHelpOptions = true,
-        description = "Read and verify the entries of the local tier; tell what is damaged and what else lies there.")
+        description = "Read and verify the entries of the local tier; report damage and foreign files.")
 final class VerifyCommand extends LocalTierCommand {
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
 
-    @Option(names = "--repair", description = "remove what is damaged; it is compiled anew when it is needed")
-    private boolean repair;
+    @Option(names = "--repair", description = "remove damaged entries; they are compiled again when they are needed")
+    private boolean isRepairing;
 
     @Override
     void check() throws UsageException {
@@ -33,27 +33,27 @@ final class VerifyCommand extends LocalTierCommand {
     }
 
     @Override
-    String failure() {
+    String failureMessage() {
         return "the local directory cannot be verified";
     }
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
         List<EntryCatalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
-        Predicate<EntryCatalog.Listed> removal = repair ? tier::remove : _ -> false;
-        TierVerifier found;
+        Predicate<EntryCatalog.Listed> removal = isRepairing ? tier::remove : _ -> false;
+        TierVerifier verifier;
         try (ProgressLine progress = new ProgressLine(err(), "verifying", entries.size())) {
-            found = TierVerifier.all(tier, entries, removal, showing(progress, entries));
+            verifier = TierVerifier.all(tier, entries, removal, progressOf(progress, entries));
         }
-        if (repair) {
+        if (isRepairing) {
             tier.reclaim();
         }
-        VerifyReport report = new VerifyReport(config.directory(), found, tier.usage());
+        VerifyReport report = new VerifyReport(config.directory(), verifier, tier.usage());
         if (isJson()) {
             JsonOutput.print(out(), report.json());
         } else {
             report.print(out());
         }
-        return found.isHealthy() ? 0 : 1;
+        return verifier.isHealthy() ? 0 : 1;
     }
 }

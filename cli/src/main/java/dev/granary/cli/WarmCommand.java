@@ -24,14 +24,14 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code granary warm}: fills the local tier from the buckets before it is needed. */
+/** {@code granary warm}: fills the local tier from the buckets before its entries are needed. */
 @Command(name = "warm", mixinStandardHelpOptions = true,
-        description = "Fetch what the buckets have for this machine's devices into the local directory, before it is needed.")
+        description = "Fetch the entries for this machine's devices from the buckets into the local directory, before they are needed.")
 final class WarmCommand extends TierCommand {
     @Mixin
     private TargetOption targets = new TargetOption();
 
-    @Option(names = "--packs-only", description = "leave entries that lie outside of packs, which take a request each")
+    @Option(names = "--packs-only", description = "skip unpacked entries, which take a request each")
     private boolean isPacksOnly;
 
     @Override
@@ -40,54 +40,57 @@ final class WarmCommand extends TierCommand {
         if (config.buckets().isEmpty()) {
             throw new ConfigException("No bucket is configured; give --bucket or set GRANARY_BUCKET.");
         }
-        boolean isWell = true;
+        boolean isSuccess = true;
         Set<String> empty = new LinkedHashSet<>(targets.namespaces());
         JsonArray results = new JsonArray();
-        try (Warmer warm = Warmer.open(config, isPacksOnly ? BulkEntryReader.UnpackedEntries.SKIP : BulkEntryReader.UnpackedEntries.READ)) {
+        try (Warmer warmer = Warmer.open(config, isPacksOnly ? BulkEntryReader.UnpackedEntries.SKIP : BulkEntryReader.UnpackedEntries.READ)) {
             for (BucketConfig layer : config.buckets()) {
                 for (String target : targets.namespaces()) {
                     long start = System.nanoTime();
-                    Warmer.Outcome outcome = from(warm, layer, target);
-                    Duration took = Duration.ofNanos(System.nanoTime() - start);
-                    isWell &= outcome instanceof Warmer.Outcome.Done done && done.report().isWhole();
+                    Warmer.Outcome outcome = from(warmer, layer, target);
+                    Duration elapsed = Duration.ofNanos(System.nanoTime() - start);
+                    isSuccess &= outcome instanceof Warmer.Outcome.Done done && done.report().isWhole();
                     if (!(outcome instanceof Warmer.Outcome.Done(WarmReport report)) || report.entries() + report.present() + report.skippedEntries() > 0) {
                         empty.remove(target);
                     }
                     if (isJson()) {
-                        results.add(json(layer, target, took, outcome));
+                        results.add(json(layer, target, elapsed, outcome));
                     } else {
-                        print(layer, target, took, outcome);
+                        print(layer, target, elapsed, outcome);
                     }
-                    complain(config, layer, outcome);
+                    printProblems(config, layer, outcome);
                 }
             }
         }
-        isWell &= !isNothingThere(config, empty);
+        isSuccess &= !isAnythingMissing(config, empty);
         if (isJson()) {
-            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "well", isWell, "warmed", results));
+            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "well", isSuccess, "warmed", results));
         }
-        return isWell ? 0 : 1;
+        return isSuccess ? 0 : 1;
     }
 
-    /** A target that was named must be there; of this machine's own devices, one is enough: the others may be of no use to anybody. */
-    private boolean isNothingThere(GranaryConfig config, Set<String> empty) throws CommandFailedException, UsageException {
+    /**
+     * Returns true if entries are missing: of any named target or, if none was named, of all
+     * devices of this machine. Of those one is enough, since the others may be unused.
+     */
+    private boolean isAnythingMissing(GranaryConfig config, Set<String> empty) throws CommandFailedException, UsageException {
         if (empty.isEmpty() || (!targets.isGiven() && empty.size() < targets.namespaces().size())) {
             return false;
         }
         String buckets = config.buckets().stream().map(BucketConfig::name).collect(Collectors.joining(", "));
-        empty.forEach(target -> err().println("granary: nothing for " + target + " is in " + buckets
-                + "; granary ls --tier bucket shows what is there, granary populate puts it there"));
+        empty.forEach(target -> err().println("granary: no entry for " + target + " is in " + buckets
+                + "; granary ls --tier bucket lists its entries, granary populate adds some"));
         err().flush();
         return true;
     }
 
-    private Warmer.Outcome from(Warmer warm, BucketConfig layer, String target) throws ConfigException, InterruptedException {
-        try (ProgressLine progress = new ProgressLine(err(), "warming", 0).watching(warm.waits())) {
-            return warm.from(layer, target, (bytes, of) -> progress.passing(Units.bytes(bytes) + " of " + Units.bytes(of)));
+    private Warmer.Outcome from(Warmer warmer, BucketConfig layer, String target) throws ConfigException, InterruptedException {
+        try (ProgressLine progress = new ProgressLine(err(), "warming", 0).watching(warmer.waits())) {
+            return warmer.from(layer, target, (bytes, of) -> progress.passing(Units.bytes(bytes) + " of " + Units.bytes(of)));
         }
     }
 
-    private void print(BucketConfig layer, String target, Duration took, Warmer.Outcome outcome) {
+    private void print(BucketConfig layer, String target, Duration elapsed, Warmer.Outcome outcome) {
         if (!(outcome instanceof Warmer.Outcome.Done(WarmReport report))) {
             return;
         }
@@ -96,34 +99,34 @@ final class WarmCommand extends TierCommand {
         out().println(EntryFormatter.inSentence(report.installed(), report.installedBytes()) + " installed, " + Units.count(report.present())
                 + " there already, " + Units.count(report.skippedEntries()) + " skipped");
         report.skipped().forEach((cause, skipped) -> out().println(EntryFormatter.inSentence(skipped.entries(), skipped.bytes()) + " skipped: " + cause));
-        out().println(Units.bytes(report.receivedBytes()) + " came in " + Units.plural(report.requests(), "request") + ", " + Units.time(took));
+        out().println(Units.bytes(report.receivedBytes()) + " received in " + Units.plural(report.requests(), "request") + ", " + Units.time(elapsed));
         if (report.unpackedEntries() > 0) {
-            out().println(Units.plural(report.unpackedEntries(), "entry") + " had to be asked for alone; granary compact puts them into packs");
+            out().println(Units.plural(report.unpackedEntries(), "entry") + " needed a request each; granary compact moves them into packs");
         }
         out().println();
         out().flush();
     }
 
-    /** What is to be done about it, one line each. */
-    private void complain(GranaryConfig config, BucketConfig layer, Warmer.Outcome outcome) {
+    /** Prints one line for each problem, with what to do about it. */
+    private void printProblems(GranaryConfig config, BucketConfig layer, Warmer.Outcome outcome) {
         switch (outcome) {
-            case Warmer.Outcome.Unavailable lost -> err().println("granary: nothing came from " + layer.name() + ": " + lost.cause());
+            case Warmer.Outcome.Unavailable unavailable -> err().println("granary: nothing was received from " + layer.name() + ": " + unavailable.cause());
             case Warmer.Outcome.Done(WarmReport report) -> {
-                report.unlisted().ifPresent(cause -> err().println("granary: entries outside of packs could not be listed in " + layer.name() + " ("
-                        + cause + "); allow s3:ListBucket, or say --packs-only"));
+                report.unlisted().ifPresent(cause -> err().println("granary: unpacked entries could not be listed in " + layer.name() + " ("
+                        + cause + "); allow s3:ListBucket, or give --packs-only"));
                 if (report.displaced() > 0) {
-                    err().println("granary: " + Units.plural(report.displaced(), "entry") + " left " + config.directory()
-                            + " again, which keeps to its capacity of " + Units.bytes(config.capacityBytes()) + "; raise --capacity (GRANARY_CAPACITY)");
+                    err().println("granary: " + Units.plural(report.displaced(), "entry") + " evicted from " + config.directory()
+                            + " again because of its capacity of " + Units.bytes(config.capacityBytes()) + "; raise --capacity (GRANARY_CAPACITY)");
                 }
             }
         }
         err().flush();
     }
 
-    private static JsonObject json(BucketConfig layer, String target, Duration took, Warmer.Outcome outcome) {
-        JsonObject object = JsonOutput.object("bucket", layer.name(), "target", target, "millis", Units.millis(took));
+    private static JsonObject json(BucketConfig layer, String target, Duration elapsed, Warmer.Outcome outcome) {
+        JsonObject object = JsonOutput.object("bucket", layer.name(), "target", target, "millis", Units.millis(elapsed));
         switch (outcome) {
-            case Warmer.Outcome.Unavailable lost -> object.addProperty("unavailable", lost.cause());
+            case Warmer.Outcome.Unavailable unavailable -> object.addProperty("unavailable", unavailable.cause());
             case Warmer.Outcome.Done(WarmReport report) -> {
                 object.addProperty("installed", report.installed());
                 object.addProperty("installedBytes", report.installedBytes());

@@ -14,9 +14,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Plays the main job: CI compiles and publishes, a cold node gets everything from the bucket, a laptop that was online once works without a
- * bucket. Each is an operating-system process with an empty disk of its own; the bucket is inside this process and is gone before the laptop
- * goes to work.
+ * Demonstration of the main use case: CI compiles and publishes, a cold node gets everything from
+ * the bucket, and a laptop that was online once works without a bucket. Each is a process with an
+ * empty directory of its own. The bucket is in this process, and is closed before the laptop works
+ * offline.
  */
 public final class Demo implements AutoCloseable {
     private static final String BUCKET = "granary-demo";
@@ -26,11 +27,11 @@ public final class Demo implements AutoCloseable {
     private final Consumer<String> progress;
 
     /**
-     * A demo in a temporary directory.
+     * Creates a demo in a temporary directory.
      *
-     * @param childCommand how to start the hidden {@code demo-role} command in a process of its own
-     * @param progress hears what is going on
-     * @throws IOException if the temporary directory cannot be made
+     * @param childCommand the command line that starts the hidden {@code demo-role} command
+     * @param progress receives each step
+     * @throws IOException if the temporary directory cannot be created
      */
     public Demo(List<String> childCommand, Consumer<String> progress) throws IOException {
         this.directory = new TemporaryDirectory("granary-demo-");
@@ -39,25 +40,29 @@ public final class Demo implements AutoCloseable {
     }
 
     /**
-     * The three roles' results.
+     * The results of the three roles.
      *
-     * @param ci compiled and published
-     * @param node started cold with a bucket
-     * @param laptop started with a filled directory and without a bucket
+     * @param ci the role that compiled and published
+     * @param node the role that started with an empty directory and a bucket
+     * @param laptop the role that started with a filled directory and no bucket
      */
     public record Results(DemoRoleResult ci, DemoRoleResult node, DemoRoleResult laptop) {
-        /** True if node and laptop compiled nothing, every result was right, and each made its constants once. */
+        /**
+         * Returns true if node and laptop compiled nothing, all results were right, and each role
+         * made its constants once.
+         */
         public boolean isSuccess() {
             return ci.isRight() && node.isServedWithoutCompiling() && laptop.isServedWithoutCompiling();
         }
     }
 
     /**
-     * Plays all roles.
+     * Runs all roles.
      *
-     * @throws IOException if a process cannot be started or fails; the message has its last words
+     * @throws IOException if a process cannot be started, or fails; the message has its output
+     * @throws InterruptedException if the calling thread is interrupted
      */
-    public Results play() throws IOException, InterruptedException {
+    public Results run() throws IOException, InterruptedException {
         DemoRoleResult ci;
         DemoRoleResult node;
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
@@ -69,23 +74,23 @@ public final class Demo implements AutoCloseable {
                     "AWS_SECRET_ACCESS_KEY", server.secretKey(),
                     "AWS_REGION", "us-east-1");
             progress.accept("ci compiles every kernel and publishes it to the bucket");
-            ci = role("ci", online);
+            ci = runRole("ci", online);
             progress.accept("node starts with an empty disk");
-            node = role("node", online);
+            node = runRole("node", online);
             progress.accept("laptop is online for a while");
-            role("laptop", online);
+            runRole("laptop", online);
         }
         progress.accept("laptop works without a bucket");
-        return new Results(ci, node, role("laptop", Map.of()));
+        return new Results(ci, node, runRole("laptop", Map.of()));
     }
 
-    /** Removes everything that the demo wrote. */
+    /** Deletes all files of the demo. */
     @Override
     public void close() throws IOException {
         directory.close();
     }
 
-    private DemoRoleResult role(String name, Map<String, String> stores) throws IOException, InterruptedException {
+    private DemoRoleResult runRole(String name, Map<String, String> stores) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(childCommand);
         command.add(name);
         ProcessBuilder builder = new ProcessBuilder(command);
@@ -95,27 +100,27 @@ public final class Demo implements AutoCloseable {
         environment.putAll(DriverCacheSettings.variables(Files.createTempDirectory(directory.path(), "pocl-")));
         environment.put("GRANARY_DIR", directory.path().resolve(name).resolve("granary").toString());
         environment.put("XDG_CONFIG_HOME", directory.path().resolve(name).resolve("config").toString());
-        Path said = directory.path().resolve(name + ".stderr");
-        builder.redirectError(said.toFile());
+        Path stderr = directory.path().resolve(name + ".stderr");
+        builder.redirectError(stderr.toFile());
         Process process = builder.start();
-        String answer = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        String stdout = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         int exitCode = process.waitFor();
         if (exitCode != 0) {
-            throw new IOException("the process of " + name + " ended with " + exitCode + ":" + System.lineSeparator() + answer
-                    + Files.readString(said));
+            throw new IOException("the process of " + name + " ended with " + exitCode + ":" + System.lineSeparator() + stdout
+                    + Files.readString(stderr));
         }
-        return parse(name, answer);
+        return parse(name, stdout);
     }
 
-    private static DemoRoleResult parse(String name, String answer) throws IOException {
+    private static DemoRoleResult parse(String name, String stdout) throws IOException {
         try {
-            DemoRoleResult result = new Gson().fromJson(answer.substring(Math.max(0, answer.indexOf('{'))), DemoRoleResult.class);
+            DemoRoleResult result = new Gson().fromJson(stdout.substring(Math.max(0, stdout.indexOf('{'))), DemoRoleResult.class);
             if (result != null) {
                 return result;
             }
         } catch (JsonParseException e) {
-            // told below, with what came instead
+            // reported below, with the output
         }
-        throw new IOException("the process of " + name + " did not answer as it should: " + answer);
+        throw new IOException("the process of " + name + " returned no result: " + stdout);
     }
 }

@@ -31,8 +31,8 @@ import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 /**
- * One machine of the demo: gets every kernel through Granary, launches it, checks the results; then two primitives share constant weights. Runs in
- * a process of its own.
+ * One machine of the demo, run in a process of its own. It gets every kernel through Granary,
+ * launches it and checks the results. Then two primitives share constant weights.
  */
 public final class DemoRole {
     private static final long DATA_SEED = 20_260_101;
@@ -42,11 +42,11 @@ public final class DemoRole {
     private final Consumer<String> progress;
 
     /**
-     * A machine.
+     * Creates a machine.
      *
-     * @param name what it is called in the results
-     * @param device the device it uses
-     * @param progress hears the name of each kernel before it is looked up
+     * @param name its name in the results
+     * @param device its device
+     * @param progress receives the name of each kernel before its lookup
      */
     public DemoRole(String name, OpenClDevice device, Consumer<String> progress) {
         this.name = name;
@@ -55,45 +55,45 @@ public final class DemoRole {
     }
 
     /**
-     * Plays the role with that configuration.
+     * Runs the role with a configuration.
      *
-     * @throws ConfigException if the configuration cannot work
+     * @throws ConfigException if the configuration is invalid
      */
-    public DemoRoleResult play(GranaryConfig config) throws ConfigException {
+    public DemoRoleResult run(GranaryConfig config) throws ConfigException {
         List<KernelResult> results = new ArrayList<>();
-        int memory = 0;
+        int memoryHits = 0;
         try (OpenClEngine engine = OpenClEngine.open(device); Granary granary = Granary.open(config)) {
             granary.connect();
             double startMillis = ManagementFactory.getRuntimeMXBean().getUptime();
             for (DemoKernel kernel : DemoKernels.all()) {
                 progress.accept(kernel.name());
-                results.add(run(kernel, granary, engine));
+                results.add(runKernel(kernel, granary, engine));
             }
             for (DemoKernel kernel : DemoKernels.all()) {
-                memory += isInMemory(kernel, granary, engine) ? 1 : 0;
+                memoryHits += isInMemory(kernel, granary, engine) ? 1 : 0;
             }
             progress.accept("weights that two primitives share");
             ConstantsResult constants = useConstants(granary, engine);
             granary.flush(Duration.ofMinutes(2));
             double millis = results.stream().mapToDouble(KernelResult::readyMillis).sum();
-            return new DemoRoleResult(name, device.toString(), results, memory, constants, startMillis, millis);
+            return new DemoRoleResult(name, device.toString(), results, memoryHits, constants, startMillis, millis);
         }
     }
 
-    private static KernelResult run(DemoKernel kernel, Granary granary, OpenClEngine engine) {
+    private static KernelResult runKernel(DemoKernel kernel, Granary granary, OpenClEngine engine) {
         long start = System.nanoTime();
         try {
             KernelDescriptor descriptor = kernel.descriptor(engine.target());
-            LookupResult<OpenClPrimitive> got = granary.obtain(engine, descriptor);
-            try (OpenClKernels live = engine.load(got.primitive())) {
+            LookupResult<OpenClPrimitive> lookup = granary.obtain(engine, descriptor);
+            try (OpenClKernels kernels = engine.load(lookup.primitive())) {
                 long loaded = System.nanoTime() - start;
-                KernelCheckResult verdict = kernel.verify(engine, live, new SplittableRandom(DATA_SEED));
-                double readyMillis = (loaded + live.firstLaunchTime().toNanos()) / 1e6;
-                long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
-                String source = got.source().name().toLowerCase(Locale.ROOT);
-                return switch (verdict) {
+                KernelCheckResult check = kernel.verify(engine, kernels, new SplittableRandom(DATA_SEED));
+                double readyMillis = (loaded + kernels.firstLaunchTime().toNanos()) / 1e6;
+                long bytes = lookup.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
+                String source = lookup.source().name().toLowerCase(Locale.ROOT);
+                return switch (check) {
                     case KernelCheckResult.Right _ -> new KernelResult(kernel.name(), source, bytes, readyMillis, true, "");
-                    case KernelCheckResult.Wrong wrong -> new KernelResult(kernel.name(), source, bytes, readyMillis, false, wrong.what());
+                    case KernelCheckResult.Wrong wrong -> new KernelResult(kernel.name(), source, bytes, readyMillis, false, wrong.difference());
                 };
             }
         } catch (CompileException | RestoreException | OpenClException e) {
@@ -105,11 +105,11 @@ public final class DemoRole {
     private static ConstantsResult useConstants(Granary granary, OpenClEngine engine) {
         String problem;
         try {
-            KernelCheckResult verdict = SharedWeights.use(engine, new OpenClConstants(granary.constants(), engine),
+            KernelCheckResult check = SharedWeights.use(engine, new OpenClConstants(granary.constants(), engine),
                     descriptor -> engine.load(granary.primitive(engine, descriptor)), new SplittableRandom(DATA_SEED));
-            problem = switch (verdict) {
+            problem = switch (check) {
                 case KernelCheckResult.Right _ -> "";
-                case KernelCheckResult.Wrong wrong -> wrong.what();
+                case KernelCheckResult.Wrong wrong -> wrong.difference();
             };
         } catch (CompileException | RestoreException | OpenClException e) {
             problem = String.valueOf(e.getMessage());
@@ -122,7 +122,7 @@ public final class DemoRole {
         try {
             return granary.obtain(engine, kernel.descriptor(engine.target())).source() == PrimitiveSource.MEMORY;
         } catch (CompileException e) {
-            return false; // reported by the first look-up already
+            return false; // already reported by the first lookup
         }
     }
 }

@@ -7,15 +7,16 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The drivers' own caches: kept out of the demo's processes, or they would be measured instead of Granary.
+ * Environment variables that disable the drivers' own caches. Otherwise these would be measured
+ * instead of Granary.
  *
- * <p>PoCL gets a new, empty cache directory for each process rather than {@code POCL_KERNEL_CACHE=0}: switched off like that, PoCL 3.1 aborts
- * when one thread takes binaries while another compiles.
+ * <p>PoCL gets a new, empty cache directory for each process. With {@code POCL_KERNEL_CACHE=0},
+ * PoCL 3.1 aborts when one thread takes binaries while another compiles.
  */
 public final class DriverCacheSettings {
     /**
-     * The environment variables of a process in which one thread at a time compiles or takes binaries, such as a benchmark: there PoCL's cache
-     * can be off altogether.
+     * The variables of a process in which only one thread at a time compiles or takes binaries,
+     * such as a benchmark: there PoCL's cache can be disabled.
      */
     public static final Map<String, String> ONE_THREAD = Map.of("POCL_KERNEL_CACHE", "0", "NEO_CACHE_PERSISTENT", "0", "CUDA_CACHE_DISABLE", "1");
 
@@ -23,14 +24,21 @@ public final class DriverCacheSettings {
 
     private DriverCacheSettings() {}
 
-    /** The environment variables of a process without lower caches; {@code fresh} is a directory that no process has used. */
+    /**
+     * Returns the variables of a process without driver caches.
+     *
+     * @param fresh a directory that no process has used
+     */
     public static Map<String, String> variables(Path fresh) {
         Map<String, String> variables = new LinkedHashMap<>(OFF);
         variables.put("POCL_CACHE_DIR", fresh.toString());
         return variables;
     }
 
-    /** The change of the environment after which {@link #ONE_THREAD} holds in this process; empty if it does. */
+    /**
+     * Returns the change of the environment that {@link #ONE_THREAD} needs in this process; empty
+     * if none.
+     */
     public static Optional<String> remedy() {
         return ONE_THREAD.entrySet().stream()
                 .filter(off -> !off.getValue().equals(System.getenv(off.getKey())))
@@ -38,7 +46,7 @@ public final class DriverCacheSettings {
                 .findFirst();
     }
 
-    /** What is switched off and how, for people. */
+    /** Returns a line for each disabled cache. */
     public static List<String> described() {
         return List.of("PoCL (POCL_CACHE_DIR new and empty for each process)", "Intel (NEO_CACHE_PERSISTENT=0)", "NVIDIA (CUDA_CACHE_DISABLE=1)");
     }

@@ -1,5 +1,6 @@
 /**
- * The demo: three machines as three processes, one bucket inside the demo's own process, real kernels whose results are checked.
+ * The demo: three machines as three processes, a bucket in the demo's own process, and real kernels
+ * whose results are checked.
  */
 @NullMarked
 package dev.granary.demo;

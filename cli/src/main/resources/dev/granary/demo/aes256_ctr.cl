@@ -1,6 +1,7 @@
 /*
- * AES-256 in counter mode (FIPS 197, NIST SP 800-38A): `expand_key` makes the 15 round keys in one work-item, then each work-item of
- * `encrypt_counter` makes one block of key stream; the last block may be cut off. Encrypting and decrypting are the same.
+ * AES-256 in counter mode (FIPS 197, NIST SP 800-38A): `expand_key` makes the 15 round keys in one
+ * work-item, then each work-item of `encrypt_counter` makes one block of key stream; the last block
+ * may be cut off. Encrypting and decrypting are the same.
  */
 #define ROUNDS 14
 #define KEY_WORDS 8

@@ -1,10 +1,11 @@
 /*
- * Sorts integers by Batcher's bitonic network. A group of GROUP work-items owns a block of 2 GROUP elements: all steps whose partners
- * lie in one block run in local memory, the others in one launch each. The number of elements must be a power of two and at least one
- * block; `pad` fills a shorter array with the largest value.
+ * Sorts integers by Batcher's bitonic network. A group of GROUP work-items owns a block of 2 GROUP
+ * elements: all steps whose partners lie in one block run in local memory, the others in one launch
+ * each. The number of elements must be a power of two and at least one block; `pad` fills a shorter
+ * array with the largest value.
  */
 #ifndef GROUP
-#error "Say how many work-items a group has, a power of two: -D GROUP=128"
+#error "Define how many work-items a group has, a power of two: -D GROUP=128"
 #endif
 #define BLOCK (2 * GROUP)
 
@@ -21,7 +22,10 @@ static inline uint lower_place(uint item, uint distance)
     return 2 * item - (item & (distance - 1));
 }
 
-/* One step inside a block; places are counted from the block's start, the direction from the array's. */
+/*
+ * One step inside a block; places are counted from the block's start, the direction from the
+ * array's.
+ */
 static inline void step_in_block(__local int *block, uint first, uint sorted, uint distance)
 {
     const uint low = lower_place(get_local_id(0), distance);

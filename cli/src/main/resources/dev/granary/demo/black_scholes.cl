@@ -1,6 +1,7 @@
 /*
- * European options by the formula of Black, Scholes and Merton, with a continuous dividend yield: price, delta, gamma, vega, theta and
- * rho for a call and a put of the same terms. One option for each work-item; quantity q of option i is at q * count + i.
+ * European options by the formula of Black, Scholes and Merton, with a continuous dividend yield:
+ * price, delta, gamma, vega, theta and rho for a call and a put of the same terms. One option for
+ * each work-item; quantity q of option i is at q * count + i.
  */
 #define INVERSE_ROOT_TWO 0.70710678118654752440f
 #define INVERSE_ROOT_TWO_PI 0.39894228040143267794f

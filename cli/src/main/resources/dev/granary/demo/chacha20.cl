@@ -1,4 +1,7 @@
-/* Encrypts or decrypts with ChaCha20 (RFC 8439): each work-item makes one block of 64 bytes of key stream; the last may be cut off. */
+/*
+ * Encrypts or decrypts with ChaCha20 (RFC 8439): each work-item makes one block of 64 bytes of key
+ * stream; the last may be cut off.
+ */
 #include "bits.clh"
 
 #ifndef DOUBLE_ROUNDS

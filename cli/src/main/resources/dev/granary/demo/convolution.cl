@@ -1,9 +1,9 @@
 /*
- * Convolves an image with a 3 x 3 filter; outside the image its nearest pixel counts. Each group loads its tile with a border of one
- * pixel into local memory, work-items sharing the loads.
+ * Convolves an image with a 3 x 3 filter; outside the image the nearest pixel is used. Each group
+ * loads its tile with a border of one pixel into local memory, work-items sharing the loads.
  */
 #ifndef TILE_WIDTH
-#error "Say the size of a group: -D TILE_WIDTH=16 -D TILE_HEIGHT=8"
+#error "Define the size of a group: -D TILE_WIDTH=16 -D TILE_HEIGHT=8"
 #endif
 #define LOADED_WIDTH (TILE_WIDTH + 2)
 #define LOADED_HEIGHT (TILE_HEIGHT + 2)
@@ -30,7 +30,10 @@ void convolution(__global const float *image, __constant float *filter, __global
         float sum = 0.0f;
         for (int row = 0; row < 3; row++) {
             for (int column = 0; column < 3; column++) {
-                /* A convolution turns the filter round: its first element weighs the pixel at the lower right. */
+                /*
+                 * A convolution rotates the filter by 180 degrees: its first element weighs the
+                 * pixel at the lower right.
+                 */
                 sum += filter[8 - (row * 3 + column)] * tile[(y + row) * LOADED_WIDTH + x + column];
             }
         }

@@ -1,4 +1,7 @@
-/* The dot product in two launches: each group sums the products that it strides over, then one group sums the partial sums. */
+/*
+ * The dot product in two launches: each group sums the products that it strides over, then one
+ * group sums the partial sums.
+ */
 #include "group.clh"
 
 __kernel void dot_partial(__global const float *left, __global const float *right, const uint count, __global float *partial,

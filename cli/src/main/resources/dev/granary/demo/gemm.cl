@@ -1,9 +1,10 @@
 /*
- * C = alpha A B + beta C for matrices in row order: A of rows x inner, B of inner x columns. Each group computes a tile of TILE x TILE
- * elements and walks along the inner dimension in steps of one tile, which it keeps in local memory. Tiles over the edge read zeros.
+ * C = alpha A B + beta C for matrices in row order: A of rows x inner, B of inner x columns. Each
+ * group computes a tile of TILE x TILE elements and walks along the inner dimension in steps of one
+ * tile, which it keeps in local memory. Tiles over the edge read zeros.
  */
 #ifndef TILE
-#error "Say how many rows and columns a tile has: -D TILE=16"
+#error "Define how many rows and columns a tile has: -D TILE=16"
 #endif
 
 __kernel __attribute__((reqd_work_group_size(TILE, TILE, 1)))

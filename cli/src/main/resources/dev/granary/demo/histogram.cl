@@ -1,9 +1,10 @@
 /*
- * Counts how often each byte value occurs. Each group counts into local memory with atomics and writes its own histogram; a second launch
- * adds the histograms, one bin for each work-item, and needs no atomics.
+ * Counts how often each byte value occurs. Each group counts into local memory with atomics and
+ * writes its own histogram; a second launch adds the histograms, one bin for each work-item, and
+ * needs no atomics.
  */
 #ifndef BINS
-#error "Say how many bins there are; values count modulo that: -D BINS=256"
+#error "Define how many bins there are; values count modulo that: -D BINS=256"
 #endif
 
 __kernel void histogram_groups(__global const uchar *values, const uint count, __global uint *histograms)

@@ -22,7 +22,7 @@
  *               7 4 8
  */
 #ifndef GROUP
-#error "Say how many work-items a group of the sums has, a power of two: -D GROUP=64"
+#error "Define how many work-items a group of the sums has, a power of two: -D GROUP=64"
 #endif
 
 #define VELOCITIES 9
@@ -30,7 +30,7 @@
 __constant int VELOCITY_X[VELOCITIES] = {0, 1, 0, -1, 0, 1, -1, -1, 1};
 __constant int VELOCITY_Y[VELOCITIES] = {0, 0, 1, 0, -1, 1, 1, -1, -1};
 __constant int OPPOSITE[VELOCITIES] = {0, 3, 4, 1, 2, 7, 8, 5, 6};
-/* The velocity with its y turned round. */
+/* The velocity with its y reversed. */
 __constant int MIRRORED[VELOCITIES] = {0, 1, 4, 3, 2, 8, 7, 6, 5};
 __constant float WEIGHT[VELOCITIES] = {
     4.0f / 9.0f,
@@ -38,7 +38,7 @@ __constant float WEIGHT[VELOCITIES] = {
     1.0f / 36.0f, 1.0f / 36.0f, 1.0f / 36.0f, 1.0f / 36.0f,
 };
 
-/* What a cell is. Everything but FLUID is a wall. */
+/* The kinds of cells. All but FLUID are walls. */
 enum { FLUID = 0, WALL = 1, MOVING_WALL = 2, SLIP_WALL = 3, OBSTACLE = 4 };
 
 /* Density and momentum of one cell. */
@@ -83,8 +83,9 @@ static inline float equilibrium(int q, float density, float ux, float uy)
 /* ---- the domain ---- */
 
 /*
- * Marks the cells of a channel: `lower` and `upper` are the kinds of its first and last row, and a disc of that radius around
- * (disc_x, disc_y) is an obstacle. A radius of zero or less leaves the channel empty. `closed` puts walls on the left and right too.
+ * Marks the cells of a channel: `lower` and `upper` are the kinds of its first and last row, and a
+ * disc of that radius around (disc_x, disc_y) is an obstacle. A radius of zero or less leaves the
+ * channel empty. `closed` puts walls on the left and right too.
  */
 __kernel void mark_cells(__global int *kinds, const int width, const int height, const int lower, const int upper, const int closed,
                          const float disc_x, const float disc_y, const float radius)
@@ -130,7 +131,10 @@ __kernel void initialise(__global float *f, __global const float *density, __glo
 
 /* ---- collisions: each works on fluid cells in place ---- */
 
-/* The force acts for half a step before and half a step after the collision, which keeps the scheme of second order in time. */
+/*
+ * The force acts for half a step before and half a step after the collision, which keeps the scheme
+ * of second order in time.
+ */
 __kernel void collide_bgk(__global float *f, __global const int *kinds, const int width, const int height, const float omega,
                           const float force_x, const float force_y)
 {
@@ -159,8 +163,9 @@ __kernel void collide_bgk(__global float *f, __global const int *kinds, const in
 }
 
 /*
- * Opposite populations are split into an even and an odd part. The even part relaxes with omega_even, which is the viscosity; the rate of
- * the odd part follows from `magic`, the product that decides where a bounce-back wall stands.
+ * Opposite populations are split into an even and an odd part. The even part relaxes with
+ * omega_even, which is the viscosity; the rate of the odd part follows from `magic`, the product
+ * that decides where a bounce-back wall stands.
  */
 __kernel void collide_trt(__global float *f, __global const int *kinds, const int width, const int height, const float omega_even,
                           const float magic)
@@ -196,9 +201,10 @@ __kernel void collide_trt(__global float *f, __global const int *kinds, const in
 }
 
 /*
- * The populations are turned into moments (density, energy and its square, momentum and heat flux in x and y, two stresses), those that
- * are not conserved relax with rates of their own, and the change is turned back. The rows of the transformation are orthogonal: the way
- * back is the transposed matrix with each row divided by its squared length.
+ * The populations are turned into moments (density, energy and its square, momentum and heat flux
+ * in x and y, two stresses), those that are not conserved relax with rates of their own, and the
+ * change is turned back. The rows of the transformation are orthogonal: the way back is the
+ * transposed matrix with each row divided by its squared length.
  */
 __kernel void collide_mrt(__global float *f, __global const int *kinds, const int width, const int height, const float rate_energy,
                           const float rate_energy_square, const float rate_flux, const float rate_stress)
@@ -245,7 +251,10 @@ __kernel void collide_mrt(__global float *f, __global const int *kinds, const in
     store_cell(f, cell, cells, p);
 }
 
-/* The strain follows from the part of the stress that is not in equilibrium: no neighbour is needed. */
+/*
+ * The strain follows from the part of the stress that is not in equilibrium: no neighbour is
+ * needed.
+ */
 __kernel void collide_smagorinsky(__global float *f, __global const int *kinds, const int width, const int height, const float omega,
                                   const float constant_square)
 {
@@ -281,7 +290,7 @@ __kernel void collide_smagorinsky(__global float *f, __global const int *kinds, 
     store_cell(f, cell, cells, p);
 }
 
-/* ---- streaming: each cell pulls what moves towards it ---- */
+/* ---- streaming: each cell pulls the populations that move towards it ---- */
 
 static inline int wrapped(int place, int size)
 {
@@ -303,8 +312,9 @@ __kernel void stream_periodic(__global const float *from, __global float *to, co
 }
 
 /*
- * What would come from a wall comes from the cell itself: turned round at a wall at rest, turned round with the wall's push where it moves
- * with (wall_x, wall_y), and from the neighbour along the wall, with y mirrored, where the wall is smooth. A smooth wall is a whole row.
+ * Populations from a wall are those of the cell itself: reversed at a wall at rest, and reversed
+ * with the momentum of the wall if it moves with (wall_x, wall_y). At a smooth wall they come from
+ * the neighbour along the wall, with y mirrored. A smooth wall is a whole row.
  */
 static inline float arriving(__global const float *from, __global const int *kinds, int x, int y, int q, int width, int height,
                              float wall_x, float wall_y)
@@ -331,7 +341,7 @@ static inline float arriving(__global const float *from, __global const int *kin
     return returned;
 }
 
-/* Cells that are walls keep what they have. */
+/* Walls keep their populations. */
 __kernel void stream_walls(__global const float *from, __global float *to, __global const int *kinds, const int width, const int height,
                            const float wall_x, const float wall_y)
 {
@@ -370,7 +380,10 @@ __kernel void inlet_velocity(__global float *f, __global const int *kinds, const
     store_cell(f, y * width, cells, p);
 }
 
-/* The three unknown populations at the right edge follow from the density, with no velocity along the edge. */
+/*
+ * The three unknown populations at the right edge follow from the density, with no velocity along
+ * the edge.
+ */
 __kernel void outlet_pressure(__global float *f, __global const int *kinds, const int width, const int height, const float density)
 {
     const int y = get_global_id(0);
@@ -389,7 +402,7 @@ __kernel void outlet_pressure(__global float *f, __global const int *kinds, cons
     store_cell(f, cell, cells, p);
 }
 
-/* What would enter at the right edge is what enters the column before it. */
+/* The populations that enter at the right edge are those that enter the column before it. */
 __kernel void outlet_copy(__global float *f, __global const int *kinds, const int width, const int height)
 {
     const int y = get_global_id(0);
@@ -403,7 +416,7 @@ __kernel void outlet_copy(__global float *f, __global const int *kinds, const in
     f[7 * cells + cell] = f[7 * cells + cell - 1];
 }
 
-/* ---- what people look at ---- */
+/* ---- observable quantities ---- */
 
 /* Density and velocity of each cell; walls show the density 0 and no velocity. */
 __kernel void observe(__global const float *f, __global const int *kinds, __global float *density, __global float *velocity_x,
@@ -462,8 +475,9 @@ static inline float2 added_in_group(float2 mine, __local float2 *scratch)
 }
 
 /*
- * The force of the flow on the obstacle in one step by momentum exchange (Ladd): each link from a fluid cell into the obstacle gives it
- * twice the momentum of what moves along the link. To be called between collision and streaming; one partial sum for each group.
+ * The force of the flow on the obstacle in one step by momentum exchange (Ladd): each link from a
+ * fluid cell into the obstacle gives it twice the momentum of what moves along the link. To be
+ * called between collision and streaming; one partial sum for each group.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void obstacle_force(__global const float *f, __global const int *kinds, const int width, const int height, __global float2 *partial)

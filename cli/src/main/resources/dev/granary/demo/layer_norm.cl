@@ -1,6 +1,7 @@
 /*
- * Layer normalisation: each row minus its mean, divided by its standard deviation, then scaled and shifted per column. One group for each
- * row; the variance comes from a second pass over the differences, which does not cancel as a difference of squares would.
+ * Layer normalisation: each row minus its mean, divided by its standard deviation, then scaled and
+ * shifted per column. One group for each row; the variance comes from a second pass over the
+ * differences, which does not cancel as a difference of squares would.
  */
 #include "group.clh"
 

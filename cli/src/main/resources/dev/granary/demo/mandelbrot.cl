@@ -1,9 +1,10 @@
 /*
- * How many steps each point of a rectangle stays in the circle of radius two under z = z^2 + c, at most LIMIT. Each product and sum is a
- * fused one by name, so that no compiler may round differently: the counts are the same on all devices.
+ * How many steps each point of a rectangle stays in the circle of radius two under z = z^2 + c, at
+ * most LIMIT. Each product and sum is a fused one by name, so that no compiler may round
+ * differently: the counts are the same on all devices.
  */
 #ifndef LIMIT
-#error "Say how many steps are enough: -D LIMIT=100"
+#error "Define how many steps are enough: -D LIMIT=100"
 #endif
 
 __kernel void mandelbrot(__global int *steps, const int width, const int height, const float left, const float top, const float pitch)

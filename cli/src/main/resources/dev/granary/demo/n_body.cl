@@ -1,9 +1,10 @@
 /*
- * Bodies that attract each other: accelerations by direct summation over tiles of bodies in local memory, then one kick and one drift of
- * the leapfrog scheme. Distances are softened, so that a body's pull on itself is zero and needs no exception. A body is (x, y, z, mass).
+ * Bodies that attract each other: accelerations by direct summation over tiles of bodies in local
+ * memory, then one kick and one drift of the leapfrog scheme. Distances are softened, so that a
+ * body's pull on itself is zero and needs no exception. A body is (x, y, z, mass).
  */
 #ifndef GROUP
-#error "Say how many work-items a group has: -D GROUP=64"
+#error "Define how many work-items a group has: -D GROUP=64"
 #endif
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))

@@ -1,9 +1,10 @@
 /*
- * Packs a matrix of inner x columns in row order into panels of PANEL columns: a panel is contiguous, row after row, and zero where the matrix
- * has ended. Who multiplies by it then reads PANEL neighbours at once.
+ * Packs a matrix of inner x columns in row order into panels of PANEL columns. A panel is
+ * contiguous, row after row, with zeros beyond the edge of the matrix. A multiplication then reads
+ * PANEL neighbours at once.
  */
 #ifndef PANEL
-#error "Say how many columns a panel has: -D PANEL=8"
+#error "Define how many columns a panel has: -D PANEL=8"
 #endif
 
 __kernel void pack_weights(const uint columns, const uint inner, __global const float *weights, __global float *packed)

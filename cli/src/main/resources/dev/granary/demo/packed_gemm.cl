@@ -1,6 +1,6 @@
 /*
- * Y = X W + bias, with W packed into panels of eight columns; with RELU, what is negative becomes zero. Each work-item computes eight
- * neighbours of one row.
+ * Y = X W + bias, with W packed into panels of eight columns; with RELU, negative results become
+ * zero. Each work-item computes eight neighbours of one row.
  */
 __kernel void packed_gemm(const uint rows, const uint columns, const uint inner, __global const float *x, __global const float *packed,
                           __global const float *bias, __global float *y)

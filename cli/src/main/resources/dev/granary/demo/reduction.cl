@@ -1,9 +1,10 @@
 /*
- * Sum (modulo 2^32), smallest value, largest value and the first place of the largest, in two launches. Both launches combine summaries:
- * the first makes one for each element, the second reads one for each group of the first.
+ * Sum (modulo 2^32), smallest value, largest value and the first place of the largest, in two
+ * launches. Both launches combine summaries: the first makes one for each element, the second reads
+ * one for each group of the first.
  */
 #ifndef GROUP
-#error "Say how many work-items a group has, a power of two: -D GROUP=64"
+#error "Define how many work-items a group has, a power of two: -D GROUP=64"
 #endif
 
 typedef struct {

@@ -1,9 +1,9 @@
 /*
- * y = a x + y over vectors with increments, as in BLAS level 1. Each work-item handles ITEMS elements that lie one launch apart, so that
- * neighbouring work-items touch neighbouring elements.
+ * y = a x + y over vectors with increments, as in BLAS level 1. Each work-item handles ITEMS
+ * elements that lie one launch apart, so that neighbouring work-items touch neighbouring elements.
  */
 #ifndef ITEMS
-#error "Say how many elements one work-item handles: -D ITEMS=4"
+#error "Define how many elements one work-item handles: -D ITEMS=4"
 #endif
 
 __kernel void saxpy(const float a, __global const float *x, const uint x_step, __global float *y, const uint y_step, const uint count)

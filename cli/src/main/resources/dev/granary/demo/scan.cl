@@ -1,9 +1,10 @@
 /*
- * Exclusive prefix sums modulo 2^32 by Blelloch's two sweeps. Each group scans a block of 2 GROUP elements and leaves the block's sum;
- * one group scans the sums; a third launch adds to each block what lies before it.
+ * Exclusive prefix sums modulo 2^32 by Blelloch's two sweeps. Each group scans a block of 2 GROUP
+ * elements and leaves the block's sum; one group scans the sums; a third launch adds the sum of all
+ * preceding blocks to each block.
  */
 #ifndef GROUP
-#error "Say how many work-items a group has, a power of two: -D GROUP=128"
+#error "Define how many work-items a group has, a power of two: -D GROUP=128"
 #endif
 #define BLOCK (2 * GROUP)
 
@@ -29,7 +30,10 @@ static inline uint scan_block(__local uint *block)
         block[BLOCK - 1] = 0;
     }
 
-    /* Down: a node hands what lies before it to its left child, and that plus the left child's sum to its right child. */
+    /*
+     * Down: the left child gets the prefix of its parent, the right child that plus the left
+     * child's sum.
+     */
     for (uint nodes = 1; nodes <= GROUP; nodes *= 2) {
         distance /= 2;
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,10 +1,13 @@
 /*
- * SHA-256 of many independent messages, one for each work-item. The messages lie one after another; message i has the bytes from
- * starts[i] to starts[i + 1], at most 2^29 - 1 of them.
+ * SHA-256 of many independent messages, one for each work-item. The messages lie one after another;
+ * message i has the bytes from starts[i] to starts[i + 1], at most 2^29 - 1 of them.
  */
 #include "sha256.clh"
 
-/* Byte `i` of the padded message: the message, a one bit, zeros, and the length in bits as eight bytes. */
+/*
+ * Byte `i` of the padded message: the message, a one bit, zeros, and the length in bits as eight
+ * bytes.
+ */
 static inline uchar padded_byte(__global const uchar *message, uint length, uint padded, uint i)
 {
     if (i < length) {

@@ -1,4 +1,7 @@
-/* The softmax of each row of a matrix, one group for each row; the row's maximum is taken off first, so that no exponential overflows. */
+/*
+ * The softmax of each row of a matrix, one group for each row; the row's maximum is subtracted
+ * first, so that no exponential overflows.
+ */
 #include "group.clh"
 
 __kernel void softmax(__global const float *rows, __global float *result, const uint columns, __local float *scratch)

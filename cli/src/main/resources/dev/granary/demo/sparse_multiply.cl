@@ -1,6 +1,7 @@
 /*
- * A sparse matrix in compressed rows times a vector. Each group handles one row: its work-items stride over the row's elements and add
- * their shares, so that long and short rows both keep neighbours in memory together.
+ * A sparse matrix in compressed rows times a vector. Each group handles one row: its work-items
+ * stride over the row's elements and add their shares, so that long and short rows both keep
+ * neighbours in memory together.
  */
 #include "group.clh"
 

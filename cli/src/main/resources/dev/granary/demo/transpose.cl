@@ -1,9 +1,10 @@
 /*
- * Transposes a matrix through a tile in local memory, so that reads and writes both run along rows. A group has TILE x TILE / 2
- * work-items, each of which moves two elements; a row of the tile has one unused element, so that a column hits different memory banks.
+ * Transposes a matrix through a tile in local memory, so that reads and writes both run along rows.
+ * A group has TILE x TILE / 2 work-items, each of which moves two elements; a row of the tile has
+ * one unused element, so that a column hits different memory banks.
  */
 #ifndef TILE
-#error "Say how many rows and columns a tile has, an even number: -D TILE=16"
+#error "Define how many rows and columns a tile has, an even number: -D TILE=16"
 #endif
 #define TILE_ROWS (TILE / 2)
 

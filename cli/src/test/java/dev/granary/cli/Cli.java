@@ -11,11 +11,11 @@ import java.io.StringWriter;
 import picocli.CommandLine;
 
 /**
- * What one run of the command gave.
+ * Result of one run of the command.
  *
  * @param status the exit code
- * @param out what it printed to standard output
- * @param err what it printed to standard error
+ * @param out the text of standard output
+ * @param err the text of standard error
  */
 record Cli(int status, String out, String err) {
     /** Runs the command in this JVM. */
@@ -35,16 +35,16 @@ record Cli(int status, String out, String err) {
         return this;
     }
 
-    /** Checks that standard error has each of these. */
-    Cli complains(String... parts) {
+    /** Checks that standard error contains each of these texts. */
+    Cli reports(String... parts) {
         for (String part : parts) {
             assertTrue(err.contains(part), () -> "'" + part + "' is not in: " + err);
         }
         return this;
     }
 
-    /** Checks that standard output has each of these. */
-    Cli says(String... parts) {
+    /** Checks that standard output contains each of these texts. */
+    Cli prints(String... parts) {
         for (String part : parts) {
             assertTrue(out.contains(part), () -> "'" + part + "' is not in: " + out);
         }
@@ -57,7 +57,7 @@ record Cli(int status, String out, String err) {
         return this;
     }
 
-    /** Standard output, which must be one JSON object and nothing else. */
+    /** Returns standard output, which must be one JSON object and nothing else. */
     JsonObject json() {
         return JsonParser.parseString(out).getAsJsonObject();
     }

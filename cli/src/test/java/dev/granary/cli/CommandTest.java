@@ -34,7 +34,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The command without a device: usage, messages, exit codes, and the commands that look into a store. */
+/**
+ * Tests of the command without a device: usage, messages, exit codes, and the commands that inspect
+ * a store.
+ */
 class CommandTest {
     private final Path directory;
     private final String local;
@@ -44,7 +47,7 @@ class CommandTest {
         this.local = directory.resolve("local").toString();
     }
 
-    /** Fills the local directory; returns the ids as ls shows them. */
+    /** Fills the local directory, and returns the ids as ls shows them. */
     private List<String> fill(int entries) throws Exception {
         Target target = new Target(Backend.OPENCL, "vendor", "Device\u001b[31m 9000", "1.2.3");
         List<String> ids = new ArrayList<>();
@@ -77,30 +80,30 @@ class CommandTest {
     }
 
     @Test
-    @DisplayName("U8 options that would do nothing are refused with what to do instead, not taken in silence")
+    @DisplayName("U8 options without effect are rejected with an alternative, not silently ignored")
     void uselessOptions() {
         for (String command : List.of("verify", "evict", "clear", "export", "import")) {
-            Cli.run(command, "--bucket", "s3://abc").exits(2).complains("'--bucket'", "granary " + command + " --help");
+            Cli.run(command, "--bucket", "s3://abc").exits(2).reports("'--bucket'", "granary " + command + " --help");
             assertFalse(Cli.run(command, "--help").exits(0).out().contains("--bucket"));
         }
         for (String command : List.of("ls", "stats")) {
-            Cli.run(command, "--dir", local, "--bucket", "s3://abc").exits(2).complains("do nothing with --tier local; say --tier bucket");
+            Cli.run(command, "--dir", local, "--bucket", "s3://abc").exits(2).reports("have no effect with --tier local; give --tier bucket");
         }
     }
 
     @Test
-    @DisplayName("U14 help is a command, --help names all that the launcher has, and a mistyped command gets a line and a pointer")
+    @DisplayName("U14 help is a command, --help lists all commands of the launcher, and a mistyped command gets one line and a hint")
     void helpOfAll() {
-        Cli.run("--help").exits(0).says("help ", "test ", "bench ", "server ", "conformance ", "mvn ", "Exit codes: 0 done, 1 failed, 2 wrong").isNarrow();
-        Cli.run("help").exits(0).says("populate", "conformance");
-        Cli.run("help", "populate").exits(0).says("--upload-limit", "MANIFEST").isNarrow();
-        Cli.run("populat").exits(2).complains("populat", "Try 'granary --help'");
-        Cli wrong = Cli.run("ls", "--wrong").exits(2).complains("granary: Unknown option: '--wrong'", "Try 'granary ls --help'.");
+        Cli.run("--help").exits(0).prints("help ", "test ", "bench ", "server ", "conformance ", "mvn ", "Exit codes: 0 done, 1 failed, 2 wrong").isNarrow();
+        Cli.run("help").exits(0).prints("populate", "conformance");
+        Cli.run("help", "populate").exits(0).prints("--upload-limit", "MANIFEST").isNarrow();
+        Cli.run("populat").exits(2).reports("populat", "Try 'granary --help'");
+        Cli wrong = Cli.run("ls", "--wrong").exits(2).reports("granary: Unknown option: '--wrong'", "Try 'granary ls --help'.");
         assertEquals(2, wrong.err().lines().count(), wrong.err());
     }
 
     @Test
-    @DisplayName("O10 a table is cut in its first column where it is wider than 80 columns, never in what is right of it")
+    @DisplayName("O10 a table that is wider than 80 columns is truncated in its first column only")
     void table() {
         StringWriter text = new StringWriter();
         new TextTable("kernel", "size", "<id").row("k".repeat(200), "1 B", "0123456789abcdef").row("short", "2 B", "0").print(new PrintWriter(text));
@@ -112,75 +115,75 @@ class CommandTest {
     @Test
     @DisplayName("Help and version end with 0")
     void help() {
-        Cli.run("--version").exits(0).says("granary 0.1.0");
-        Cli.run("--help").exits(0).says("populate", "run", "ls", "inspect", "stats", "doctor").isNarrow();
+        Cli.run("--version").exits(0).prints("granary 0.1.0");
+        Cli.run("--help").exits(0).prints("populate", "run", "ls", "inspect", "stats", "doctor").isNarrow();
         for (String command : List.of("populate", "run", "warm", "compact", "ls", "inspect", "verify", "evict", "clear", "export", "import", "stats", "doctor")) {
-            Cli.run(command, "--help").exits(0).says("--dir", "--json").isNarrow();
+            Cli.run(command, "--help").exits(0).prints("--dir", "--json").isNarrow();
         }
     }
 
     @Test
-    @DisplayName("A wrong configuration ends with 2 and says what to change")
+    @DisplayName("A wrong configuration ends with 2 and a message with the remedy")
     void wrongConfiguration() throws Exception {
-        Cli.run("ls", "--dir", local, "--bucket", "kernels").exits(2).complains("granary: The bucket is 'kernels', but should be s3://name");
+        Cli.run("ls", "--dir", local, "--bucket", "kernels").exits(2).reports("granary: The bucket is 'kernels', but should be s3://name");
         String manifest = Files.writeString(directory.resolve("m.toml"), "[[kernel]]\nname = 'k'\nsource = 'k.cl'\n").toString();
         for (String command : List.of("run", "populate")) {
-            Cli.run(command, "--dir", local, "--bucket", "kernels", manifest).exits(2).complains("The bucket is 'kernels'");
+            Cli.run(command, "--dir", local, "--bucket", "kernels", manifest).exits(2).reports("The bucket is 'kernels'");
         }
-        Cli.run("ls", "--dir", local, "--endpoint", "localhost").exits(2).complains("The endpoint is 'localhost'", "http://127.0.0.1:9000");
-        Cli.run("stats", "--dir", local, "--capacity", "big").exits(2).complains("The capacity is 'big'", "500MiB");
-        Cli.run("doctor", "--dir", local, "--client", "curl").exits(2).complains("aws or minio");
-        Cli.run("ls", "--dir", local, "--tier", "bucket").exits(2).complains("No bucket is configured", "--bucket", "GRANARY_BUCKET");
-        Cli.run("ls", "--dir", local, "--tier", "s3://other", "--bucket", "s3://team").exits(2).complains("s3://other is none of the configured");
-        Cli.run("ls", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://team?access=read").exits(2).complains("s3://team is named twice");
+        Cli.run("ls", "--dir", local, "--endpoint", "localhost").exits(2).reports("The endpoint is 'localhost'", "http://127.0.0.1:9000");
+        Cli.run("stats", "--dir", local, "--capacity", "big").exits(2).reports("The capacity is 'big'", "500MiB");
+        Cli.run("doctor", "--dir", local, "--client", "curl").exits(2).reports("aws or minio");
+        Cli.run("ls", "--dir", local, "--tier", "bucket").exits(2).reports("No bucket is configured", "--bucket", "GRANARY_BUCKET");
+        Cli.run("ls", "--dir", local, "--tier", "s3://other", "--bucket", "s3://team").exits(2).reports("s3://other is none of the configured");
+        Cli.run("ls", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://team?access=read").exits(2).reports("s3://team is named twice");
         Files.writeString(directory.resolve("file"), "");
-        Cli.run("ls", "--dir", directory.resolve("file").toString()).exits(2).complains("not a directory");
-        Cli.run("ls", "--dir=~/cache").exits(2).complains("The directory is '~/cache'", "a directory without ~");
+        Cli.run("ls", "--dir", directory.resolve("file").toString()).exits(2).reports("not a directory");
+        Cli.run("ls", "--dir=~/cache").exits(2).reports("The directory is '~/cache'", "written out");
         Cli leaky = Cli.run("ls", "--dir", local, "--tier", "bucket", "--bucket", "s3://abc", "--endpoint", "http://me:secret@h").exits(2);
         assertTrue(!leaky.err().contains("secret"), leaky.err());
     }
 
     @Test
-    @DisplayName("A manifest that is missing or wrong ends with 2 and its place")
+    @DisplayName("A missing or invalid manifest ends with 2 and its position")
     void wrongManifest() throws Exception {
         Path missing = directory.resolve("missing.toml");
         Path wrong = Files.writeString(directory.resolve("wrong.toml"), "[[kernel]]\nname = 'k'\n");
         for (String command : List.of("run", "populate")) {
-            Cli.run(command, "--dir", local, missing.toString()).exits(2).complains("missing.toml cannot be read: there is no such file");
-            Cli.run(command, "--dir", local, wrong.toString()).exits(2).complains("wrong.toml:1:1", "has no source");
-            Cli.run(command, "--dir", local, directory.toString()).exits(2).complains("is a directory");
+            Cli.run(command, "--dir", local, missing.toString()).exits(2).reports("missing.toml cannot be read: there is no such file");
+            Cli.run(command, "--dir", local, wrong.toString()).exits(2).reports("wrong.toml:1:1", "has no source");
+            Cli.run(command, "--dir", local, directory.toString()).exits(2).reports("is a directory");
         }
     }
 
     @Test
     @DisplayName("ls, stats and inspect of an empty directory")
     void empty() {
-        Cli.run("ls", "--dir", local).exits(0).says("0 entries, 0 B in " + local);
+        Cli.run("ls", "--dir", local).exits(0).prints("0 entries, 0 B in " + local);
         assertEquals(0, Cli.run("ls", "--dir", local, "--json").exits(0).json().getAsJsonArray("entries").size());
-        Cli.run("stats", "--dir", local).exits(0).says("0 entries", "No process has used").isNarrow();
+        Cli.run("stats", "--dir", local).exits(0).prints("0 entries", "No process has used").isNarrow();
         assertEquals(0, Cli.run("stats", "--dir", local, "--json").exits(0).json().getAsJsonArray("namespaces").size());
-        Cli.run("inspect", "--dir", local, "0123").exits(1).complains("no entry of " + local + " has an id that begins with 0123");
+        Cli.run("inspect", "--dir", local, "0123").exits(1).reports("no entry of " + local + " has an id that begins with 0123");
     }
 
     @Test
-    @DisplayName("ls and stats tell what is there, in 80 columns and as JSON")
+    @DisplayName("ls and stats show the entries, in 80 columns and as JSON")
     void lsAndStats() throws Exception {
         List<String> ids = fill(3);
-        Cli.run("ls", "--dir", local).exits(0).says(ids.get(0).substring(0, 16), "3 entries", "opencl/");
+        Cli.run("ls", "--dir", local).exits(0).prints(ids.get(0).substring(0, 16), "3 entries", "opencl/");
         JsonObject listed = Cli.run("ls", "--dir", local, "--json").exits(0).json();
         assertEquals(ids.stream().sorted().toList(),
                 listed.getAsJsonArray("entries").asList().stream().map(entry -> entry.getAsJsonObject().get("id").getAsString()).sorted().toList());
-        Cli.run("stats", "--dir", local, "--capacity", "1GiB").exits(0).says("3 entries", "of 1.0 GiB");
+        Cli.run("stats", "--dir", local, "--capacity", "1GiB").exits(0).prints("3 entries", "of 1.0 GiB");
         JsonObject stats = Cli.run("stats", "--dir", local, "--json").exits(0).json();
         assertEquals(3, stats.getAsJsonArray("namespaces").get(0).getAsJsonObject().get("entries").getAsInt());
     }
 
     @Test
-    @DisplayName("T4 inspect tells one entry in 80 columns, without what steers a terminal; unknown, ambiguous and malformed ids are told apart")
+    @DisplayName("T4 inspect shows one entry in 80 columns, without control characters; unknown, ambiguous and malformed ids differ in their messages")
     void inspect() throws Exception {
         List<String> ids = fill(20);
         Cli shown = Cli.run("inspect", "--dir", local, ids.get(0).toUpperCase(Locale.ROOT)).exits(0)
-                .says(ids.get(0), "verified", "250 ms", "kernel 0 with", "host/1", "source");
+                .prints(ids.get(0), "verified", "250 ms", "kernel 0 with", "host/1", "source");
         shown.out().lines().filter(line -> !line.startsWith("content") && !line.startsWith("id"))
                 .forEach(line -> assertTrue(line.length() <= 80, line));
         assertTrue(!shown.out().contains("\u001b"), shown.out());
@@ -189,62 +192,62 @@ class CommandTest {
         assertEquals("k1", json.getAsJsonArray("kernels").get(0).getAsString());
         String ambiguous = ids.stream().map(id -> id.substring(0, 1))
                 .filter(digit -> ids.stream().filter(id -> id.startsWith(digit)).count() > 1).findFirst().orElseThrow();
-        Cli.run("inspect", "--dir", local, ambiguous).exits(1).complains("entries have ids that begin with " + ambiguous, "give more digits");
-        Cli.run("inspect", "--dir", local, "f".repeat(64)).exits(1).complains("no entry");
+        Cli.run("inspect", "--dir", local, ambiguous).exits(1).reports("entries have ids that begin with " + ambiguous, "give more digits");
+        Cli.run("inspect", "--dir", local, "f".repeat(64)).exits(1).reports("no entry");
         for (String malformed : List.of("xyz", "", "0".repeat(65), "../../etc")) {
-            Cli.run("inspect", "--dir", local, malformed).exits(2).complains("is no id", "0-9 and a-f");
+            Cli.run("inspect", "--dir", local, malformed).exits(2).reports("is not an id", "0-9 and a-f");
         }
     }
 
     @Test
-    @DisplayName("D6 inspect of a damaged entry ends with 1, says how it is damaged, and leaves it alone")
+    @DisplayName("D6 inspect of a damaged entry ends with 1, reports the kind of damage, and does not change it")
     void damaged() throws Exception {
         String id = fill(1).getFirst();
         StoredEntry stored = StoredEntry.in(Path.of(local)).getFirst();
         byte[] bytes = stored.bytes();
         bytes[bytes.length / 2] ^= 1;
         stored.overwrite(bytes);
-        Cli.run("inspect", "--dir", local, id).exits(1).complains("is damaged (CORRUPT");
-        Cli.run("inspect", "--dir", local, id, "--json").exits(1).complains("is damaged (CORRUPT");
+        Cli.run("inspect", "--dir", local, id).exits(1).reports("is damaged (CORRUPT");
+        Cli.run("inspect", "--dir", local, id, "--json").exits(1).reports("is damaged (CORRUPT");
     }
 
     @Test
-    @DisplayName("Statistics that were damaged are counted anew")
+    @DisplayName("Damaged statistics are replaced")
     void damagedStatistics() throws Exception {
         fill(1);
-        Cli.run("stats", "--dir", local).exits(0).says("1 entry", "Nothing was counted in " + local + " yet:", "not when it is killed");
+        Cli.run("stats", "--dir", local).exits(0).prints("1 entry", "There are no counters in " + local + " yet:", "not when it is killed");
         Files.write(Path.of(local).resolve("statistics.properties"), new byte[] {'a', '=', (byte) 0xff, '\\', 'u', '!'});
-        Cli.run("stats", "--dir", local).exits(0).says("1 entry");
+        Cli.run("stats", "--dir", local).exits(0).prints("1 entry");
     }
 
     @Test
-    @DisplayName("O9 doctor tells each thing that it tried, as text and as JSON, and ends with 1 where one does not work")
+    @DisplayName("O9 doctor reports each check, as text and as JSON, and ends with 1 if one fails")
     void doctor() {
-        Cli text = Cli.run("doctor", "--dir", local).says("java", "opencl", "directory: " + local + ", on ", "none is configured");
-        Cli.run("doctor", "--dir", directory.resolve("none").toString(), "--capacity", "0").says("directory: not used: the capacity is 0");
+        Cli text = Cli.run("doctor", "--dir", local).prints("java", "opencl", "directory: " + local + ", on ", "none is configured");
+        Cli.run("doctor", "--dir", directory.resolve("none").toString(), "--capacity", "0").prints("directory: none is used: the capacity is 0");
         assertTrue(Files.notExists(directory.resolve("none")));
         JsonObject json = Cli.run("doctor", "--dir", local, "--json").exits(text.status()).json();
         assertEquals(text.status() == 0, json.get("well").getAsBoolean());
         Cli.run("doctor", "--dir", local, "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1").exits(1)
-                .says("PROBLEM  bucket", "->");
+                .prints("PROBLEM  bucket", "->");
         Cli.run("doctor", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://company?access=read", "--endpoint", "http://127.0.0.1:1").exits(1)
-                .says("PROBLEM  bucket s3://team at", "PROBLEM  bucket s3://company at http://127.0.0.1:1, read-only:");
+                .prints("PROBLEM  bucket s3://team at", "PROBLEM  bucket s3://company at http://127.0.0.1:1, only read:");
     }
 
     @Test
-    @DisplayName("A bucket that does not answer ends ls with 1 and one line")
+    @DisplayName("If a bucket does not answer, ls ends with 1 and one line")
     void unreachableBucket() {
         Cli result = Cli.run("ls", "--dir", local, "--tier", "bucket", "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1");
-        result.exits(1).complains("cannot be listed");
+        result.exits(1).reports("cannot be listed");
         assertEquals(1, result.err().lines().count(), result.err());
     }
 
     @Test
-    @DisplayName("R16 O10 a bucket that does not answer ends warm and compact with 1, one line and nothing else; with --json the object tells it")
+    @DisplayName("R16 O10 if a bucket does not answer, warm and compact end with 1 and one line; with --json the object reports it")
     void unreachableBucketOfPacks() {
         for (String command : List.of("warm", "compact")) {
             String[] arguments = {command, "--dir", local, "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1", "--target", "opencl/x"};
-            Cli result = Cli.run(arguments).exits(1).complains("granary: ", "s3://granary-test at http://127.0.0.1:1");
+            Cli result = Cli.run(arguments).exits(1).reports("granary: ", "s3://granary-test at http://127.0.0.1:1");
             assertEquals(List.of(1L, 0L), List.of(result.err().lines().count(), result.out().lines().count()), result::toString);
             String[] json = Stream.concat(Stream.of(arguments), Stream.of("--json")).toArray(String[]::new);
             assertEquals(false, Cli.run(json).exits(1).json().get("well").getAsBoolean());
@@ -256,8 +259,8 @@ class CommandTest {
     void process() throws Exception {
         fill(2);
         assertEquals(2, process("ls", "--dir", local, "--json").json().getAsJsonArray("entries").size());
-        process("conquer").exits(2).complains("conquer");
-        process("inspect", "--dir", local, "0".repeat(64)).exits(1).complains("no entry");
+        process("conquer").exits(2).reports("conquer");
+        process("inspect", "--dir", local, "0".repeat(64)).exits(1).reports("no entry");
     }
 
     private static Cli process(String... arguments) throws IOException, InterruptedException {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code granary doctor} with a bucket, as a person and as a program see it. */
+/** Tests of {@code granary doctor} with a bucket, as text and as JSON. */
 class DoctorTest {
     private final String local;
 
@@ -61,9 +61,9 @@ class DoctorTest {
             System.setProperty("aws.accessKeyId", server.accessKey());
             System.setProperty("aws.secretAccessKey", server.secretKey());
             Cli text = doctor(server.endpoint().toString(), "--client", client);
-            text.says("ok       bucket: s3://kernels/team answers, and reading and writing is allowed",
-                    "ok       bucket: a second create of one object is refused", "ok       bucket: exactly one of 32 concurrent creates wins",
-                    "ok       bucket: exactly one of 32 concurrent replacements wins", "ok       bucket: conditional writes: FULL");
+            text.prints("ok       bucket: s3://kernels/team answers, and reading and writing is allowed",
+                    "ok       bucket: a second create of one object is refused", "ok       bucket: of 32 creates at once exactly one wins",
+                    "ok       bucket: of 32 replacements at once exactly one wins", "ok       bucket: conditional writes: FULL");
             assertEquals(12, text.out().lines().filter(line -> line.contains(" bucket: ")).count(), text.out());
             assertTrue(server.requests().total() <= 110, () -> "requests: " + server.requests());
             List<JsonObject> checks = bucketChecks(doctor(server.endpoint().toString(), "--client", client, "--json"));
@@ -80,7 +80,7 @@ class DoctorTest {
             for (String client : List.of("aws", "minio")) {
                 System.setProperty("aws.accessKeyId", server.accessKey());
                 System.setProperty("aws.secretAccessKey", server.secretKey());
-                doctor(endpoint, "--client", client).exits(1).says("PROBLEM  bucket: there is no bucket kernels at " + endpoint,
+                doctor(endpoint, "--client", client).exits(1).prints("PROBLEM  bucket: there is no bucket kernels at " + endpoint,
                         "         -> create it, or correct the name");
                 System.setProperty("aws.secretAccessKey", "a-wrong-secret");
                 server.createBucket("other");
@@ -95,7 +95,7 @@ class DoctorTest {
     }
 
     @Test
-    @DisplayName("O9 R3 a reader without the right to write is well: a note, and exit code as without a bucket")
+    @DisplayName("O9 R3 credentials without write access are no problem: a note, and the exit code as without a bucket")
     void onlyReads() throws Exception {
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/", exchange -> {
@@ -110,8 +110,8 @@ class DoctorTest {
         server.start();
         try {
             String endpoint = "http://127.0.0.1:" + server.getAddress().getPort();
-            Cli text = doctor(endpoint).says("note     bucket: writing is not allowed (403 AccessDenied: no)",
-                    "         -> this is expected on a machine that only reads");
+            Cli text = doctor(endpoint).prints("note     bucket: writing is not allowed (403 AccessDenied: no)",
+                    "         -> this is as it should be on a machine that only reads");
             text.exits(Cli.run("doctor", "--dir", local).status());
             JsonObject notice = bucketChecks(doctor(endpoint, "--json")).get(1);
             assertEquals("notice", notice.get("state").getAsString());

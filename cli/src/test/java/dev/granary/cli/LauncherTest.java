@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The launcher's decision to install an OpenCL driver: the real script, in a tree that is built, with programs around it that write down how they were
- * called. No driver is found, and nothing is installed.
+ * Tests of the launcher's decision to install an OpenCL driver. The real script runs in a built
+ * tree, with fake programs that record their calls. No driver is found, and nothing is installed.
  */
 class LauncherTest {
     private static final Path LAUNCHER = Path.of("..", "granary");
@@ -27,7 +27,7 @@ class LauncherTest {
     private final Path log;
 
     LauncherTest(@TempDir Path directory) throws IOException {
-        Assumptions.assumeTrue(Files.isExecutable(LAUNCHER) && Files.isExecutable(Path.of("/bin/bash")), "there is no launcher here, or no bash");
+        Assumptions.assumeTrue(Files.isExecutable(LAUNCHER) && Files.isExecutable(Path.of("/bin/bash")), "no launcher, or no bash");
         this.tree = directory;
         this.log = directory.resolve("called.txt");
         Path target = Files.createDirectories(directory.resolve("cli/target"));
@@ -40,7 +40,7 @@ class LauncherTest {
         program("jdk/bin/javac", "exit 0");
         program("jdk/bin/java", "exit 0");
         Files.createDirectories(directory.resolve("bin"));
-        program("bin/ls", "exit 2"); // so no driver is found
+        program("bin/ls", "exit 2"); // so that no driver is found
         program("bin/mvn", "exit 0");
         program("bin/apt-get", "echo \"apt-get $*\" >> '" + log + "'");
     }
@@ -50,10 +50,10 @@ class LauncherTest {
         assertTrue(file.toFile().setExecutable(true));
     }
 
-    /** What a run as that user has printed on standard error, and which installations it has begun. */
-    private record Ran(String err, List<String> installed) {}
+    /** Result of a run: its standard error, and the installations that it started. */
+    private record LaunchResult(String err, List<String> installed) {}
 
-    private Ran run(int user, String... arguments) throws Exception {
+    private LaunchResult run(int user, String... arguments) throws Exception {
         program("bin/id", "echo " + user);
         Files.deleteIfExists(log);
         List<String> command = new ArrayList<>(List.of("/bin/bash", tree.resolve("granary").toString()));
@@ -67,26 +67,26 @@ class LauncherTest {
         variables.remove("GRANARY_JAVA_OPTIONS");
         Process process = builder.start();
         assertEquals(0, process.waitFor(), () -> "exit code of " + command);
-        return new Ran(Files.readString(err, UTF_8), Files.exists(log) ? Files.readAllLines(log) : List.of());
+        return new LaunchResult(Files.readString(err, UTF_8), Files.exists(log) ? Files.readAllLines(log) : List.of());
     }
 
     @Test
-    @DisplayName("U4 a driver is installed for demo and test alone; populate, run and doctor say how to install one")
+    @DisplayName("U4 a driver is installed only for demo and test; populate, run and doctor show how to install one")
     void installs() throws Exception {
         for (String command : List.of("populate", "run", "doctor")) {
-            Ran ran = run(0, command, "kernels.toml");
-            assertEquals(List.of(), ran.installed(), command);
-            assertTrue(ran.err().contains("no OpenCL driver is installed") && ran.err().contains("apt-get install pocl-opencl-icd"), command + ": " + ran);
+            LaunchResult result = run(0, command, "kernels.toml");
+            assertEquals(List.of(), result.installed(), command);
+            assertTrue(result.err().contains("no OpenCL driver is installed") && result.err().contains("apt-get install pocl-opencl-icd"), command + ": " + result);
         }
         for (String command : List.of("warm", "ls", "compact", "stats", "--help", "mvn")) {
-            Ran ran = run(0, command);
-            assertEquals(List.of(), ran.installed(), command);
-            assertTrue(!ran.err().contains("OpenCL"), command + ": " + ran);
+            LaunchResult result = run(0, command);
+            assertEquals(List.of(), result.installed(), command);
+            assertTrue(!result.err().contains("OpenCL"), command + ": " + result);
         }
         for (String command : List.of("demo", "test")) {
-            Ran ran = run(0, command);
-            assertTrue(ran.installed().stream().anyMatch(line -> line.contains("install") && line.contains("pocl-opencl-icd")), command + ": " + ran);
-            Ran user = run(1000, command);
+            LaunchResult result = run(0, command);
+            assertTrue(result.installed().stream().anyMatch(line -> line.contains("install") && line.contains("pocl-opencl-icd")), command + ": " + result);
+            LaunchResult user = run(1000, command);
             assertEquals(List.of(), user.installed(), "only root installs");
             assertTrue(user.err().contains("sudo apt-get install pocl-opencl-icd"), command + ": " + user);
         }

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The commands that look after the local directory, on a real one. */
+/** Tests of the commands on the local directory, with a real one. */
 class LocalCommandsTest {
     private static final Target OLD = new Target(Backend.OPENCL, "vendor", "Device 9000", "1.0");
     private static final Target NEW = new Target(Backend.OPENCL, "vendor", "Device 9000", "2.0");
@@ -58,7 +58,10 @@ class LocalCommandsTest {
         this.tree = directory.resolve("tree").toString();
     }
 
-    /** Runs a command on the directory of this test; in what it says, columns are one space apart. */
+    /**
+     * Runs a command on the directory of this test. Columns of its output are separated by one
+     * space.
+     */
     private Cli run(String... arguments) {
         List<String> all = new ArrayList<>(List.of(arguments));
         all.addAll(List.of("--dir", local));
@@ -86,7 +89,10 @@ class LocalCommandsTest {
         return ("the binary of " + name + ".").getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Ten old entries of an old driver and five new ones; the later in the list, the longer ago they were used. */
+    /**
+     * Stores ten old entries of an old driver and five new ones, and returns the ids, most recently
+     * used first.
+     */
     private List<String> fill() throws Exception {
         List<String> ids = new ArrayList<>();
         for (int i = 0; i < 15; i++) {
@@ -105,12 +111,12 @@ class LocalCommandsTest {
         return object.getAsJsonArray("entries").asList().stream().map(entry -> entry.getAsJsonObject().get("id").getAsString()).toList();
     }
 
-    /** Flips a bit of a stored binary, wherever the tier keeps it. */
+    /** Flips a bit of a stored binary. */
     private void damage(String name) throws IOException {
         change(name, (bytes, at) -> bytes[at] ^= 1);
     }
 
-    /** Makes a stored entry one of a later format. */
+    /** Changes the format version of a stored entry to a later one. */
     private void makeTooNew(String name) throws IOException {
         change(name, (bytes, at) -> {
             int start = new String(bytes, StandardCharsets.ISO_8859_1).lastIndexOf("\u0089GRAN\r\n", at);
@@ -131,7 +137,7 @@ class LocalCommandsTest {
                 }
             }
         }
-        throw new IOException("the binary of " + name + " is nowhere");
+        throw new IOException("the binary of " + name + " was not found");
     }
 
     @ParameterizedTest
@@ -147,7 +153,7 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName("ls sorts, limits and selects; what it tells of the whole stays true")
+    @DisplayName("ls sorts, limits and selects; its totals remain those of all entries")
     void ls() throws Exception {
         List<String> ids = fill();
         assertEquals(ids, listed());
@@ -161,14 +167,14 @@ class LocalCommandsTest {
         assertEquals(List.of(), listed("--target", "level-zero"));
         assertEquals(List.of(ids.get(7)), listed("--id", ids.get(7).substring(0, 20)));
         assertEquals(List.of(), listed("--older-than", "9w"));
-        run("ls", "--limit", "2").exits(0).says("2 of 15 entries", NEW.path(), ids.get(0).substring(0, 16));
-        run("ls", "--long", "--target", NEW.path()).exits(0).says("kernels", "k4", "96.0 ms", "5 entries");
+        run("ls", "--limit", "2").exits(0).prints("2 of 15 entries", NEW.path(), ids.get(0).substring(0, 16));
+        run("ls", "--long", "--target", NEW.path()).exits(0).prints("kernels", "k4", "96.0 ms", "5 entries");
         damage("k1");
-        run("ls", "--long").exits(0).says("(corrupt)");
+        run("ls", "--long").exits(0).prints("(corrupt)");
     }
 
     @Test
-    @DisplayName("O7 whatever capacity a tool is given, looking removes nothing")
+    @DisplayName("O7 inspection removes nothing, whatever the capacity is")
     void lookingEvictsNothing() throws Exception {
         fill();
         store(NEW, "large", 3 << 20, Duration.ZERO, Duration.ZERO);
@@ -184,37 +190,37 @@ class LocalCommandsTest {
     void evictTo() throws Exception {
         List<String> ids = fill();
         String large = store(NEW, "large", 2 << 20, Duration.ofDays(20).plusMinutes(2), Duration.ZERO);
-        List<String> leaving = new ArrayList<>(ids.subList(6, 15).reversed());
-        leaving.add(large);
-        assertEquals(leaving, ids(run("evict", "--to", "1MiB", "--dry-run", "--json").exits(0).json()));
-        run("evict", "--to", "1", "--dry-run").exits(0).says("10 entries (", "would go, 6 entries (", "would stay", OLD.path());
+        List<String> victims = new ArrayList<>(ids.subList(6, 15).reversed());
+        victims.add(large);
+        assertEquals(victims, ids(run("evict", "--to", "1MiB", "--dry-run", "--json").exits(0).json()));
+        run("evict", "--to", "1", "--dry-run").exits(0).prints("10 entries (", "would be removed, 6 entries (", "would remain", OLD.path());
         assertEquals(16, listed().size());
-        run("evict", "--to", "4GiB").exits(0).says("0 entries (0 B) removed, 16 entries");
+        run("evict", "--to", "4GiB").exits(0).prints("0 entries (0 B) removed, 16 entries");
         JsonObject evicted = run("evict", "--to", "1", "--json").exits(0).json();
-        assertEquals(leaving, ids(evicted));
+        assertEquals(victims, ids(evicted));
         assertEquals(6, evicted.get("keptEntries").getAsInt());
         assertEquals(ids.subList(0, 6), listed());
-        run("evict", "--to", "0").exits(0).says("6 entries (", "removed, 0 entries (0 B) stay");
+        run("evict", "--to", "0").exits(0).prints("6 entries (", "removed, 0 entries (0 B) remain");
         assertEquals(List.of(), listed());
     }
 
     @Test
-    @DisplayName("evict by age, target and id removes what fits all that is given")
+    @DisplayName("evict by age, target and id removes the entries that match all options")
     void evictSelected() throws Exception {
         List<String> ids = fill();
-        run("evict", "--older-than", "30d", "--target", NEW.path()).exits(0).says("0 entries (0 B) removed");
-        run("evict", "--older-than", "30d").exits(0).says("7 entries (");
+        run("evict", "--older-than", "30d", "--target", NEW.path()).exits(0).prints("0 entries (0 B) removed");
+        run("evict", "--older-than", "30d").exits(0).prints("7 entries (");
         assertEquals(ids.subList(0, 8), listed());
-        run("evict", "--id", ids.getFirst()).exits(0).says("1 entry (");
-        run("evict", "--target", OLD.path(), "--to", "0").exits(0).says("3 entries (", "4 entries (");
+        run("evict", "--id", ids.getFirst()).exits(0).prints("1 entry (");
+        run("evict", "--target", OLD.path(), "--to", "0").exits(0).prints("3 entries (", "4 entries (");
         assertEquals(ids.subList(1, 5), listed());
     }
 
     @Test
-    @DisplayName("clear tells what would go, and removes it with --yes only (O7)")
+    @DisplayName("clear reports the entries, and removes them only with --yes (O7)")
     void clear() throws Exception {
         fill();
-        run("clear").exits(0).says("15 entries (", "would go", "--yes");
+        run("clear").exits(0).prints("15 entries (", "would be removed", "--yes");
         assertTrue(run("clear", "--json").exits(0).json().get("dryRun").getAsBoolean());
         assertEquals(15, listed().size());
         JsonObject cleared = run("clear", "--yes", "--json").exits(0).json();
@@ -222,45 +228,45 @@ class LocalCommandsTest {
         assertEquals(15, cleared.get("entries").getAsInt());
         assertEquals(0, cleared.get("keptEntries").getAsInt());
         assertEquals(List.of(), listed());
-        run("clear", "--yes").exits(0).says("0 entries (0 B) removed");
+        run("clear", "--yes").exits(0).prints("0 entries (0 B) removed");
     }
 
     @Test
-    @DisplayName("D6 verify finds what is damaged, ends with 1, leaves it; --repair removes just that and ends with 0; foreign files stay")
+    @DisplayName("D6 verify finds damaged entries, ends with 1 and keeps them; --repair removes only them and ends with 0; foreign files are kept")
     void verify() throws Exception {
         List<String> ids = fill();
-        run("verify").exits(0).says("sound 15", "All is well.", "foreign nothing");
+        run("verify").exits(0).prints("sound 15", "No damage found.", "foreign nothing");
         damage("k3");
         damage("k9");
         Path foreign = Files.writeString(Path.of(local).resolve("v2/notes.txt"), "mine");
-        run("verify").exits(1).says("sound 13", "corrupt 2", ids.get(3).substring(0, 16), "--repair", "notes.txt");
+        run("verify").exits(1).prints("sound 13", "corrupt 2", ids.get(3).substring(0, 16), "--repair", "notes.txt");
         JsonObject json = run("verify", "--json").exits(1).json();
         assertEquals(2, json.getAsJsonObject("found").getAsJsonObject("corrupt").get("entries").getAsInt());
         assertEquals(Set.of(ids.get(3), ids.get(9)),
                 json.getAsJsonArray("damaged").asList().stream().map(bad -> bad.getAsJsonObject().get("id").getAsString()).collect(toSet()));
         assertEquals(15, listed().size());
-        run("verify", "--target", OLD.path()).exits(1).says("sound 9", "corrupt 1");
-        run("inspect", ids.get(3), "--json").exits(1).says("\"damage\": \"corrupt\"").complains("is damaged (CORRUPT");
-        run("verify", "--repair").exits(0).says("2 entries (", "removed");
+        run("verify", "--target", OLD.path()).exits(1).prints("sound 9", "corrupt 1");
+        run("inspect", ids.get(3), "--json").exits(1).prints("\"damage\": \"corrupt\"").reports("is damaged (CORRUPT");
+        run("verify", "--repair").exits(0).prints("2 entries (", "removed");
         assertEquals(13, listed().size());
         run("verify", "--json").exits(0);
         assertTrue(Files.exists(foreign));
     }
 
     @Test
-    @DisplayName("K11 an entry of a later version is no damage: verify tells it, a repair and an export leave it alone")
+    @DisplayName("K11 an entry of a later version is not damage: verify reports it, repair and export skip it")
     void otherVersion() throws Exception {
         List<String> ids = fill();
         makeTooNew("k3");
-        run("verify").exits(0).says("sound 14", "too new 1", "left to these");
+        run("verify").exits(0).prints("sound 14", "too new 1", "kept for those");
         run("verify", "--repair").exits(0);
         assertEquals(15, listed().size());
-        run("inspect", ids.get(3)).exits(1).complains("is of another version (TOO_NEW", "leaves it alone");
-        run("export", tree).exits(0).says("14 entries (", "1 entry of another version");
+        run("inspect", ids.get(3)).exits(1).reports("is of another version (TOO_NEW", "does not use it");
+        run("export", tree).exits(0).prints("14 entries (", "1 entry of another version");
     }
 
     @Test
-    @DisplayName("D6 verify tells every kind of damage in 80 columns and as JSON; entries of other versions are no damage")
+    @DisplayName("D6 verify reports every kind of damage in 80 columns and as JSON; entries of other versions are not damage")
     void verifyReport() {
         FakeCatalog catalog = new FakeCatalog();
         catalog.add(new TestEntries("verifyReport").entry(10));
@@ -271,12 +277,12 @@ class LocalCommandsTest {
             }
         }
         Path at = Path.of("/cache");
-        DirectoryUsage survey = new DirectoryUsage(25, 25_000, 4096, 48, IntStream.range(0, 100).mapToObj(i -> at.resolve("v2/" + i + "\u001b")).toList());
-        VerifyReport report = new VerifyReport(at, TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}), survey);
+        DirectoryUsage usage = new DirectoryUsage(25, 25_000, 4096, 48, IntStream.range(0, 100).mapToObj(i -> at.resolve("v2/" + i + "\u001b")).toList());
+        VerifyReport report = new VerifyReport(at, TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}), usage);
         StringWriter out = new StringWriter();
         report.print(new PrintWriter(out));
-        new Cli(0, out.toString(), "").isNarrow().says("truncated", "extended", "corrupt", "foreign", "wrong key", "too old", "too new", "too large",
-                "... and 4 more", "4.0 KiB", "100 files or more", "There is damage.", "Entries of other versions are left to these.");
+        new Cli(0, out.toString(), "").isNarrow().prints("truncated", "extended", "corrupt", "foreign", "wrong key", "too old", "too new", "too large",
+                "... and 4 more", "4.0 KiB", "100 files or more", "There is damage.", "Entries of other versions are kept for those versions.");
         assertFalse(out.toString().contains("\u001b"), "T4");
         JsonObject json = report.json();
         assertEquals(24, json.getAsJsonArray("damaged").size());
@@ -286,52 +292,52 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName("R7 export, clear, import: the same entries again; a second time all is there already")
+    @DisplayName("R7 export, clear, import: the same entries again; the second time all are there already")
     void exportAndImport() throws Exception {
         List<String> ids = fill();
-        run("export", tree, "--target", NEW.path()).exits(0).says("5 entries (", "written, 0 there already");
-        run("export", tree).exits(0).says("10 entries (", "5 there already");
+        run("export", tree, "--target", NEW.path()).exits(0).prints("5 entries (", "written, 0 there already");
+        run("export", tree).exits(0).prints("10 entries (", "5 there already");
         assertEquals(15, run("export", tree, "--json").exits(0).json().get("present").getAsInt());
         run("clear", "--yes").exits(0);
-        run("import", tree, "--dry-run").exits(0).says("would be stored 15 (", "nothing was stored");
+        run("import", tree, "--dry-run").exits(0).prints("would be stored 15 (", "nothing was stored");
         assertEquals(List.of(), listed(), "O7");
-        run("import", tree).exits(0).says("stored 15 (");
+        run("import", tree).exits(0).prints("stored 15 (");
         assertEquals(ids.stream().sorted().toList(), listed().stream().sorted().toList());
-        run("inspect", ids.get(3)).exits(0).says("97.0 ms", "kernel k3", "host/1");
+        run("inspect", ids.get(3)).exits(0).prints("97.0 ms", "kernel k3", "host/1");
         assertEquals(15, run("import", tree, "--json").exits(0).json().get("duplicate").getAsInt());
         assertEquals(15, run("import", tree, "--json", "--dry-run").exits(0).json().get("duplicate").getAsInt());
-        run("verify").exits(0).says("sound 15");
+        run("verify").exits(0).prints("sound 15");
     }
 
     @Test
-    @DisplayName("D6 what is damaged is not exported, or not imported: told with exit code 1, and the rest goes on")
+    @DisplayName("D6 damaged entries are neither exported nor imported: exit code 1, and the others are")
     void damagedOnTheWay() throws Exception {
         List<String> ids = fill();
         damage("k2");
-        run("export", tree).exits(1).says("14 entries (", ids.get(2).substring(0, 16), "corrupt", "granary verify --repair");
-        Files.writeString(Path.of(tree).resolve(ids.get(4)).resolve("0/kernel.bin"), "rotten");
+        run("export", tree).exits(1).prints("14 entries (", ids.get(2).substring(0, 16), "corrupt", "granary verify --repair");
+        Files.writeString(Path.of(tree).resolve(ids.get(4)).resolve("0/kernel.bin"), "damaged");
         Files.writeString(Path.of(tree).resolve("README"), "foreign");
         run("clear", "--yes").exits(0);
-        run("import", tree).exits(1).says("stored 13 (", "damaged 1", "not ours 1", ids.get(4).substring(0, 16));
+        run("import", tree).exits(1).prints("stored 13 (", "damaged 1", "foreign 1", ids.get(4).substring(0, 16));
         JsonObject json = run("import", tree, "--json").exits(1).json();
         assertEquals(ids.get(4) + "/0", json.getAsJsonArray("problems").get(0).getAsJsonObject().get("place").getAsString());
         assertEquals(13, listed().size());
     }
 
     @Test
-    @DisplayName("Export refuses a directory of somebody else and the cache itself with 2, and one that cannot be written ends with 1")
+    @DisplayName("Export rejects a foreign directory and the cache itself with 2, and ends with 1 if the directory cannot be written")
     void exportRefused() throws Exception {
         fill();
         Files.writeString(directory.resolve("thesis.tex"), "");
-        run("export", directory.toString()).exits(2).complains("is not empty and holds no export");
-        run("export", local).exits(2).complains("lies in the local directory itself");
-        run("export", local + "/v2/segments").exits(2).complains("lies in the local directory itself");
-        run("export", "/proc/granary").exits(1).complains("the export to /proc/granary failed");
-        run("import", directory.resolve("thesis.tex").toString()).exits(2).complains("is not a directory");
+        run("export", directory.toString()).exits(2).reports("is not empty and holds no export");
+        run("export", local).exits(2).reports("is inside the local directory");
+        run("export", local + "/v2/segments").exits(2).reports("is inside the local directory");
+        run("export", "/proc/granary").exits(1).reports("the export to /proc/granary failed");
+        run("import", directory.resolve("thesis.tex").toString()).exits(2).reports("is not a directory");
     }
 
     @Test
-    @DisplayName("E1 E2 import keeps to the capacity, and says when the tree has more; an entry that is larger is refused")
+    @DisplayName("E1 E2 import stays within the capacity, and reports a larger tree; an entry above the capacity is refused")
     void importKeepsToCapacity() throws Exception {
         store(NEW, "large", 2 << 20, Duration.ZERO, Duration.ZERO);
         for (int i = 0; i < 3; i++) {
@@ -339,13 +345,13 @@ class LocalCommandsTest {
         }
         run("export", tree).exits(0);
         run("clear", "--yes").exits(0);
-        run("import", tree, "--capacity", "1", "--dry-run").exits(1).says("refused 1");
-        run("import", tree, "--capacity", "1").exits(1).says("refused").complains("more than the 1.0 MiB", "--capacity");
+        run("import", tree, "--capacity", "1", "--dry-run").exits(1).prints("refused 1");
+        run("import", tree, "--capacity", "1").exits(1).prints("refused").reports("exceeds the capacity of 1.0 MiB", "--capacity");
         assertEquals(1, listed().size());
     }
 
     @Test
-    @DisplayName("D4 an export that is killed leaves whole entries only, and the next one completes it")
+    @DisplayName("D4 a killed export leaves only complete entries, and the next one adds the others")
     void killedExport() throws Exception {
         List<String> names = IntStream.range(0, 300).mapToObj(i -> "k" + i).toList();
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
@@ -355,21 +361,21 @@ class LocalCommandsTest {
         Process export = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1", "-cp",
                 System.getProperty("java.class.path"), Main.class.getName(), "export", tree, "--dir", local)
                 .redirectErrorStream(true).redirectOutput(directory.resolve("output").toFile()).start();
-        while (export.isAlive() && whole() < 20) {
+        while (export.isAlive() && completeEntries() < 20) {
             Thread.onSpinWait();
         }
         export.destroyForcibly().waitFor();
         JsonObject imported = Cli.run("import", tree, "--dry-run", "--json", "--dir", directory.resolve("other").toString()).exits(0).json();
         long whole = imported.get("stored").getAsLong();
         assertTrue(whole >= 20, () -> "the export wrote only " + whole);
-        assertEquals(whole, whole());
+        assertEquals(whole, completeEntries());
         JsonObject again = run("export", tree, "--json").exits(0).json();
         assertEquals(whole, again.get("present").getAsLong());
         assertEquals(names.size() - whole, again.get("written").getAsLong());
     }
 
-    /** How many entries have their names in the tree. */
-    private long whole() throws IOException {
+    /** Returns the number of entries in the tree under their final names. */
+    private long completeEntries() throws IOException {
         if (!Files.isDirectory(Path.of(tree))) {
             return 0;
         }

@@ -23,12 +23,15 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code populate} and {@code run} on a real driver, with a real client against a server inside. */
+/**
+ * Tests of {@code populate} and {@code run} with a real driver, and a real client against an
+ * embedded server.
+ */
 class PopulateTest {
     private final Path directory;
 
     PopulateTest(@TempDir Path directory) {
-        Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "there is no OpenCL device");
+        Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
         this.directory = directory;
     }
 
@@ -84,13 +87,13 @@ class PopulateTest {
             assertSummary(again, 0, 2, 0, 0);
             assertEquals(2, again.getAsJsonObject("published").get("present").getAsInt());
             run("populate", "builder", List.of("--bucket", "s3://kernels/second", "--endpoint", s3.endpoint().toString()), manifest).exits(0)
-                    .says("2 from disk", "s3://kernels/second: 2 published").isNarrow();
+                    .prints("2 from disk", "s3://kernels/second: 2 published").isNarrow();
             assertSummary(run("run", "other", List.of(), manifest, "--json").exits(0).json(), 0, 2, 0, 0);
-            run("warm", "warmed", bucket).exits(0).says("2 entries (", "installed, 0 there already, 0 skipped");
+            run("warm", "warmed", bucket).exits(0).prints("2 entries (", "installed, 0 there already, 0 skipped");
             assertSummary(run("run", "warmed", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
             Cli listed = run("ls", "other", bucket, "--tier", "bucket", "--json").exits(0);
             assertEquals(2, listed.json().getAsJsonArray("entries").size());
-            run("stats", "other", List.of()).exits(0).says("2 entries", "bucket-hits");
+            run("stats", "other", List.of()).exits(0).prints("2 entries", "bucket-hits");
             List<String> layers = List.of("--bucket", "s3://kernels/team", "--bucket", "s3://kernels/ci?access=read",
                     "--endpoint", s3.endpoint().toString());
             JsonObject layered = run("run", "layered", layers, manifest, "--json").exits(0).json();
@@ -100,41 +103,41 @@ class PopulateTest {
             JsonObject second = layered.getAsJsonArray("buckets").get(1).getAsJsonObject();
             assertEquals(List.of(2, 0), List.of(second.get("hits").getAsInt(), second.get("skipped").getAsInt()));
             run("populate", "again", layers, manifest).exits(0)
-                    .says("bucket 1", "bucket 1: 2 from s3://kernels/team at", "bucket 2: 0 from").isNarrow();
-            run("ls", "again", layers, "--tier", "s3://kernels/team").exits(0).says("2 entries");
-            run("stats", "again", layers, "--tier", "s3://kernels/ci").exits(0).says("2 entries");
-            run("stats", "again", List.of()).exits(0).says("bucket-hits s3://kernels/team");
-            run("doctor", "other", bucket).exits(0).says("ok       bucket");
+                    .prints("bucket 1", "bucket 1: 2 from s3://kernels/team at", "bucket 2: 0 from").isNarrow();
+            run("ls", "again", layers, "--tier", "s3://kernels/team").exits(0).prints("2 entries");
+            run("stats", "again", layers, "--tier", "s3://kernels/ci").exits(0).prints("2 entries");
+            run("stats", "again", List.of()).exits(0).prints("bucket-hits s3://kernels/team");
+            run("doctor", "other", bucket).exits(0).prints("ok       bucket");
         } finally {
             System.clearProperty("aws.accessKeyId");
             System.clearProperty("aws.secretAccessKey");
         }
         run("run", "other", List.of("--bucket", "s3://kernels/ci", "--endpoint", "http://127.0.0.1:1"), manifest).exits(0)
-                .says("0 compiled", "2 from disk").isNarrow();
+                .prints("0 compiled", "2 from disk").isNarrow();
     }
 
     @Test
-    @DisplayName("A1 A2 R21 B11 a pack that cannot be written: populate says why and what to do, ends with 1, and the next one uploads without compiling")
+    @DisplayName("A1 A2 R21 B11 a pack cannot be written: populate reports cause and remedy and ends with 1; the next one uploads without compiling")
     void packRefused() throws Exception {
         String manifest = manifest("");
         try (TestFleet fleet = new TestFleet(directory)) {
             List<String> bucket = List.of("--bucket", "s3://kernels/ci", "--endpoint", fleet.endpoint());
             fleet.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
-            for (int i = 0; i < 3; i++) { // B11: from the second on, the outbox asks for the same entries first
-                run("populate", "builder", bucket, manifest).exits(1).says("s3://kernels/ci: 0 published, 0 there already, 2 failed")
-                        .complains("not published", "AccessDenied", "populate again");
+            for (int i = 0; i < 3; i++) { // B11: from the second on, the outbox uploads the same entries first
+                run("populate", "builder", bucket, manifest).exits(1).prints("s3://kernels/ci: 0 published, 0 there already, 2 failed")
+                        .reports("not published", "AccessDenied", "populate again");
             }
             assertEquals(List.of(), fleet.keys("/m/"));
             fleet.plan(FaultPlan.SOUND);
             JsonObject again = run("populate", "builder", bucket, manifest, "--json").exits(0).json();
             assertSummary(again, 0, 2, 0, 0);
             assertEquals(1, fleet.keys("/p/").size());
-            run("ls", "builder", bucket, "--tier", "bucket").exits(0).says("2 entries");
+            run("ls", "builder", bucket, "--tier", "bucket").exits(0).prints("2 entries");
         }
     }
 
     @Test
-    @DisplayName("One kernel that does not compile, or has no file, keeps none of the others; its build log is shown; exit code 1")
+    @DisplayName("A kernel that does not compile, or has no file, does not affect the others; its build log is shown; exit code 1")
     void oneFails() throws Exception {
         Files.writeString(directory.resolve("broken.cl"), "__kernel void broken() { undeclared = 1; }\n");
         String manifest = manifest("""
@@ -150,8 +153,8 @@ class PopulateTest {
         assertSummary(result, 2, 0, 0, 2);
         JsonObject broken = result.getAsJsonArray("results").get(2).getAsJsonObject();
         assertTrue(broken.get("error").getAsString().contains("undeclared"), broken::toString);
-        Cli text = run("run", "local", List.of(), manifest).exits(1).says("4 kernels: 0 compiled", "2 from disk", "2 failed")
-                .complains("FAILED broken", "undeclared", "FAILED lost: there is no file " + directory.resolve("lost.cl"));
+        Cli text = run("run", "local", List.of(), manifest).exits(1).prints("4 kernels: 0 compiled", "2 from disk", "2 failed")
+                .reports("FAILED broken", "undeclared", "FAILED lost: there is no file " + directory.resolve("lost.cl"));
         assertFalse(text.err().contains("Exception"), text.err());
     }
 
@@ -161,23 +164,23 @@ class PopulateTest {
         String manifest = manifest("");
         Files.writeString(directory.resolve("include").resolve("scale.h"), "#define SCALE(x) ((x) * FACTOR)\nundeclared_type broken;\n");
         Files.writeString(directory.resolve("add.cl"), "__kernel void add(__global float *a) {\n" + "    undeclared = 1;\n".repeat(30) + "}\n");
-        Cli text = run("run", "local", List.of(), manifest).exits(1).complains("FAILED scale", "FAILED add",
+        Cli text = run("run", "local", List.of(), manifest).exits(1).reports("FAILED scale", "FAILED add",
                 directory.resolve("include/scale.h") + ":2:1: error:",
-                directory.resolve("add.cl") + ":2:5: error:", " lines more; --verbose shows all");
+                directory.resolve("add.cl") + ":2:5: error:", " more lines; --verbose shows all");
         assertFalse(text.err().contains("granary-headers"), text.err());
-        assertTrue(text.err().lines().filter(line -> !line.isEmpty()).count() <= 2 * (1 + BuildLog.LINES), text.err());
-        Cli verbose = run("run", "local", List.of(), manifest, "--verbose").exits(1).complains(directory.resolve("add.cl") + ":30:5: error:");
+        assertTrue(text.err().lines().filter(line -> !line.isEmpty()).count() <= 2 * (1 + BuildLog.MAX_LINES), text.err());
+        Cli verbose = run("run", "local", List.of(), manifest, "--verbose").exits(1).reports(directory.resolve("add.cl") + ":30:5: error:");
         assertFalse(verbose.err().contains("--verbose shows all"), verbose.err());
         String error = run("run", "local", List.of(), manifest, "--json").exits(1).json().getAsJsonArray("results").get(1).getAsJsonObject()
                 .get("error").getAsString();
-        assertEquals(1 + BuildLog.LINES, error.lines().count(), error);
+        assertEquals(1 + BuildLog.MAX_LINES, error.lines().count(), error);
     }
 
     @Test
-    @DisplayName("A device that is not there is told with those that are")
+    @DisplayName("A missing device is reported with the present ones")
     void noSuchDevice() throws Exception {
         run("run", "local", List.of(), manifest(""), "--device", "abacus").exits(1)
-                .complains("no device is called 'abacus'", OpenCl.devices().getFirst().toString());
+                .reports("no device name contains 'abacus'", OpenCl.devices().getFirst().toString());
     }
 
     private Cli run(String command, String local, List<String> stores, String... arguments) {

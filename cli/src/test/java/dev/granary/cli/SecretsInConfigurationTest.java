@@ -23,9 +23,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whatever place a secret is written to by mistake, no message shows it. The secrets of these tests have "hush" in them. */
+/**
+ * Tests that no message shows a secret that was configured in a wrong place. The secrets contain
+ * "hush".
+ */
 class SecretsInConfigurationTest {
-    /** Buckets, each with a mistake in it. */
+    /** Buckets, each with an error. */
     private static final List<String> BUCKETS = List.of(
             "s3://team?secret=hush", "s3://team?secret=hu+hush/x=", "s3://team?secret-key=hush&access=read", "s3://team?access=read&hush",
             "s3://team?hush", "s3://team?HUSH1234=x", "s3://team?access=hushHUSH0123456789", "s3://team?region=hushHUSH0123456789", "s3://team?client=hushhushhushhush1",
@@ -39,9 +42,9 @@ class SecretsInConfigurationTest {
     @TempDir
     private Path directory;
 
-    private static void assertHidden(String told) {
-        assertFalse(told.isBlank());
-        assertFalse(told.toLowerCase(Locale.ROOT).contains("hush"), told);
+    private static void assertHidden(String output) {
+        assertFalse(output.isBlank());
+        assertFalse(output.toLowerCase(Locale.ROOT).contains("hush"), output);
     }
 
     private static void assertHidden(Throwable thrown) {
@@ -63,7 +66,7 @@ class SecretsInConfigurationTest {
     }
 
     @Test
-    @DisplayName("S11 a bucket or an endpoint with a secret in the wrong place: refused, in code, in the environment, in the file, and never shown")
+    @DisplayName("S11 a bucket or an endpoint with a secret in the wrong place: rejected in code, environment and file, and never shown")
     void places() throws Exception {
         List<Executable> all = new ArrayList<>();
         for (String key : List.of("bucket", "endpoint")) {
@@ -80,7 +83,7 @@ class SecretsInConfigurationTest {
     }
 
     @Test
-    @DisplayName("S11 other settings, unknown keys and mistakes of TOML in the file: no value is shown that may be a secret")
+    @DisplayName("S11 other settings, unknown keys and TOML errors in the file: no value that may be a secret is shown")
     void file() throws Exception {
         List<Executable> all = new ArrayList<>();
         for (String text : List.of("secret-key = hush", "secret-key = hu$hush", "secret = 'hush'", "\"s3://a?secret=hush\" = 1", "\"user:hush@h\" = 1", "hush",
@@ -105,15 +108,15 @@ class SecretsInConfigurationTest {
         ENDPOINTS.forEach(endpoint -> lines.add(List.of("--tier", "bucket", "--bucket", "s3://team", "--endpoint", endpoint)));
         for (List<String> line : lines) {
             all.add(() -> {
-                Cli told = Cli.run(Stream.concat(Stream.of("ls", "--dir", directory.resolve("local").toString()), line.stream()).toArray(String[]::new)).exits(2);
-                assertEquals("", told.out());
-                assertHidden(told.err());
+                Cli output = Cli.run(Stream.concat(Stream.of("ls", "--dir", directory.resolve("local").toString()), line.stream()).toArray(String[]::new)).exits(2);
+                assertEquals("", output.out());
+                assertHidden(output.err());
             });
         }
         for (String wrong : List.of("http://user:hush@h", "s3://team?secret=hush")) {
             all.add(() -> {
-                Cli told = Cli.run("doctor", "--dir", directory.resolve("local").toString(), "--bucket", "s3://team", "--endpoint", wrong);
-                assertHidden(told.out() + told.err());
+                Cli output = Cli.run("doctor", "--dir", directory.resolve("local").toString(), "--bucket", "s3://team", "--endpoint", wrong);
+                assertHidden(output.out() + output.err());
             });
         }
         assertAll(all);
@@ -134,8 +137,8 @@ class SecretsInConfigurationTest {
     }
 
     @Test
-    @DisplayName("S11 what is wrong is still said: the option's name, the value of an option that is known, host and bucket")
-    void stillTold() {
+    @DisplayName("S11 the error is still reported: the name of the option, the value of a known option, host and bucket")
+    void stillReported() {
         String unknown = refusal("s3://team?secret=abc");
         assertTrue(unknown.contains("'secret=...'") && unknown.contains("access=read"), unknown);
         String access = refusal("s3://team?access=write");
@@ -144,8 +147,8 @@ class SecretsInConfigurationTest {
         assertTrue(bucket.contains("'s3://TEAM?...'"), bucket);
         String several = refusal("s3://a-b?access=read, s3://TEAM");
         assertTrue(several.contains("'s3://a-b?..., s3://TEAM'"), several);
-        Cli.run("ls", "--bukcet=s3://team").exits(2).complains("Unknown option: '--bukcet'", "Try 'granary ls --help'");
-        Cli.run("ls", "--wrong", "extra").exits(2).complains("Unknown option: '--wrong'");
-        Cli.run("ls", "extra").exits(2).complains("extra");
+        Cli.run("ls", "--bukcet=s3://team").exits(2).reports("Unknown option: '--bukcet'", "Try 'granary ls --help'");
+        Cli.run("ls", "--wrong", "extra").exits(2).reports("Unknown option: '--wrong'");
+        Cli.run("ls", "extra").exits(2).reports("extra");
     }
 }

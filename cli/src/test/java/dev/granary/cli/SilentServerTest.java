@@ -23,13 +23,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The commands, with the limits that users have, against a server that accepts connections and stays silent. */
+/**
+ * Tests of the commands, with default limits, against a server that accepts connections and stays
+ * silent.
+ */
 @ExtendWith(UncheckedCredentials.class)
 class SilentServerTest {
-    /** Far beyond any limit: only a command that hangs takes so long. */
+    /** Far longer than any limit: only a command that hangs takes this long. */
     private static final long HANG_SECONDS = 600;
 
-    /** The second one is told where the machine is so busy that a request reaches its deadline first. */
+    /**
+     * The second one occurs if the machine is so busy that a request reaches its deadline first.
+     */
     private static final List<String> CAUSES = List.of("fewer than 1024 bytes moved for ", "timeout configuration: 8000 millis");
 
     private final Path directory;
@@ -41,7 +46,7 @@ class SilentServerTest {
     @Test
     @DisplayName("A9 S5 S10 U3 a silent server: every command ends by itself, with its exit code, and one line with the cause and no other")
     void silent() throws Exception {
-        Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "there is no OpenCL device");
+        Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
         Files.writeString(directory.resolve("add.cl"), "__kernel void add(__global float *a) { a[get_global_id(0)] += 1.0f; }\n");
         String manifest = Files.writeString(directory.resolve("kernels.toml"), "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n").toString();
         String target = "opencl/somebody-has";
@@ -64,12 +69,12 @@ class SilentServerTest {
             });
             for (Map.Entry<String, Future<Cli>> command : running.entrySet()) {
                 Cli ended = command.getValue().get(HANG_SECONDS, TimeUnit.SECONDS);
-                ended.exits(command.getKey().equals("run") ? 0 : 1).complains("s3://kernels/ci");
+                ended.exits(command.getKey().equals("run") ? 0 : 1).reports("s3://kernels/ci");
                 assertTrue(CAUSES.stream().anyMatch(ended.err()::contains), ended::toString);
                 assertEquals(1, ended.err().lines().count(), () -> command.getKey() + ": " + ended);
             }
             assertTrue(Objects.requireNonNull(running.get("run")).get().out().contains("1 compiled"));
-            assertTrue(Files.notExists(directory.resolve("local of populate")), "the bucket is tried before anything is compiled");
+            assertTrue(Files.notExists(directory.resolve("local of populate")), "the bucket is checked before anything is compiled");
         }
     }
 }

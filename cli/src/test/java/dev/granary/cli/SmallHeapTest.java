@@ -28,7 +28,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Commands in a process with a small heap, on files that state or have lengths beyond that heap. */
+/**
+ * Tests of commands in a process with a small heap, on files that declare or have lengths beyond
+ * that heap.
+ */
 class SmallHeapTest {
     // docs/entry-format.md: the header's fixed part, and the section table behind it
     private static final int TABLE = 80;
@@ -41,7 +44,10 @@ class SmallHeapTest {
     @TempDir
     private Path directory = Path.of("");
 
-    /** Overwrites the beginning of an entry's metadata section in {@code segment}; the checksums of the section and of the header fit afterwards. */
+    /**
+     * Overwrites the beginning of an entry's metadata section in {@code segment}, and corrects both
+     * checksums.
+     */
     private static void changeMetadata(byte[] segment, int start, byte[] metadata) {
         ByteBuffer in = ByteBuffer.wrap(segment);
         int sections = in.getShort(start + SECTIONS_AT);
@@ -76,8 +82,8 @@ class SmallHeapTest {
     }
 
     @Test
-    @DisplayName("F1, F7, F11 with a heap of 128 MiB, metadata that states 256 Mi characters, a source without an end and an about.txt of 64 MiB are told")
-    void told() throws Exception {
+    @DisplayName("F1, F7, F11 with a heap of 128 MiB, metadata that declares 256 Mi characters, an endless source and an about.txt of 64 MiB are reported")
+    void reported() throws Exception {
         Path local = directory.resolve("local");
         Entry entry = new TestEntries("hostile metadata").entry(100);
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(local).build())) {
@@ -97,23 +103,23 @@ class SmallHeapTest {
     static final class Commands {
         private Commands() {}
 
-        private static void about(Path tree) throws IOException {
+        private static void extendAbout(Path tree) throws IOException {
             try (Stream<Path> all = Files.walk(tree)) {
                 for (Path file : all.filter(found -> found.endsWith("about.txt")).toList()) {
                     try (RandomAccessFile about = new RandomAccessFile(file.toFile(), "rw")) {
-                        about.setLength(64 << 20); // sparse: nothing of it lies on the disk
+                        about.setLength(64 << 20); // sparse: takes no disk space
                     }
                 }
             }
         }
 
-        /** The local directory, the id of its entry, and where the tree is exported to. */
+        /** Arguments: the local directory, the id of its entry, and the directory to export to. */
         public static void main(String[] arguments) throws IOException {
             String local = arguments[0];
             for (List<String> command : List.of(List.of("inspect", arguments[1]), List.of("ls"), List.of("verify"), List.of("export", arguments[2]))) {
                 Cli.run(Stream.concat(command.stream(), Stream.of("--dir", local)).toArray(String[]::new)).exits(0);
             }
-            about(Path.of(arguments[2]));
+            extendAbout(Path.of(arguments[2]));
             Cli imported = Cli.run("import", arguments[2], "--json", "--dir", local + "-2").exits(1);
             assertEquals(1, imported.json().get("damaged").getAsInt(), imported::toString);
             KernelSpec kernel = new KernelSpec("k", Path.of("/dev/zero"), List.of(), List.of(), List.of(), Optional.empty());

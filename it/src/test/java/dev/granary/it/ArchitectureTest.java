@@ -20,25 +20,28 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Rules of the packages: no cycles, dependencies point downward, and inner packages and libraries stay with their module. */
+/**
+ * Tests of the package rules: no cycles, downward dependencies, and inner packages and libraries
+ * only in their module.
+ */
 class ArchitectureTest {
     private static final String ROOT = "dev.granary";
     private static final Pattern OF_TESTS = Pattern.compile(".*(-tests\\.jar!|/test-classes|-test)/dev/granary/.*");
     private static final JavaClasses MAIN =
             new ClassFileImporter().withImportOption(location -> !location.matches(OF_TESTS)).importPackages(ROOT);
 
-    /** The module of a class by its package; the command and the demo are one module. */
+    /** Returns the module of a class by its package. The command and the demo are one module. */
     private static String module(JavaClass type) {
         String name = type.getPackageName().substring(ROOT.length() + 1).split("\\.")[0];
         return name.equals("demo") ? "cli" : name;
     }
 
-    private static void holds(ArchRule rule) {
+    private static void assertRule(ArchRule rule) {
         rule.allowEmptyShould(false).check(MAIN);
     }
 
     @Test
-    @DisplayName("All modules are read: a rule over no classes would hold")
+    @DisplayName("All modules are imported: a rule over no classes would pass")
     void allModules() {
         Map<String, Long> classes = MAIN.stream().collect(Collectors.groupingBy(ArchitectureTest::module, TreeMap::new, Collectors.counting()));
         assertEquals(List.of("cache", "cli", "coordinator", "gpu", "local", "s3"), List.copyOf(classes.keySet()));
@@ -46,15 +49,15 @@ class ArchitectureTest {
     }
 
     @Test
-    @DisplayName("No package depends on itself through others")
+    @DisplayName("No package depends on itself transitively")
     void noCycles() {
-        holds(slices().matching(ROOT + ".(**)").should().beFreeOfCycles());
+        assertRule(slices().matching(ROOT + ".(**)").should().beFreeOfCycles());
     }
 
     @Test
     @DisplayName("Modules depend downward only")
     void downward() {
-        holds(layeredArchitecture().consideringOnlyDependenciesInLayers()
+        assertRule(layeredArchitecture().consideringOnlyDependenciesInLayers()
                 .layer("cache").definedBy(ROOT + ".cache..")
                 .layer("local").definedBy(ROOT + ".local..")
                 .layer("s3").definedBy(ROOT + ".s3..")
@@ -69,19 +72,19 @@ class ArchitectureTest {
     }
 
     @Test
-    @DisplayName("Inner packages are used by their own module alone, as its module-info says for the module path")
+    @DisplayName("Inner packages are used only by their own module, as module-info enforces on the module path")
     void innerPackages() {
         Map<String, List<String>> inner = Map.of(
                 "local", List.of("eviction", "file", "store"),
                 "s3", List.of("aws", "minio", "publish", "resilience"),
                 "coordinator", List.of("claim", "lookup", "publish", "session"));
-        inner.forEach((module, packages) -> packages.forEach(name -> holds(noClasses()
+        inner.forEach((module, packages) -> packages.forEach(name -> assertRule(noClasses()
                 .that(describe("outside of " + module, type -> !module(type).equals(module)))
                 .should().dependOnClassesThat().resideInAPackage(ROOT + "." + module + "." + name + ".."))));
     }
 
     @Test
-    @DisplayName("Each library is used where it belongs")
+    @DisplayName("Each library is used only in its packages")
     void libraries() {
         Map<String, String[]> homes = Map.of(
                 "org.lwjgl..", new String[] {ROOT + ".gpu.opencl.."},
@@ -94,7 +97,7 @@ class ArchitectureTest {
                 "io.github.resilience4j..", new String[] {ROOT + ".s3.resilience.."},
                 "picocli..", new String[] {ROOT + ".cli.."},
                 "com.google.gson..", new String[] {ROOT + ".cli..", ROOT + ".demo.."});
-        homes.forEach((library, packages) -> holds(classes().that(describe("use " + library, type -> type.getDirectDependenciesFromSelf().stream()
+        homes.forEach((library, packages) -> assertRule(classes().that(describe("use " + library, type -> type.getDirectDependenciesFromSelf().stream()
                         .anyMatch(use -> use.getTargetClass().getPackageName().startsWith(library.substring(0, library.length() - 2)))))
                 .should().resideInAnyPackage(packages)));
     }

@@ -27,7 +27,8 @@ import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.S3Object;
 
 /**
- * Bad input, with a real driver behind: PoCL ends the process when it gets damaged bytes, so a process that ends well shows that it got none.
+ * Tests of damaged input with a real driver. PoCL ends the process when it receives damaged bytes,
+ * so exit code 0 shows that it received none.
  */
 @ExtendWith(WithDevice.class)
 class DamagedEntryDriverTest {
@@ -37,7 +38,7 @@ class DamagedEntryDriverTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("D6 N4 damaged entries in the local tier are misses, never reach the driver, and heal")
+    @DisplayName("D6 N4 damaged entries in the local tier are misses, never reach the driver, and are replaced")
     void damagedLocalEntries() throws Exception {
         run(Map.of(), "machine");
         for (UnaryOperator<byte[]> damage : damages()) {
@@ -45,11 +46,11 @@ class DamagedEntryDriverTest {
             assertEquals(TestManifests.COUNT, stored.size());
             StoredEntry victim = stored.get(random.nextInt(stored.size()));
             victim.overwrite(damage.apply(victim.bytes()));
-            GranaryProcess.Ended damaged = run(Map.of(), "machine");
+            GranaryProcess.Result damaged = run(Map.of(), "machine");
             assertEquals(0, damaged.exitCode(), damaged::toString);
             assertEquals(1, damaged.summary("compiled"), damaged::toString);
         }
-        assertEquals(TestManifests.COUNT, run(Map.of(), "machine").summary("local"), "healed");
+        assertEquals(TestManifests.COUNT, run(Map.of(), "machine").summary("local"), "replaced");
     }
 
     @Test
@@ -58,19 +59,19 @@ class DamagedEntryDriverTest {
         Map<String, String> online = TestS3.server().environment();
         assertEquals(0, GranaryProcess.run(with(online, "ci"), "populate", "--alone", "--json", TestManifests.manifest()).exitCode());
         damage(online, "/e/", TestManifests.COUNT);
-        expectHealing(online);
+        expectReplacement(online);
     }
 
     @Test
-    @DisplayName("D6 N4 damaged packs in the bucket are misses, never reach the driver, and their entries are published alone")
+    @DisplayName("D6 N4 damaged packs in the bucket are misses, never reach the driver, and their entries are published unpacked")
     void damagedPacks() throws Exception {
         Map<String, String> online = TestS3.server().environment();
         assertEquals(0, GranaryProcess.run(with(online, "ci"), "populate", "--json", TestManifests.manifest()).exitCode());
         damage(online, "/p/", 1);
-        expectHealing(online);
+        expectReplacement(online);
     }
 
-    /** Damages every object that has {@code part} in its key; a pack in every entry. */
+    /** Damages every object with {@code part} in its key; of a pack, every entry. */
     private void damage(Map<String, String> online, String part, int expected) {
         String bucket = online.getOrDefault("GRANARY_BUCKET", "").substring("s3://".length());
         String name = bucket.substring(0, bucket.indexOf('/'));
@@ -82,7 +83,7 @@ class DamagedEntryDriverTest {
                     .toList();
             assertEquals(expected, keys.size());
             List<UnaryOperator<byte[]>> damages = new ArrayList<>(damages());
-            damages.add(bytes -> Arrays.copyOf(bytes, bytes.length + 1 + random.nextInt(100))); // an object has an end of its own
+            damages.add(bytes -> Arrays.copyOf(bytes, bytes.length + 1 + random.nextInt(100))); // unlike a segment, an object can be too long
             for (int i = 0; i < keys.size(); i++) {
                 String key = keys.get(i);
                 byte[] body = client.getObjectAsBytes(request -> request.bucket(name).key(key)).asByteArray();
@@ -100,12 +101,12 @@ class DamagedEntryDriverTest {
         return damaged;
     }
 
-    private void expectHealing(Map<String, String> online) throws Exception {
-        GranaryProcess.Ended cold = run(online, "cold");
+    private void expectReplacement(Map<String, String> online) throws Exception {
+        GranaryProcess.Result cold = run(online, "cold");
         assertEquals(0, cold.exitCode(), cold::toString);
         assertEquals(TestManifests.COUNT, cold.summary("compiled"), cold::toString);
-        GranaryProcess.Ended healed = run(online, "healed");
-        assertEquals(TestManifests.COUNT, healed.summary("bucket"), healed::toString);
+        GranaryProcess.Result warm = run(online, "replaced");
+        assertEquals(TestManifests.COUNT, warm.summary("bucket"), warm::toString);
     }
 
     @Test
@@ -115,13 +116,13 @@ class DamagedEntryDriverTest {
         List<StoredEntry> stored = StoredEntry.in(directory.resolve("machine"));
         stored.get(0).overwrite(stored.get(1).bytes());
         stored.get(1).overwrite(stored.get(0).bytes());
-        GranaryProcess.Ended swapped = run(Map.of(), "machine");
+        GranaryProcess.Result swapped = run(Map.of(), "machine");
         assertEquals(0, swapped.exitCode(), swapped::toString);
         assertEquals(2, swapped.summary("compiled"), swapped::toString);
     }
 
     @Test
-    @DisplayName("R16 a bucket that accepts connections and says nothing: everything is compiled, exit code 0")
+    @DisplayName("R16 a bucket that accepts connections and stays silent: everything is compiled, exit code 0")
     void silentBucket() throws Exception {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             Map<String, String> stores = Map.of(
@@ -131,15 +132,15 @@ class DamagedEntryDriverTest {
                     "AWS_ACCESS_KEY_ID", "somebody",
                     "AWS_SECRET_ACCESS_KEY", "secret-that-nobody-may-see",
                     "AWS_REGION", "us-east-1");
-            GranaryProcess.Ended run = run(stores, "patient");
+            GranaryProcess.Result run = run(stores, "waiting");
             assertEquals(0, run.exitCode(), run::toString);
             assertEquals(TestManifests.COUNT, run.summary("compiled"), run::toString);
             assertTrue(!run.toString().contains("secret-that-nobody-may-see"), "T4");
-            assertEquals(TestManifests.COUNT, run(Map.of(), "patient").summary("local"), "the local tier was filled");
+            assertEquals(TestManifests.COUNT, run(Map.of(), "waiting").summary("local"), "the local tier was filled");
         }
     }
 
-    /** What can happen to stored bytes, from the seed. */
+    /** Returns the kinds of damage, with random choices from the seed. */
     private List<UnaryOperator<byte[]>> damages() {
         return List.of(
                 bytes -> new byte[0],
@@ -152,7 +153,7 @@ class DamagedEntryDriverTest {
                 });
     }
 
-    private GranaryProcess.Ended run(Map<String, String> stores, String machine) throws Exception {
+    private GranaryProcess.Result run(Map<String, String> stores, String machine) throws Exception {
         return GranaryProcess.run(with(stores, machine), "run", "--json", TestManifests.manifest());
     }
 

@@ -9,13 +9,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** The demo as a user runs it. */
+/** Test of the demo as a user runs it. */
 @ExtendWith(WithDevice.class)
 class DemoTest {
     @Test
     @DisplayName("N1 R1 M15 the demo: ci compiles, node and laptop compile nothing, packed weights are made once, every result is right")
     void demo() throws Exception {
-        GranaryProcess.Ended demo = GranaryProcess.run(Map.of(), "demo", "--json");
+        GranaryProcess.Result demo = GranaryProcess.run(Map.of(), "demo", "--json");
         assertEquals(0, demo.exitCode(), demo::toString);
         JsonObject result = demo.json();
         int kernels = result.get("kernels").getAsInt();

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The whole way in packs, with real processes and a real driver; every request is seen at the server's door. */
+/** End-to-end tests with packs, real processes and a real driver. A proxy records every request. */
 @ExtendWith(WithDevice.class)
 class EndToEndPacksTest {
     private static final String RANGE = "GET range pack";
@@ -26,53 +26,53 @@ class EndToEndPacksTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("R7 R11 R12 populated in a pack: a warmed node asks nobody; a cold one asks once per kernel, and once per interval what packs there are")
+    @DisplayName("R7 R11 R12 populated in a pack: a warmed node sends no request; a cold one sends one per kernel, and reads the pack list once per interval")
     void populateWarmRun() throws Exception {
-        try (EmbeddedS3 server = EmbeddedS3.start(null); FaultyS3 door = FaultyS3.inFrontOf(server)) {
+        try (EmbeddedS3 server = EmbeddedS3.start(null); FaultyS3 proxy = FaultyS3.inFrontOf(server)) {
             server.createBucket("kernels");
             Map<String, String> online = Map.of(
                     "GRANARY_BUCKET", "s3://kernels/packed",
-                    "GRANARY_S3_ENDPOINT", door.endpoint().toString(),
+                    "GRANARY_S3_ENDPOINT", proxy.endpoint().toString(),
                     "AWS_ACCESS_KEY_ID", server.accessKey(),
                     "AWS_SECRET_ACCESS_KEY", server.secretKey(),
                     "AWS_REGION", "us-east-1");
 
-            GranaryProcess.Ended ci = run(online, "ci", "populate", TestManifests.manifest());
+            GranaryProcess.Result ci = run(online, "ci", "populate", TestManifests.manifest());
             assertEquals(List.of(0, TestManifests.COUNT), List.of(ci.exitCode(), ci.summary("compiled")), ci::toString);
             assertEquals(TestManifests.COUNT, ci.json().getAsJsonObject("published").get("stored").getAsInt(), ci::toString);
-            List<String> published = asked(door, 0).filter(request -> request.startsWith("PUT") && !request.contains("trial")).toList();
+            List<String> published = requests(proxy, 0).filter(request -> request.startsWith("PUT") && !request.contains("trial")).toList();
             assertEquals(List.of("PUT none-match marker", "PUT none-match pack", "PUT none-match hint", "PUT none-match manifest", "PUT match hint"),
                     published);
 
-            int before = door.requests();
-            GranaryProcess.Ended warm = run(online, "node", "warm");
+            int before = proxy.requests();
+            GranaryProcess.Result warm = run(online, "node", "warm");
             assertEquals(0, warm.exitCode(), warm::toString);
             JsonObject warmed = warm.json().getAsJsonArray("warmed").get(0).getAsJsonObject();
             assertEquals(List.of(TestManifests.COUNT, 7), List.of(warmed.get("installed").getAsInt(), warmed.get("requests").getAsInt()), warm::toString);
-            assertEquals(List.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", RANGE, "LIST entry", RANGE), asked(door, before).toList());
+            assertEquals(List.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", RANGE, "LIST entry", RANGE), requests(proxy, before).toList());
 
-            before = door.requests();
-            GranaryProcess.Ended node = run(online, "node", "run", TestManifests.manifest());
+            before = proxy.requests();
+            GranaryProcess.Result node = run(online, "node", "run", TestManifests.manifest());
             assertEquals(List.of(0, 0, TestManifests.COUNT), List.of(node.exitCode(), node.summary("compiled"), node.summary("local")), node::toString);
-            assertEquals(List.of(), asked(door, before).toList());
+            assertEquals(List.of(), requests(proxy, before).toList());
 
-            before = door.requests();
-            GranaryProcess.Ended cold = run(online, "cold", "run", TestManifests.manifest());
+            before = proxy.requests();
+            GranaryProcess.Result cold = run(online, "cold", "run", TestManifests.manifest());
             assertEquals(List.of(0, TestManifests.COUNT), List.of(cold.summary("compiled"), cold.summary("bucket")), cold::toString);
             List<String> ranges = Collections.nCopies(TestManifests.COUNT, RANGE);
             assertEquals(Stream.concat(Stream.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", RANGE), ranges.stream()).toList(),
-                    asked(door, before).toList());
+                    requests(proxy, before).toList());
 
             assertEquals(0, run(Map.of(), "cold", "clear", "--yes").exitCode());
-            before = door.requests();
-            GranaryProcess.Ended second = run(online, "cold", "run", TestManifests.manifest());
+            before = proxy.requests();
+            GranaryProcess.Result second = run(online, "cold", "run", TestManifests.manifest());
             assertEquals(TestManifests.COUNT, second.summary("bucket"), second::toString);
-            assertEquals(ranges, asked(door, before).toList(), "what packs there are is known from the disk");
+            assertEquals(ranges, requests(proxy, before).toList(), "the list of packs is cached on the disk");
         }
     }
 
-    private static Stream<String> asked(FaultyS3 door, int from) {
-        List<FaultyS3.Exchange> all = door.exchanges();
+    private static Stream<String> requests(FaultyS3 proxy, int from) {
+        List<FaultyS3.Exchange> all = proxy.exchanges();
         return all.subList(from, all.size()).stream().map(exchange -> name(exchange.request()));
     }
 
@@ -82,7 +82,7 @@ class EndToEndPacksTest {
                 : key.contains("/e/") ? "entry" : key.endsWith("/granary.json") ? "marker" : key);
     }
 
-    private GranaryProcess.Ended run(Map<String, String> stores, String machine, String command, String... arguments) throws Exception {
+    private GranaryProcess.Result run(Map<String, String> stores, String machine, String command, String... arguments) throws Exception {
         Map<String, String> variables = new HashMap<>(stores);
         variables.put("GRANARY_DIR", directory.resolve(machine).toString());
         return GranaryProcess.run(variables, Stream.concat(Stream.of(command, "--json"), Stream.of(arguments)).toArray(String[]::new));

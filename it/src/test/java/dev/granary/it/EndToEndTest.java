@@ -22,7 +22,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The whole way with real processes: compiled once, then never again by anyone. */
+/**
+ * End-to-end tests with real processes: each kernel is compiled once, and never again on any
+ * machine.
+ */
 @ExtendWith(WithDevice.class)
 class EndToEndTest {
     @TempDir
@@ -30,37 +33,37 @@ class EndToEndTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"aws", "minio"})
-    @DisplayName("R1 R7 N1 what CI compiled, a node gets from the bucket and a laptop from its disk; nobody compiles again")
+    @DisplayName("R1 R7 N1 what CI compiled, a node gets from the bucket and a laptop from its disk; no machine compiles again")
     void compiledOnce(String client) throws Exception {
         Map<String, String> online = new HashMap<>(TestS3.server().environment());
         online.put("GRANARY_S3_CLIENT", client);
 
-        GranaryProcess.Ended ci = run(online, "ci", "populate");
+        GranaryProcess.Result ci = run(online, "ci", "populate");
         assertEquals(0, ci.exitCode(), ci::toString);
         assertEquals(TestManifests.COUNT, ci.summary("compiled"), ci::toString);
         assertEquals(TestManifests.COUNT, ci.json().getAsJsonObject("published").get("stored").getAsInt(), ci::toString);
 
-        GranaryProcess.Ended node = run(online, "node", "run");
+        GranaryProcess.Result node = run(online, "node", "run");
         assertEquals(0, node.exitCode(), node::toString);
         assertEquals(TestManifests.COUNT, node.summary("bucket"), node::toString);
         assertEquals(ids(ci), ids(node));
-        assertTrue(covers(online, ci, 0).contains("scale@1024/64"), "the entry says which geometry it covers");
+        assertTrue(covers(online, ci, 0).contains("scale@1024/64"), "the entry contains the geometry that it covers");
 
-        GranaryProcess.Ended again = run(online, "node", "run");
+        GranaryProcess.Result again = run(online, "node", "run");
         assertEquals(TestManifests.COUNT, again.summary("local"), again::toString);
 
-        GranaryProcess.Ended offline = run(Map.of(), "node", "run");
+        GranaryProcess.Result offline = run(Map.of(), "node", "run");
         assertEquals(0, offline.exitCode(), offline::toString);
         assertEquals(TestManifests.COUNT, offline.summary("local"), offline::toString);
 
-        GranaryProcess.Ended populatedAgain = run(online, "node", "populate");
+        GranaryProcess.Result populatedAgain = run(online, "node", "populate");
         assertEquals(0, populatedAgain.summary("compiled"), populatedAgain::toString);
         assertEquals(TestManifests.COUNT, populatedAgain.json().getAsJsonObject("published").get("present").getAsInt(), populatedAgain::toString);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"aws", "minio"})
-    @DisplayName("R12 alone: a publish is exactly one PUT and one GET of the hint, a bucket hit exactly one GET; a process asks once for packs and once for the marker: at the server")
+    @DisplayName("R12 unpacked: at the server, a publish is one PUT and one GET of the hint, a bucket hit one GET, and a process reads packs and marker once")
     void requests(String client) throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("counted");
@@ -71,40 +74,45 @@ class EndToEndTest {
                     "AWS_ACCESS_KEY_ID", server.accessKey(),
                     "AWS_SECRET_ACCESS_KEY", server.secretKey(),
                     "AWS_REGION", "us-east-1");
-            GranaryProcess.Ended doctor = GranaryProcess.run(with(online, "admin"), "doctor", "--json");
-            assertTrue(doctor.out().contains("conditional writes: FULL"), doctor::toString); // tried out now, and not at the first publish
+            GranaryProcess.Result doctor = GranaryProcess.run(with(online, "admin"), "doctor", "--json");
+            assertTrue(doctor.out().contains("conditional writes: FULL"), doctor::toString); // probed now, not at the first publish
             server.resetRequests();
-            GranaryProcess.Ended ci = GranaryProcess.run(with(online, "ci"), "populate", "--alone", "--json", TestManifests.manifest());
+            GranaryProcess.Result ci = GranaryProcess.run(with(online, "ci"), "populate", "--alone", "--json", TestManifests.manifest());
             assertEquals(TestManifests.COUNT, ci.summary("compiled"), ci::toString);
             assertEquals(TestManifests.COUNT, server.requests().put(), "PUT");
-            // The trial; each miss, and whether there are packs; the store marker; whether the target was sealed, after each publication; then each entry
-            // is read back, and whether there are packs again.
+            // One for the check; one for each miss, and one for packs; the store marker; the seal
+            // of the target after each publication; then one to read back each entry, and one for
+            // packs again.
             assertBetween(1 + TestManifests.COUNT + 1 + 1 + TestManifests.COUNT + TestManifests.COUNT + 1, skipped(ci), server.requests().get(), ci);
             assertEquals(server.requests().put() + server.requests().get(), server.requests().total());
 
             server.resetRequests();
-            GranaryProcess.Ended node = run(online, "node", "run");
+            GranaryProcess.Result node = run(online, "node", "run");
             assertEquals(0, node.exitCode(), node::toString);
             assertEquals(TestManifests.COUNT, node.summary("bucket") + node.summary("compiled"), node::toString);
             assertTrue(node.summary("compiled") <= skipped(node) + unavailable(node), node::toString);
-            assertBetween(TestManifests.COUNT + 1, skipped(node) + unavailable(node), server.requests().get(), node); // each hit, and whether there are packs
+            // One for each hit, and one for packs.
+            assertBetween(TestManifests.COUNT + 1, skipped(node) + unavailable(node), server.requests().get(), node);
         }
     }
 
-    /** A look-up that was skipped, since the bucket had cost too much time on a busy machine, may have sent its request behind the caller's back or not. */
-    private static void assertBetween(int most, int skipped, long gets, GranaryProcess.Ended ended) {
-        assertTrue(gets <= most && gets >= most - skipped, () -> gets + " GET, not " + most + " less " + skipped + " at most: " + ended);
+    /**
+     * Checks the number of requests. A lookup that was skipped on a busy machine may have sent its
+     * request or not.
+     */
+    private static void assertBetween(int max, int skipped, long gets, GranaryProcess.Result ended) {
+        assertTrue(gets <= max && gets >= max - skipped, () -> gets + " GET, expected " + max + ", or up to " + skipped + " fewer: " + ended);
     }
 
-    private static int skipped(GranaryProcess.Ended ended) {
+    private static int skipped(GranaryProcess.Result ended) {
         return bucket(ended, "skipped");
     }
 
-    private static int unavailable(GranaryProcess.Ended ended) {
+    private static int unavailable(GranaryProcess.Result ended) {
         return bucket(ended, "unavailable");
     }
 
-    private static int bucket(GranaryProcess.Ended ended, String counter) {
+    private static int bucket(GranaryProcess.Result ended, String counter) {
         return ended.json().getAsJsonArray("buckets").get(0).getAsJsonObject().get(counter).getAsInt();
     }
 
@@ -113,7 +121,7 @@ class EndToEndTest {
     void missingBucket() throws Exception {
         Map<String, String> online = new HashMap<>(TestS3.server().environment());
         online.put("GRANARY_BUCKET", "s3://no-such-bucket-" + Long.toHexString(System.nanoTime()) + "/x");
-        GranaryProcess.Ended run = run(online, "node", "run");
+        GranaryProcess.Result run = run(online, "node", "run");
         assertEquals(0, run.exitCode(), run::toString);
         assertEquals(TestManifests.COUNT, run.summary("compiled"), run::toString);
         assertEquals(1, run.err().lines().count(), run::toString);
@@ -126,21 +134,21 @@ class EndToEndTest {
         Map<String, String> online = TestS3.server().environment();
         GranaryProcess first = GranaryProcess.start(with(online, "first"), "populate", "--json", TestManifests.manifest());
         GranaryProcess second = GranaryProcess.start(with(online, "second"), "populate", "--json", TestManifests.manifest());
-        GranaryProcess.Ended one = first.end();
-        GranaryProcess.Ended two = second.end();
+        GranaryProcess.Result one = first.end();
+        GranaryProcess.Result two = second.end();
         assertEquals(0, one.exitCode(), one::toString);
         assertEquals(0, two.exitCode(), two::toString);
         assertEquals(ids(one), ids(two));
         assertEquals(TestManifests.COUNT, published(one, "stored") + published(two, "stored"), "each entry stored once");
         assertEquals(0, published(one, "failed") + published(two, "failed"));
 
-        GranaryProcess.Ended list = GranaryProcess.run(with(online, "first"), "ls", "--tier", "bucket", "--json");
+        GranaryProcess.Result list = GranaryProcess.run(with(online, "first"), "ls", "--tier", "bucket", "--json");
         JsonArray entries = list.json().getAsJsonArray("entries");
         assertEquals(TestManifests.COUNT, entries.size(), list::toString);
     }
 
     @Test
-    @DisplayName("a kernel that does not compile is reported with its log, the others go on, exit code 1")
+    @DisplayName("a kernel that does not compile is reported with its log, the others are compiled, exit code 1")
     void brokenKernel() throws Exception {
         Path manifest = directory.resolve("broken.toml");
         Files.writeString(manifest, """
@@ -154,7 +162,7 @@ class EndToEndTest {
                 name = "two"
                 source = "%1$s/two.cl"
                 """.formatted(TestManifests.resources()));
-        GranaryProcess.Ended run = GranaryProcess.run(with(Map.of(), "broken"), "run", "--json", manifest.toString());
+        GranaryProcess.Result run = GranaryProcess.run(with(Map.of(), "broken"), "run", "--json", manifest.toString());
         assertEquals(1, run.exitCode(), run::toString);
         assertEquals(2, run.summary("failed"), run::toString);
         assertEquals(1, run.summary("compiled"), run::toString);
@@ -173,24 +181,24 @@ class EndToEndTest {
         }
         Map<String, String> variables = with(Map.of(), "edited");
         String manifest = copy.resolve("kernels.toml").toString();
-        GranaryProcess.Ended original = GranaryProcess.run(with(Map.of(), "edited"), "run", "--json", TestManifests.manifest());
-        GranaryProcess.Ended moved = GranaryProcess.run(variables, "run", "--json", manifest);
-        assertEquals(ids(original), ids(moved), "K12 the place of the files does not matter");
+        GranaryProcess.Result original = GranaryProcess.run(with(Map.of(), "edited"), "run", "--json", TestManifests.manifest());
+        GranaryProcess.Result moved = GranaryProcess.run(variables, "run", "--json", manifest);
+        assertEquals(ids(original), ids(moved), "K12 the location of the files does not matter");
         assertEquals(TestManifests.COUNT, moved.summary("local"), moved::toString);
 
         Files.writeString(copy.resolve("detail/factor.clh"), "#ifndef FACTOR\n#define FACTOR 5.0f\n#endif\n");
-        GranaryProcess.Ended edited = GranaryProcess.run(variables, "run", "--json", manifest);
+        GranaryProcess.Result edited = GranaryProcess.run(variables, "run", "--json", manifest);
         assertEquals(2, edited.summary("compiled"), edited::toString);
         assertEquals(2, edited.summary("local"), edited::toString);
         assertNotEquals(ids(original), ids(edited));
     }
 
-    private String covers(Map<String, String> stores, GranaryProcess.Ended ended, int kernel) throws Exception {
+    private String covers(Map<String, String> stores, GranaryProcess.Result ended, int kernel) throws Exception {
         String id = ended.json().getAsJsonArray("results").get(kernel).getAsJsonObject().get("id").getAsString();
         return GranaryProcess.run(with(stores, "node"), "inspect", "--json", id).json().getAsJsonArray("geometries").toString();
     }
 
-    private GranaryProcess.Ended run(Map<String, String> stores, String machine, String command) throws Exception {
+    private GranaryProcess.Result run(Map<String, String> stores, String machine, String command) throws Exception {
         return GranaryProcess.run(with(stores, machine), command, "--json", TestManifests.manifest());
     }
 
@@ -200,11 +208,11 @@ class EndToEndTest {
         return variables;
     }
 
-    private static int published(GranaryProcess.Ended populate, String what) {
-        return populate.json().getAsJsonObject("published").get(what).getAsInt();
+    private static int published(GranaryProcess.Result populate, String counter) {
+        return populate.json().getAsJsonObject("published").get(counter).getAsInt();
     }
 
-    private static Set<String> ids(GranaryProcess.Ended ended) {
+    private static Set<String> ids(GranaryProcess.Result ended) {
         Set<String> ids = new HashSet<>();
         for (JsonElement result : ended.json().getAsJsonArray("results")) {
             ids.add(result.getAsJsonObject().get("id").getAsString());

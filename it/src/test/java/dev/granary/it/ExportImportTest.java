@@ -9,20 +9,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Kernels that leave a machine as plain files and come back, on another machine too, with real processes. */
+/** Tests of export and import of kernels between machines, with real processes. */
 @ExtendWith(WithDevice.class)
 class ExportImportTest {
     @TempDir
     private Path directory = Path.of("");
 
-    private GranaryProcess.Ended granary(String machine, String... arguments) throws Exception {
-        GranaryProcess.Ended ended = GranaryProcess.run(Map.of("GRANARY_DIR", directory.resolve(machine).toString()), arguments);
+    private GranaryProcess.Result granary(String machine, String... arguments) throws Exception {
+        GranaryProcess.Result ended = GranaryProcess.run(Map.of("GRANARY_DIR", directory.resolve(machine).toString()), arguments);
         assertEquals(0, ended.exitCode(), ended::toString);
         return ended;
     }
 
     @Test
-    @DisplayName("R7 export, clear, import: in a new process all look-ups hit, and nothing is compiled")
+    @DisplayName("R7 export, clear, import: in a new process all lookups hit, and nothing is compiled")
     void exportClearImport() throws Exception {
         String tree = directory.resolve("tree").toString();
         assertEquals(TestManifests.COUNT, granary("one", "run", "--json", TestManifests.manifest()).summary("compiled"));
@@ -31,7 +31,7 @@ class ExportImportTest {
         assertEquals(0, granary("one", "ls", "--json").json().getAsJsonArray("entries").size());
         for (String machine : new String[] {"one", "another"}) {
             assertEquals(TestManifests.COUNT, granary(machine, "import", tree, "--json").json().get("stored").getAsInt());
-            GranaryProcess.Ended run = granary(machine, "run", "--json", TestManifests.manifest());
+            GranaryProcess.Result run = granary(machine, "run", "--json", TestManifests.manifest());
             assertEquals(TestManifests.COUNT, run.summary("local"), run::toString);
             assertEquals(0, run.summary("compiled"), run::toString);
         }

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** The granary command in a process of its own, as a user starts it. */
+/** A process of the granary command, as a user starts it. */
 final class GranaryProcess {
     private static final long LIMIT_SECONDS = 600;
 
@@ -31,13 +31,13 @@ final class GranaryProcess {
         this.driverCache = driverCache;
     }
 
-    /** What the process left. */
-    record Ended(int exitCode, String out, String err) {
+    /** Exit code and output of the process. */
+    record Result(int exitCode, String out, String err) {
         JsonObject json() {
             return JsonParser.parseString(out).getAsJsonObject();
         }
 
-        /** A number of the summary of {@code populate} or {@code run}. */
+        /** Returns a number of the summary of {@code populate} or {@code run}. */
         int summary(String name) {
             return json().getAsJsonObject("summary").get(name).getAsInt();
         }
@@ -48,7 +48,10 @@ final class GranaryProcess {
         }
     }
 
-    /** Starts {@code granary arguments} with these variables; the drivers' own caches are off, and no other Granary variable is set. */
+    /**
+     * Starts {@code granary arguments} with these variables and no other Granary variable; the
+     * drivers' own caches are off.
+     */
     static GranaryProcess start(Map<String, String> variables, String... arguments) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -68,22 +71,22 @@ final class GranaryProcess {
         return new GranaryProcess(builder.start(), out, err, driverCache);
     }
 
-    /** Starts it and waits for its end. */
-    static Ended run(Map<String, String> variables, String... arguments) throws IOException, InterruptedException {
+    /** Starts the command and waits for its end. */
+    static Result run(Map<String, String> variables, String... arguments) throws IOException, InterruptedException {
         return start(variables, arguments).end();
     }
 
-    /** Waits for the end. */
-    Ended end() throws IOException, InterruptedException {
+    /** Waits for the end of the process, and returns its result. */
+    Result end() throws IOException, InterruptedException {
         if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
             process.destroyForcibly().waitFor();
-            throw new AssertionError("granary did not end within " + LIMIT_SECONDS + " s:" + System.lineSeparator() + left());
+            throw new AssertionError("granary did not end within " + LIMIT_SECONDS + " s:" + System.lineSeparator() + collect());
         }
-        return left();
+        return collect();
     }
 
-    private Ended left() throws IOException {
-        Ended ended = new Ended(process.isAlive() ? -1 : process.exitValue(), Files.readString(out, StandardCharsets.UTF_8),
+    private Result collect() throws IOException {
+        Result result = new Result(process.isAlive() ? -1 : process.exitValue(), Files.readString(out, StandardCharsets.UTF_8),
                 Files.readString(err, StandardCharsets.UTF_8));
         Files.delete(out);
         Files.delete(err);
@@ -92,6 +95,6 @@ final class GranaryProcess {
                 Files.delete(file);
             }
         }
-        return ended;
+        return result;
     }
 }

@@ -3,7 +3,7 @@ package dev.granary.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.it.LookUpProcess.Result;
+import dev.granary.it.LookupProcess.Result;
 import dev.granary.s3.embedded.EmbeddedS3;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Several processes on one machine that want the same kernels at once: real processes, a real driver. */
+/**
+ * Tests of several processes on one machine that look up the same kernels at once, with a real
+ * driver.
+ */
 @ExtendWith(WithDevice.class)
 @Timeout(600)
 class MultiProcessLookupTest {
@@ -29,7 +32,7 @@ class MultiProcessLookupTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("R9 eight processes want the same kernels at once: each kernel is compiled once, all results are right")
+    @DisplayName("R9 eight processes look up the same kernels at once: each kernel is compiled once, all results are right")
     void compiledOnce() throws Exception {
         List<Result> results = atOnce(on("machine", Map.of()));
         assertEquals(KERNELS, sum(results, Result::compiled), results::toString);
@@ -38,7 +41,7 @@ class MultiProcessLookupTest {
     }
 
     @Test
-    @DisplayName("R9 R12 eight processes want the same kernels of the bucket at once: one GET per kernel from the whole machine, and from each process at most one whether there are packs")
+    @DisplayName("R9 R12 eight processes look up the same kernels of the bucket at once: one GET per kernel from the machine, and at most one for packs from each process")
     void fetchedOnce() throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("counted");
@@ -48,15 +51,15 @@ class MultiProcessLookupTest {
                     "AWS_ACCESS_KEY_ID", server.accessKey(),
                     "AWS_SECRET_ACCESS_KEY", server.secretKey(),
                     "AWS_REGION", "us-east-1");
-            try (LookUpProcess ci = LookUpProcess.start(on("ci", online), KERNELS)) {
-                ci.await(LookUpProcess.READY);
-                ci.go();
+            try (LookupProcess ci = LookupProcess.start(on("ci", online), KERNELS)) {
+                ci.await(LookupProcess.READY);
+                ci.proceed();
                 assertEquals(KERNELS, ci.result().compiled());
             }
             server.resetRequests();
             List<Result> results = atOnce(on("machine", online));
-            long asked = server.requests().get() - KERNELS;
-            assertTrue(asked >= 1 && asked <= PROCESSES, asked + " requests for packs; " + results);
+            long packRequests = server.requests().get() - KERNELS;
+            assertTrue(packRequests >= 1 && packRequests <= PROCESSES, packRequests + " requests for packs; " + results);
             assertEquals(server.requests().get(), server.requests().total(), results::toString);
             assertEquals(0, sum(results, Result::compiled), results::toString);
             assertEquals(KERNELS, sum(results, Result::bucket), results::toString);
@@ -66,16 +69,16 @@ class MultiProcessLookupTest {
     }
 
     @Test
-    @DisplayName("D18 R9 the one that compiles is killed: another compiles, and the rest get its entry")
+    @DisplayName("D18 R9 the compiling process is killed: another compiles, and the others get its entry")
     void killedHolder() throws Exception {
         Map<String, String> machine = on("machine", Map.of());
-        try (LookUpProcess holder = holder(machine);
-                LookUpProcess first = LookUpProcess.start(machine, 1, LookUpProcess.WAITING);
-                LookUpProcess second = LookUpProcess.start(machine, 1, LookUpProcess.WAITING)) {
-            for (LookUpProcess waiter : List.of(first, second)) {
-                waiter.await(LookUpProcess.READY);
-                waiter.go();
-                waiter.await(LookUpProcess.WAITING);
+        try (LookupProcess holder = holder(machine);
+                LookupProcess first = LookupProcess.start(machine, 1, LookupProcess.WAITING);
+                LookupProcess second = LookupProcess.start(machine, 1, LookupProcess.WAITING)) {
+            for (LookupProcess waiter : List.of(first, second)) {
+                waiter.await(LookupProcess.READY);
+                waiter.proceed();
+                waiter.await(LookupProcess.WAITING);
             }
             holder.kill();
             List<Result> results = List.of(first.result(), second.result());
@@ -86,49 +89,49 @@ class MultiProcessLookupTest {
     }
 
     @Test
-    @DisplayName("D18 R9 the one that compiles is suspended: the others go on at their deadline")
+    @DisplayName("D18 R9 the compiling process is suspended: the others continue at their deadline")
     void suspendedHolder() throws Exception {
         Map<String, String> machine = on("machine", Map.of("GRANARY_LOCAL_WAIT", "200ms"));
-        try (LookUpProcess holder = holder(machine); LookUpProcess waiter = LookUpProcess.start(machine, 1)) {
+        try (LookupProcess holder = holder(machine); LookupProcess waiter = LookupProcess.start(machine, 1)) {
             holder.signal("STOP");
-            waiter.await(LookUpProcess.READY);
-            waiter.go();
+            waiter.await(LookupProcess.READY);
+            waiter.proceed();
             assertEquals(new Result(1, 0, 0, 0, 1, 0, 1), waiter.result());
             holder.signal("CONT");
-            holder.go();
-            assertEquals(new Result(1, 0, 0, 0, 0, 0, 1), holder.result(), "it finishes what it began");
+            holder.proceed();
+            assertEquals(new Result(1, 0, 0, 0, 0, 0, 1), holder.result(), "it finishes its compile");
         }
     }
 
-    /** A process that has begun to compile the first kernel. */
-    private static LookUpProcess holder(Map<String, String> machine) throws IOException {
-        LookUpProcess holder = LookUpProcess.start(machine, 1, LookUpProcess.COMPILING);
-        holder.await(LookUpProcess.READY);
-        holder.go();
-        holder.await(LookUpProcess.COMPILING);
+    /** Returns a process that has begun to compile the first kernel. */
+    private static LookupProcess holder(Map<String, String> machine) throws IOException {
+        LookupProcess holder = LookupProcess.start(machine, 1, LookupProcess.COMPILING);
+        holder.await(LookupProcess.READY);
+        holder.proceed();
+        holder.await(LookupProcess.COMPILING);
         return holder;
     }
 
-    /** Starts all, and lets them go when all are ready. */
+    /** Starts all processes, and lets them continue when all are ready. */
     private static List<Result> atOnce(Map<String, String> machine) throws Exception {
-        List<LookUpProcess> all = new ArrayList<>();
+        List<LookupProcess> all = new ArrayList<>();
         try {
             for (int i = 0; i < PROCESSES; i++) {
-                all.add(LookUpProcess.start(machine, KERNELS));
+                all.add(LookupProcess.start(machine, KERNELS));
             }
-            for (LookUpProcess one : all) {
-                one.await(LookUpProcess.READY);
+            for (LookupProcess one : all) {
+                one.await(LookupProcess.READY);
             }
-            for (LookUpProcess one : all) {
-                one.go();
+            for (LookupProcess one : all) {
+                one.proceed();
             }
             List<Result> results = new ArrayList<>();
-            for (LookUpProcess one : all) {
+            for (LookupProcess one : all) {
                 results.add(one.result());
             }
             return results;
         } finally {
-            for (LookUpProcess one : all) {
+            for (LookupProcess one : all) {
                 one.close();
             }
         }

@@ -1,4 +1,4 @@
-/** Tests of the whole: the granary command as processes, real kernels, a real S3 server. */
+/** Integration tests: processes of the granary command, real kernels, a real S3 server. */
 @NullMarked
 package dev.granary.it;
 

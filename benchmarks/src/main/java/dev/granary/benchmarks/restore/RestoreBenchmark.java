@@ -128,7 +128,7 @@ public final class RestoreBenchmark {
 
     private void requireRight(DemoKernel kernel, OpenClKernels live) {
         if (kernel.verify(engine, live, new SplittableRandom(1)) instanceof KernelCheckResult.Wrong wrong) {
-            throw new IllegalStateException(kernel.name() + " computes wrong results: " + wrong.what());
+            throw new IllegalStateException(kernel.name() + " computes wrong results: " + wrong.difference());
         }
     }
 

@@ -22,9 +22,9 @@ import org.tomlj.TomlPosition;
 import org.tomlj.TomlTable;
 
 /**
- * A list of kernel programs, read from a TOML file: {@code [[kernel]]} tables with {@code name}, {@code source} and, where wanted,
- * {@code include}, {@code options}, {@code entry}, {@code geometry}. Paths are relative to the manifest,
- * those of {@code -I} options too.
+ * A list of kernel programs, read from a TOML file. Each {@code [[kernel]]} table has {@code name}
+ * and {@code source}, and optionally {@code include}, {@code options}, {@code entry} and
+ * {@code geometry}. Paths are relative to the manifest, including those of {@code -I} options.
  *
  * @param kernels the programs, in the file's order; at least one
  */
@@ -38,7 +38,8 @@ public record KernelManifest(List<KernelSpec> kernels) {
     }
 
     /**
-     * Reads a manifest and checks all of it, except that the files exist: a missing source is that kernel's failure, not the manifest's.
+     * Reads and checks a manifest. It does not check that the sources exist: a missing source is a
+     * failure of its kernel, not of the manifest.
      *
      * @throws KernelManifestException if the file cannot be read or is not a manifest
      */
@@ -63,12 +64,12 @@ public record KernelManifest(List<KernelSpec> kernels) {
         };
     }
 
-    /** Reads the tables of one file; every complaint names file, line and kernel. */
+    /** Reader of the tables of one file. Its exceptions contain file, line and kernel. */
     private record Reader(Path file, TomlParseResult toml) {
         KernelManifest read() throws KernelManifestException {
             for (String key : toml.keySet()) {
                 if (!key.equals("kernel")) {
-                    throw mistake(position(toml, key), "unknown key '" + TomlFile.harmless(key) + "'; a manifest consists of [[kernel]] tables");
+                    throw error(position(toml, key), "unknown key '" + TomlFile.harmless(key) + "'; a manifest consists of [[kernel]] tables");
                 }
             }
             if (toml.get("kernel") == null) {
@@ -77,14 +78,14 @@ public record KernelManifest(List<KernelSpec> kernels) {
             if (!(toml.get("kernel") instanceof TomlArray tables)
                     || tables.isEmpty()
                     || !tables.toList().stream().allMatch(TomlTable.class::isInstance)) {
-                throw mistake(position(toml, "kernel"), "kernel must be tables: write [[kernel]], with two brackets");
+                throw error(position(toml, "kernel"), "kernel must be tables: write [[kernel]], with two brackets");
             }
             List<KernelSpec> kernels = new ArrayList<>();
             Set<String> names = new HashSet<>();
             for (int i = 0; i < tables.size(); i++) {
                 KernelSpec kernel = kernel(tables.getTable(i), tables.inputPositionOf(i));
                 if (!names.add(kernel.name())) {
-                    throw mistake(tables.inputPositionOf(i), "the name '" + TomlFile.harmless(kernel.name()) + "' is used twice; names must differ");
+                    throw error(tables.inputPositionOf(i), "the name '" + TomlFile.harmless(kernel.name()) + "' is used twice; names must differ");
                 }
                 kernels.add(kernel);
             }
@@ -96,10 +97,10 @@ public record KernelManifest(List<KernelSpec> kernels) {
             String name = text(table, "name");
             String source = text(table, "source");
             if (name == null || name.isBlank()) {
-                throw mistake(position, "this kernel has no name; add: name = \"...\"");
+                throw error(position, "this kernel has no name; add: name = \"...\"");
             }
             if (source == null || source.isBlank()) {
-                throw mistake(position, "kernel '" + TomlFile.harmless(name) + "' has no source; add: source = \"path/to/file.cl\"");
+                throw error(position, "kernel '" + TomlFile.harmless(name) + "' has no source; add: source = \"path/to/file.cl\"");
             }
             List<Path> includes = new ArrayList<>();
             for (String directory : texts(table, "include")) {
@@ -122,7 +123,7 @@ public record KernelManifest(List<KernelSpec> kernels) {
             try {
                 return options == null ? List.of() : BuildOptions.parse(options);
             } catch (IllegalArgumentException e) {
-                throw mistake(position(table, "options"), TomlFile.harmless(String.valueOf(e.getMessage())));
+                throw error(position(table, "options"), TomlFile.harmless(String.valueOf(e.getMessage())));
             }
         }
 
@@ -132,21 +133,21 @@ public record KernelManifest(List<KernelSpec> kernels) {
                 return Optional.empty();
             }
             if (!(value instanceof TomlTable sizes)) {
-                throw mistake(position(table, "geometry"), "geometry must be a table such as { global = [1024], local = [64] }");
+                throw error(position(table, "geometry"), "geometry must be a table such as { global = [1024], local = [64] }");
             }
             checkKeys(sizes, GEOMETRY_KEYS, "a geometry");
             try {
                 return Optional.of(new Geometry(numbers(sizes, "global"), numbers(sizes, "local")));
             } catch (IllegalArgumentException e) {
-                throw mistake(position(table, "geometry"), "geometry: " + e.getMessage());
+                throw error(position(table, "geometry"), "geometry: " + e.getMessage());
             }
         }
 
-        private void checkKeys(TomlTable table, Set<String> known, String of) throws KernelManifestException {
+        private void checkKeys(TomlTable table, Set<String> allowedKeys, String owner) throws KernelManifestException {
             for (String key : table.keySet()) {
-                if (!known.contains(key)) {
-                    throw mistake(position(table, key),
-                            "unknown key '" + TomlFile.harmless(key) + "'; " + of + " has " + String.join(", ", known.stream().sorted().toList()));
+                if (!allowedKeys.contains(key)) {
+                    throw error(position(table, key),
+                            "unknown key '" + TomlFile.harmless(key) + "'; " + owner + " has " + String.join(", ", allowedKeys.stream().sorted().toList()));
                 }
             }
         }
@@ -156,7 +157,7 @@ public record KernelManifest(List<KernelSpec> kernels) {
             if (value == null || value instanceof String) {
                 return (String) value;
             }
-            throw mistake(position(table, key), key + " must be a string, such as " + key + " = \"...\"");
+            throw error(position(table, key), key + " must be a string, such as " + key + " = \"...\"");
         }
 
         private List<String> texts(TomlTable table, String key) throws KernelManifestException {
@@ -183,24 +184,24 @@ public record KernelManifest(List<KernelSpec> kernels) {
                     return items;
                 }
             }
-            throw mistake(position(table, key), key + " must be " + expected);
+            throw error(position(table, key), key + " must be " + expected);
         }
 
         private Path path(TomlTable table, String key, String text) throws KernelManifestException {
             try {
                 return file.toAbsolutePath().resolveSibling(text).normalize();
             } catch (InvalidPathException e) {
-                throw mistake(position(table, key), key + " is not a path: " + TomlFile.harmless(text));
+                throw error(position(table, key), key + " is not a path: " + TomlFile.harmless(text));
             }
         }
 
-        /** Where a key stands; as one key, whatever characters it has. */
+        /** Returns the position of a key, which may contain any characters. */
         private static @Nullable TomlPosition position(TomlTable table, String key) {
             return table.inputPositionOf(List.of(key));
         }
 
-        private KernelManifestException mistake(@Nullable TomlPosition position, @Nullable String what) {
-            return new KernelManifestException(file + (position == null ? "" : ":" + position.line() + ":" + position.column()) + ": " + what + ".");
+        private KernelManifestException error(@Nullable TomlPosition position, @Nullable String message) {
+            return new KernelManifestException(file + (position == null ? "" : ":" + position.line() + ":" + position.column()) + ": " + message + ".");
         }
     }
 }

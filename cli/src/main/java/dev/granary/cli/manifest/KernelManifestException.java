@@ -1,10 +1,13 @@
 package dev.granary.cli.manifest;
 
-/** A mistake in a manifest. The message says where, what, and what to do. */
+/**
+ * Thrown if a kernel manifest is invalid. The message contains the position, the error and its
+ * remedy.
+ */
 public final class KernelManifestException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** A mistake, in a sentence for people. */
+    /** Creates an exception with a message for the user. */
     public KernelManifestException(String message) {
         super(message);
     }

@@ -24,12 +24,14 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * Turns a manifest's kernel into a descriptor: reads the source and every file that it includes, directly or through others.
+ * Resolver that turns a kernel of a manifest into a descriptor: it reads the source and all files
+ * that the source includes, directly or transitively.
  *
- * <p>An included file is looked for beside the including one and in all include directories, and every file found is taken along: the
- * compiler chooses among them in its own order, and what it can find is what was hashed. A name that is found nowhere is left to the
- * compiler: it may stand in a branch that is never taken, or be the driver's own. Where a macro makes the name, every file of the include
- * directories and of the source's directory is taken along.
+ * <p>An included file is searched beside the including file and in all include directories. Every
+ * match becomes a header: the compiler chooses in its own order, but only among hashed files. A
+ * name without a match is left to the compiler: it may be in an untaken branch, or belong to the
+ * driver. If a macro expands to the name, all files of the include directories and of the source's
+ * directory become headers.
  */
 public final class KernelSourceResolver {
     private static final String DEEP = "/d/d/d/d";
@@ -41,23 +43,24 @@ public final class KernelSourceResolver {
     private final Map<String, String> headers = new LinkedHashMap<>();
     private final Map<String, Path> headerFiles = new LinkedHashMap<>();
     private long bytes;
-    private boolean hasComputed;
+    private boolean hasComputedInclude;
     private boolean hasUnseen;
 
     /**
-     * A directory that files are found in.
+     * A directory that is searched for included files.
      *
-     * @param directory where it is on this machine
-     * @param place where it is in the tree that the compiler gets, relative to the source; the same on every machine
+     * @param directory its path on this machine
+     * @param place its path in the compiler's tree, relative to the source; the same on every
+     *     machine
      */
     private record Root(Path directory, Path place) {
-        Found file(String name) {
-            return new Found(directory.resolve(name).normalize(), place.resolve(name).normalize());
+        IncludedFile file(String name) {
+            return new IncludedFile(directory.resolve(name).normalize(), place.resolve(name).normalize());
         }
     }
 
-    /** A file, and its place in the tree that the compiler gets. */
-    private record Found(Path file, Path place) {
+    /** A file, and its path in the tree that the compiler gets. */
+    private record IncludedFile(Path file, Path place) {
         Root directory() {
             Path parent = place.getParent();
             return new Root(parentOf(file), parent == null ? Path.of("") : parent);
@@ -72,38 +75,40 @@ public final class KernelSourceResolver {
             if (!Files.isDirectory(directory)) {
                 throw new IOException("there is no include directory " + directory + ": correct include or -I in the manifest");
             }
-            if (!directory.equals(sourceDirectory)) { // which is always searched, and first
+            if (!directory.equals(sourceDirectory)) { // that one is always searched first
                 roots.add(new Root(directory, directory.startsWith(sourceDirectory)
                         ? sourceDirectory.relativize(directory)
-                        : Path.of("include-" + roots.size() + DEEP))); // deep, so that "../" stays beneath
+                        : Path.of("include-" + roots.size() + DEEP))); // deep enough for "../"
             }
         }
     }
 
     /**
-     * The descriptor of {@code kernel} for {@code target}.
+     * Returns the descriptor of {@code kernel} for {@code target}.
      *
-     * @throws IOException if a file cannot be read or there are too many, in a sentence for people
+     * @throws IOException if a file cannot be read, or there are too many; with a message for the
+     *     user
      */
     public static KernelDescriptor descriptor(KernelSpec kernel, Target target) throws IOException {
-        return read(kernel, target).descriptor();
+        return resolve(kernel, target).descriptor();
     }
 
-    /** A descriptor, and the files that it was made from. */
-    public record Made(KernelDescriptor descriptor, KernelSources sources) {}
+    /** A descriptor, and the files that it was created from. */
+    public record Resolved(KernelDescriptor descriptor, KernelSources sources) {}
 
     /**
-     * Like {@link #descriptor}, and tells the files, to name them in place of the compiler's copies.
+     * Returns the descriptor like {@link #descriptor}, with its files: build logs show them in
+     * place of the compiler's copies.
      *
      * @throws IOException as {@link #descriptor}
      */
-    public static Made read(KernelSpec kernel, Target target) throws IOException {
-        KernelSourceResolver files = new KernelSourceResolver(kernel);
-        KernelDescriptor descriptor = files.read(target);
-        return new Made(descriptor, new KernelSources(kernel.source(), files.headerFiles));
+    public static Resolved resolve(KernelSpec kernel, Target target) throws IOException {
+        KernelSourceResolver resolver = new KernelSourceResolver(kernel);
+        KernelDescriptor descriptor = resolver.resolve(target);
+        return new Resolved(descriptor, new KernelSources(kernel.source(), resolver.headerFiles));
     }
 
-    private KernelDescriptor read(Target target) throws IOException {
+    private KernelDescriptor resolve(Target target) throws IOException {
         String source = text(kernel.source());
         if (source.isBlank()) {
             throw new IOException(kernel.source() + " is empty: correct source in the manifest");
@@ -111,7 +116,7 @@ public final class KernelSourceResolver {
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(target, kernel.name()).source(source).options(kernel.options());
         collect(source);
-        if (hasComputed) {
+        if (hasComputedInclude) {
             collectAll();
             if (!hasUnseen) {
                 builder.everyFileListed();
@@ -124,31 +129,31 @@ public final class KernelSourceResolver {
         return builder.build();
     }
 
-    /** Collects what is included from {@code source} on. */
+    /** Collects the files that {@code source} includes, transitively. */
     private void collect(String source) throws IOException {
-        record Open(Root directory, String text) {}
-        Deque<Open> toScan = new ArrayDeque<>(List.of(new Open(roots.getFirst(), source)));
+        record PendingFile(Root directory, String text) {}
+        Deque<PendingFile> toScan = new ArrayDeque<>(List.of(new PendingFile(roots.getFirst(), source)));
         hasUnseen = kernel.options().stream().anyMatch(option -> option.startsWith("-include"));
         while (!toScan.isEmpty()) {
-            Open open = toScan.remove();
-            IncludeDirectives directives = IncludeDirectives.of(open.text());
-            hasComputed |= directives.hasComputed();
+            PendingFile pending = toScan.remove();
+            IncludeDirectives directives = IncludeDirectives.of(pending.text());
+            hasComputedInclude |= directives.hasComputed();
             for (String name : directives.names()) {
-                for (Found found : find(open.directory(), name)) {
+                for (IncludedFile found : find(pending.directory(), name)) {
                     if (!headers.containsKey(found.place().toString())) {
                         String text = text(found.file());
                         headers.put(found.place().toString(), text);
                         headerFiles.put(found.place().toString(), found.file());
-                        toScan.add(new Open(found.directory(), text));
+                        toScan.add(new PendingFile(found.directory(), text));
                     }
                 }
             }
         }
     }
 
-    private List<Found> find(Root includer, String name) {
+    private List<IncludedFile> find(Root includer, String name) {
         if (!isRelative(name)) {
-            hasUnseen = true; // has no place in the tree that the compiler gets
+            hasUnseen = true; // not in the tree that the compiler gets
             return List.of();
         }
         Stream<Root> searched = Stream.concat(Stream.of(includer), roots.stream());
@@ -171,7 +176,7 @@ public final class KernelSourceResolver {
                     if (++files > MAX_FILES) {
                         throw new IOException("there are more than " + MAX_FILES + " files in the include directories; name smaller ones");
                     }
-                    Found found = root.file(root.directory().relativize(file).toString());
+                    IncludedFile found = root.file(root.directory().relativize(file).toString());
                     if (!headers.containsKey(found.place().toString())) {
                         headers.put(found.place().toString(), text(file));
                         headerFiles.put(found.place().toString(), file);
@@ -189,11 +194,12 @@ public final class KernelSourceResolver {
             if (kind.isDirectory()) {
                 throw new IOException(file + " is a directory: name a file in it");
             }
-            if (!kind.isRegularFile()) { // opening a pipe waits for whoever writes it
+            if (!kind.isRegularFile()) { // opening a pipe blocks until a writer opens it
                 throw new IOException(file + " is a pipe, a device or a socket: name a file");
             }
             try (InputStream in = Files.newInputStream(file)) {
-                byte[] content = in.readNBytes((int) (MAX_BYTES - bytes) + 1); // memory grows with what comes, not with a length that is told
+                // Memory is allocated for bytes that were read, never from a declared length.
+                byte[] content = in.readNBytes((int) (MAX_BYTES - bytes) + 1);
                 bytes += content.length;
                 if (bytes > MAX_BYTES) {
                     throw new IOException("there are more than " + (MAX_BYTES >> 20) + " MiB of sources and headers; name smaller directories");
@@ -205,7 +211,7 @@ public final class KernelSourceResolver {
         } catch (FileSystemException e) {
             throw new IOException(file + " cannot be read: " + e, e);
         } catch (OutOfMemoryError e) {
-            throw new IOException(file + " needs more memory than this process has left", e); // one kernel fails, the others may be short
+            throw new IOException(file + " needs more memory than this process has left", e); // other kernels may fit
         }
     }
 

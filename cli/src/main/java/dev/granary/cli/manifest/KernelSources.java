@@ -7,13 +7,16 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The files on this machine that a kernel was made from.
+ * The files on this machine that the descriptor of a kernel was created from.
  *
  * @param source the source file
- * @param headers the included files, each by its place in the tree that the compiler gets
+ * @param headers the included files, by their paths in the tree that the compiler gets
  */
 public record KernelSources(Path source, Map<String, Path> headers) {
-    /** The tree of headers as an engine lays it out: its own temporary directory, in which the source's place lies this deep. */
+    /**
+     * The header tree of an engine: a temporary directory, with the source at
+     * {@link #SOURCE_PLACE}.
+     */
     private static final Pattern IN_TREE = Pattern.compile(".*/granary-headers-[^/]+/(?<rest>.+)");
 
     private static final Path SOURCE_PLACE = Path.of("i/i/i/i/i/i/i/i");
@@ -23,9 +26,12 @@ public record KernelSources(Path source, Map<String, Path> headers) {
         headers = Map.copyOf(headers);
     }
 
-    /** The user's file behind the name of a header in a compiler's log; empty where it is none of these headers. */
-    public Optional<Path> header(String compilersName) {
-        Matcher inTree = IN_TREE.matcher(compilersName);
+    /**
+     * Returns the user's file for the name of a header in a compiler's log; empty if it is not one
+     * of these.
+     */
+    public Optional<Path> header(String loggedName) {
+        Matcher inTree = IN_TREE.matcher(loggedName);
         if (!inTree.matches()) {
             return Optional.empty();
         }

@@ -8,12 +8,13 @@ import java.util.Optional;
 /**
  * One kernel program of a manifest.
  *
- * @param name how results call it; unique in its manifest
+ * @param name the name in results; unique in its manifest
  * @param source the source file
- * @param includeDirectories where included files are looked for, in order, after the directory of the including file
+ * @param includeDirectories the directories to search for included files, in order, after the
+ *     including file's own
  * @param options build options, as tokens
- * @param entries kernels that must exist; none means all
- * @param geometry the launch that it will be used with, where it is known
+ * @param entries the kernels that must exist; empty for all
+ * @param geometry the launch that it will be used with, if known
  */
 public record KernelSpec(
         String name, Path source, List<Path> includeDirectories, List<String> options, List<String> entries, Optional<Geometry> geometry) {

@@ -1,4 +1,4 @@
-/** The manifest of kernels that {@code populate} and {@code run} take: parsed, checked, and turned into descriptors. */
+/** Kernel manifests: parsing, validation, and resolution to descriptors. */
 @NullMarked
 package dev.granary.cli.manifest;
 

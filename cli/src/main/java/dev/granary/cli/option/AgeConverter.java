@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads an age as a person writes it: {@code 30d}, {@code 12h}. */
+/** Converter of ages such as {@code 30d} or {@code 12h}. */
 public final class AgeConverter {
     private static final Pattern AGE = Pattern.compile("([0-9]{1,6})\\s*(s|m|h|d|w)");
 

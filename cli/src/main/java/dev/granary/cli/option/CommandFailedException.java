@@ -1,6 +1,6 @@
 package dev.granary.cli.option;
 
-/** The command could not do what it should; the message says what and what to do. */
+/** Thrown if a command fails. The message contains the failure and its remedy. */
 public final class CommandFailedException extends Exception {
     private static final long serialVersionUID = 1L;
 

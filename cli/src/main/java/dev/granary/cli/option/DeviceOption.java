@@ -8,12 +8,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The option that chooses an OpenCL device. */
+/** The option that selects an OpenCL device. */
 public final class DeviceOption {
     @Option(names = "--device", paramLabel = "NAME", description = "a part of the device's or platform's name; default: the first device")
     private @Nullable String name;
 
-    /** The arguments that choose the same in another process. */
+    /** Returns the arguments that select the same device in another process. */
     public List<String> arguments() {
         return name == null ? List.of() : List.of("--device", name);
     }
@@ -21,18 +21,18 @@ public final class DeviceOption {
     public OpenClDevice device() throws CommandFailedException {
         List<OpenClDevice> devices = switch (OpenCl.probe()) {
             case OpenCl.Probe.Found found -> found.devices();
-            case OpenCl.Probe.Missing missing -> throw new CommandFailedException("there is no OpenCL here: " + missing.cause()
+            case OpenCl.Probe.Missing missing -> throw new CommandFailedException("no OpenCL was found: " + missing.cause()
                     + "; install the loader and the driver of the device, on Debian: apt-get install ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)");
         };
         if (devices.isEmpty()) {
-            throw new CommandFailedException("the OpenCL loader knows no device; install the driver of the device, on Debian for the CPU:"
+            throw new CommandFailedException("the OpenCL loader found no device; install the driver of the device, on Debian for the CPU:"
                     + " apt-get install pocl-opencl-icd");
         }
         String wanted = name == null ? "" : name.toLowerCase(Locale.ROOT);
         return devices.stream()
                 .filter(device -> device.toString().toLowerCase(Locale.ROOT).contains(wanted))
                 .findFirst()
-                .orElseThrow(() -> new CommandFailedException("no device is called '" + name + "'; there are: "
+                .orElseThrow(() -> new CommandFailedException("no device name contains '" + name + "'; the devices are: "
                         + devices.stream().map(OpenClDevice::toString).collect(Collectors.joining(", "))));
     }
 }

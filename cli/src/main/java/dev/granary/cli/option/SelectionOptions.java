@@ -8,9 +8,12 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options that choose entries: those that all given ones fit; without any, all entries. */
+/**
+ * The options that select entries: those that match all given options, or all entries if none is
+ * given.
+ */
 public final class SelectionOptions {
-    @Option(names = "--target", paramLabel = "PREFIX", description = "only entries whose target, as ls shows it, begins so: opencl/nvidia")
+    @Option(names = "--target", paramLabel = "PREFIX", description = "only entries whose target, as ls shows it, begins with PREFIX: opencl/nvidia")
     private @Nullable String target;
 
     @Option(names = "--older-than", paramLabel = "AGE", description = "only entries not used for that long: 30d, 12h, 45m")
@@ -19,23 +22,23 @@ public final class SelectionOptions {
     @Option(names = "--id", paramLabel = "PREFIX", description = "only entries whose ids begin with these digits")
     private @Nullable String id;
 
-    /** True where something was chosen. */
+    /** Returns true if at least one option was given. */
     public boolean isGiven() {
         return target != null || olderThan != null || id != null;
     }
 
-    /** Refuses options that mean nothing, before anything is opened. */
+    /** Rejects invalid options before anything is opened. */
     public void check() throws UsageException {
         from(List.of(), Instant.EPOCH);
     }
 
-    /** The chosen ones of {@code entries}, in their order. */
+    /** Returns the selected ones of {@code entries}, in their order. */
     public List<EntryCatalog.Listed> from(List<EntryCatalog.Listed> entries, Instant now) throws UsageException {
-        return entries.stream().filter(chosen(now)).toList();
+        return entries.stream().filter(predicate(now)).toList();
     }
 
-    /** Tells whether an entry is chosen. */
-    public Predicate<EntryCatalog.Listed> chosen(Instant now) throws UsageException {
+    /** Returns the predicate that is true for selected entries. */
+    public Predicate<EntryCatalog.Listed> predicate(Instant now) throws UsageException {
         String prefix = target == null ? "" : target;
         String digits = id == null ? "" : IdPrefixConverter.parse(id);
         Duration age = olderThan == null ? null : AgeConverter.parse(olderThan, "--older-than");

@@ -7,10 +7,13 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options that say which stores to use, buckets included; each wins over environment and configuration file. */
+/**
+ * The options of all stores, buckets included. Each overrides the environment and the configuration
+ * file.
+ */
 public final class StoreOptions {
     @Option(names = "--bucket", paramLabel = "s3://NAME/PREFIX",
-            description = "the shared bucket (GRANARY_BUCKET); may be given several times: they are asked in this order")
+            description = "the shared bucket (GRANARY_BUCKET); may be given several times: lookups use them in this order")
     private List<String> buckets = List.of();
 
     @Option(names = "--endpoint", paramLabel = "URL", description = "the object store's address (GRANARY_S3_ENDPOINT)")
@@ -22,8 +25,8 @@ public final class StoreOptions {
     @Mixin
     private LocalOptions local = new LocalOptions();
 
-    /** True where an option for buckets was given. */
-    boolean isAnyForBuckets() {
+    /** Returns true if an option for buckets was given. */
+    boolean hasBucketOption() {
         return !buckets.isEmpty() || endpoint != null || client != null;
     }
 

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 import picocli.CommandLine.Option;
 
-/** The option that chooses targets; without it, they are those of this machine's devices. */
+/** The option that selects targets. Without it, they are those of this machine's devices. */
 public final class TargetOption {
     private static final Pattern NAMESPACE = Pattern.compile("[a-z0-9-]+/[a-z0-9_-][a-z0-9._-]*");
 
@@ -13,12 +13,12 @@ public final class TargetOption {
             description = "a target as granary ls and doctor show it; may be given several times; default: those of this machine's devices")
     private List<String> targets = List.of();
 
-    /** True where targets were named. */
+    /** Returns true if targets were given. */
     public boolean isGiven() {
         return !targets.isEmpty();
     }
 
-    /** The targets, as {@link dev.granary.cache.Target#path()} gives them. */
+    /** Returns the targets, in the form of {@link dev.granary.cache.Target#path()}. */
     public List<String> namespaces() throws CommandFailedException, UsageException {
         for (String target : targets) {
             if (!NAMESPACE.matcher(target).matches()) {
@@ -31,9 +31,9 @@ public final class TargetOption {
         return switch (OpenCl.probe()) {
             case OpenCl.Probe.Found found when !found.devices().isEmpty() ->
                 found.devices().stream().map(device -> device.target().path()).distinct().toList();
-            case OpenCl.Probe.Found _ -> throw new CommandFailedException("the OpenCL loader knows no device; name a target with --target");
+            case OpenCl.Probe.Found _ -> throw new CommandFailedException("the OpenCL loader found no device; select a target with --target");
             case OpenCl.Probe.Missing missing ->
-                throw new CommandFailedException("there is no OpenCL here (" + missing.cause() + "); name a target with --target");
+                throw new CommandFailedException("no OpenCL was found (" + missing.cause() + "); select a target with --target");
         };
     }
 }

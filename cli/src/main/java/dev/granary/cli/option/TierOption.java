@@ -7,21 +7,24 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
 import picocli.CommandLine.Option;
 
-/** The option that chooses the tier to look into. */
+/** The option that selects the tier to inspect. */
 public final class TierOption {
     private static final String LOCAL = "local";
     private static final String BUCKET = "bucket";
     private static final String ADDRESS = "s3://";
 
     @Option(names = "--tier", paramLabel = "local|bucket|s3://NAME/PREFIX", defaultValue = LOCAL,
-            description = "where to look: local, bucket (the first one), or one of the configured buckets (default: ${DEFAULT-VALUE})")
+            description = "the tier to inspect: local, bucket (the first one), or one of the configured buckets (default: ${DEFAULT-VALUE})")
     private String tier = LOCAL;
 
-    /** Opens the tier, and refuses options for buckets where it is the local one: they would do nothing. */
+    /**
+     * Opens the tier. Options for buckets are rejected for the local tier, since they would have no
+     * effect.
+     */
     public TierInventory open(StoreOptions stores) throws ConfigException, UsageException {
         GranaryConfig config = stores.config();
-        if (isLocal() && stores.isAnyForBuckets()) {
-            throw new UsageException("--bucket, --endpoint and --client do nothing with --tier local; say --tier bucket to look into the bucket");
+        if (isLocal() && stores.hasBucketOption()) {
+            throw new UsageException("--bucket, --endpoint and --client have no effect with --tier local; give --tier bucket to inspect the bucket");
         }
         return switch (tier) {
             case LOCAL -> TierInventory.ofLocal(config);
@@ -39,6 +42,6 @@ public final class TierOption {
             throw new UsageException("--tier must be local, bucket, or a configured bucket such as s3://kernels/team-a, not " + SafeText.of(tier));
         }
         return config.buckets().stream().filter(layer -> layer.location().toString().equals(tier) || layer.name().equals(tier)).findFirst()
-                .orElseThrow(() -> new UsageException(SafeText.of(tier) + " is none of the configured buckets; name it with --bucket or GRANARY_BUCKET too"));
+                .orElseThrow(() -> new UsageException(SafeText.of(tier) + " is none of the configured buckets; configure it with --bucket or GRANARY_BUCKET too"));
     }
 }

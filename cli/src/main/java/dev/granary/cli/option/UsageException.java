@@ -1,6 +1,6 @@
 package dev.granary.cli.option;
 
-/** The command was called in a way that cannot work. */
+/** Thrown if the arguments of a command are invalid. */
 public final class UsageException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -6,48 +6,51 @@ import java.util.List;
 import java.util.PriorityQueue;
 import java.util.function.Consumer;
 
-/** Counts listed entries and keeps the first of them by an order, at most so many: a bucket may have more than memory holds. Not thread-safe. */
+/**
+ * Counter of listed entries that keeps a limited number of them, the first by an order. A bucket
+ * may have more entries than fit in memory. Not thread-safe.
+ */
 public final class BoundedEntryList implements Consumer<EntryCatalog.Listed> {
-    /** So many are kept where no limit is given. One takes some 200 bytes, and twice that when it is printed. */
-    public static final int MOST = 100_000;
+    /** The highest limit. An entry takes about 200 bytes, and twice that when it is printed. */
+    public static final int MAX_ENTRIES = 100_000;
 
     private final int limit;
     private final Comparator<EntryCatalog.Listed> order;
-    private final PriorityQueue<EntryCatalog.Listed> kept;
+    private final PriorityQueue<EntryCatalog.Listed> firstEntries;
     private long entries;
     private long bytes;
 
-    /** Keeps the first {@code limit}, and never more than {@link #MOST}. */
+    /** Creates a list of the first {@code limit} entries, and at most {@link #MAX_ENTRIES}. */
     public BoundedEntryList(Comparator<EntryCatalog.Listed> order, int limit) {
-        this.limit = Math.min(limit, MOST);
+        this.limit = Math.min(limit, MAX_ENTRIES);
         this.order = order;
-        this.kept = new PriorityQueue<>(order.reversed());
+        this.firstEntries = new PriorityQueue<>(order.reversed());
     }
 
     @Override
     public void accept(EntryCatalog.Listed entry) {
         entries++;
         bytes = EntryFormatter.sumOf(bytes, entry.bytes());
-        if (kept.size() < limit) {
-            kept.add(entry);
-        } else if (order.compare(entry, kept.element()) < 0) {
-            kept.remove();
-            kept.add(entry);
+        if (firstEntries.size() < limit) {
+            firstEntries.add(entry);
+        } else if (order.compare(entry, firstEntries.element()) < 0) {
+            firstEntries.remove();
+            firstEntries.add(entry);
         }
     }
 
-    /** How many were told. */
+    /** Returns the number of all listed entries. */
     public long entries() {
         return entries;
     }
 
-    /** Their bytes. */
+    /** Returns the sum of their sizes, in bytes. */
     public long bytes() {
         return bytes;
     }
 
-    /** Those that were kept, in their order. */
-    public List<EntryCatalog.Listed> kept() {
-        return kept.stream().sorted(order).toList();
+    /** Returns the entries that were kept, sorted. */
+    public List<EntryCatalog.Listed> sorted() {
+        return firstEntries.stream().sorted(order).toList();
     }
 }

@@ -9,26 +9,28 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A compiler's log, with the files that the user wrote in place of those that the driver was given, errors before warnings.
+ * The log of a compiler, with the names of the user's files instead of those that the driver was
+ * given. Errors come before warnings.
  *
- * <p>Drivers compile a copy of the source under a name of their own ({@code /tmp/tempfile-1f.cl}, {@code <kernel>}, {@code 1}), and headers lie in a
- * temporary directory. A location that is no known header is therefore one of the source.
+ * <p>Drivers compile a copy of the source under their own name ({@code /tmp/tempfile-1f.cl},
+ * {@code <kernel>}, {@code 1}), and headers are in a temporary directory. A location outside the
+ * known headers is therefore in the source.
  */
 public final class BuildLog {
-    /** So many lines of a log are shown where not all are wanted. */
-    public static final int LINES = 20;
+    /** Maximum number of lines of an excerpt. */
+    public static final int MAX_LINES = 20;
 
     private static final Pattern DIAGNOSTIC = Pattern.compile(
             "^(?:(?:error|warning): )?(?<file>[^:\\n]{1,4096}):(?<place>\\d+(?::\\d+)?): (?<kind>fatal error|error|warning|note|remark): (?<rest>.*)$");
-    /** As PoCL tells it: the kind first, and no notes. */
+    /** PoCL's format: the kind first, and no notes. */
     private static final Pattern KIND_FIRST = Pattern.compile(
             "^(?<kind>fatal error|error|warning|note|remark): (?<file>[^:\\n]{1,4096}):(?<place>\\d+(?::\\d+)?): (?<rest>.*)$");
     private static final Pattern INCLUDED = Pattern.compile("^(?<head>In file included from )(?<file>[^:\\n]{1,4096}):(?<rest>\\d+.*)$");
 
     private final List<Block> blocks = new ArrayList<>();
 
-    /** How much is shown. */
-    public enum Shown {
+    /** The part of a log to show. */
+    public enum Extent {
         FIRST_LINES,
         WHOLE
     }
@@ -36,11 +38,11 @@ public final class BuildLog {
     /** A diagnostic with the lines that belong to it. */
     private record Block(boolean isError, List<String> lines) {}
 
-    /** The log of a kernel that was made from those files. */
+    /** Creates the log of a kernel that was built from these files. */
     public BuildLog(String log, KernelSources sources) {
-        Block open = new Block(true, new ArrayList<>()); // what comes before any location is the driver's own complaint
+        Block current = new Block(true, new ArrayList<>()); // lines before any location are the driver's own
         List<String> includes = new ArrayList<>();
-        blocks.add(open);
+        blocks.add(current);
         for (String line : log.strip().lines().toList()) {
             Matcher included = INCLUDED.matcher(line);
             Matcher diagnostic = DIAGNOSTIC.matcher(line);
@@ -52,19 +54,19 @@ public final class BuildLog {
             } else if (diagnostic.matches()) {
                 String kind = diagnostic.group("kind");
                 if (!kind.equals("note")) {
-                    open = new Block(kind.endsWith("error"), new ArrayList<>());
-                    blocks.add(open);
+                    current = new Block(kind.endsWith("error"), new ArrayList<>());
+                    blocks.add(current);
                 }
-                open.lines().addAll(includes);
+                current.lines().addAll(includes);
                 includes.clear();
-                open.lines().add(name(diagnostic.group("file"), sources) + ":" + diagnostic.group("place") + ": " + kind + ": " + diagnostic.group("rest"));
+                current.lines().add(name(diagnostic.group("file"), sources) + ":" + diagnostic.group("place") + ": " + kind + ": " + diagnostic.group("rest"));
             } else {
-                open.lines().addAll(includes);
+                current.lines().addAll(includes);
                 includes.clear();
-                open.lines().add(line);
+                current.lines().add(line);
             }
         }
-        open.lines().addAll(includes);
+        current.lines().addAll(includes);
     }
 
     private static String name(String file, KernelSources sources) {
@@ -72,17 +74,20 @@ public final class BuildLog {
         return header.orElse(sources.source()).toString();
     }
 
-    /** The lines to show. Of a part of the log, errors come first, and the last line says how much is missing. */
-    public List<String> lines(Shown shown) {
+    /**
+     * Returns the lines to show. In an excerpt errors come first, and the last line counts the
+     * omitted lines.
+     */
+    public List<String> lines(Extent extent) {
         List<String> all = blocks.stream().flatMap(block -> block.lines().stream()).toList();
-        if (shown == Shown.WHOLE || all.size() <= LINES) {
+        if (extent == Extent.WHOLE || all.size() <= MAX_LINES) {
             return all;
         }
         List<String> sorted = new ArrayList<>();
         blocks.stream().filter(Block::isError).forEach(block -> sorted.addAll(block.lines()));
         blocks.stream().filter(block -> !block.isError()).forEach(block -> sorted.addAll(block.lines()));
-        List<String> first = new ArrayList<>(sorted.subList(0, LINES - 1));
-        first.add("... and " + Units.count(all.size() - (LINES - 1)) + " lines more; --verbose shows all");
+        List<String> first = new ArrayList<>(sorted.subList(0, MAX_LINES - 1));
+        first.add("... and " + Units.count(all.size() - (MAX_LINES - 1)) + " more lines; --verbose shows all");
         return first;
     }
 }

@@ -11,11 +11,11 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What only reading an entry tells.
+ * The details of an entry that only reading it provides.
  *
- * @param compileTime what compiling cost; zero where the entry is damaged
+ * @param compileTime the compile time; zero if the entry is damaged
  * @param kernels the names of the kernels
- * @param damage what is wrong with it; empty text where nothing is
+ * @param damage the kind of damage; empty text if the entry is sound
  */
 public record EntryDetails(Duration compileTime, List<String> kernels, String damage) {
     public static final EntryDetails NONE = new EntryDetails(Duration.ZERO, List.of(), "");

@@ -12,10 +12,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** How listed entries are told to people and machines. */
+/** Formatter of listed entries, as text and as JSON. */
 public final class EntryFormatter {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
-    private static final int NAMED = 20;
+    private static final int MAX_LISTED = 20;
     private static final int WIDTH = 80;
     private static final int KERNELS_CHARACTERS = 24;
 
@@ -25,12 +25,12 @@ public final class EntryFormatter {
         return entries.stream().mapToLong(EntryCatalog.Listed::bytes).reduce(0, EntryFormatter::sumOf);
     }
 
-    /** The sum of two sizes, or the largest number where it is more: a size is what a server tells. */
+    /** Returns the sum of two sizes, without overflow: a server may report any size. */
     public static long sumOf(long one, long other) {
         return Math.max(0, other) > Long.MAX_VALUE - one ? Long.MAX_VALUE : one + Math.max(0, other);
     }
 
-    /** Such as {@code 3 entries, 1.2 MiB}. */
+    /** Returns text such as {@code 3 entries, 1.2 MiB}. */
     static String sum(List<EntryCatalog.Listed> entries) {
         return sum(entries.size(), bytes(entries));
     }
@@ -39,7 +39,7 @@ public final class EntryFormatter {
         return Units.plural(entries, "entry") + ", " + Units.bytes(bytes);
     }
 
-    /** Such as {@code 3 entries (1.2 MiB)}, for a sentence that goes on. */
+    /** Returns text such as {@code 3 entries (1.2 MiB)}, for use within a sentence. */
     public static String inSentence(long entries, long bytes) {
         return Units.plural(entries, "entry") + " (" + Units.bytes(bytes) + ")";
     }
@@ -48,20 +48,23 @@ public final class EntryFormatter {
         return inSentence(entries.size(), bytes(entries));
     }
 
-    /** One table per target, in the order of their first entries; where {@code details} knows entries, with what it knows. */
+    /**
+     * Prints one table per target, in the order of their first entries, with the details that are
+     * given.
+     */
     public static void print(PrintWriter out, List<EntryCatalog.Listed> entries, Map<EntryCatalog.Listed, EntryDetails> details) {
         Map<String, TextTable> tables = new LinkedHashMap<>();
         for (EntryCatalog.Listed entry : entries) {
             TextTable table = tables.computeIfAbsent(entry.namespace(), _ -> details.isEmpty()
                     ? new TextTable("id", "size", "<last used")
                     : new TextTable("id", "size", "<last used", "compiled", "<kernels"));
-            EntryDetails more = details.get(entry);
-            if (more == null) {
+            EntryDetails detail = details.get(entry);
+            if (detail == null) {
                 table.row(shortId(entry), Units.bytes(entry.bytes()), lastUsed(entry));
             } else {
-                boolean isSound = more.damage().isEmpty();
-                table.row(shortId(entry), Units.bytes(entry.bytes()), lastUsed(entry), isSound ? Units.time(more.compileTime()) : "-",
-                        Units.cut(isSound ? String.join(" ", more.kernels()) : "(" + more.damage() + ")", KERNELS_CHARACTERS));
+                boolean isSound = detail.damage().isEmpty();
+                table.row(shortId(entry), Units.bytes(entry.bytes()), lastUsed(entry), isSound ? Units.time(detail.compileTime()) : "-",
+                        Units.cut(isSound ? String.join(" ", detail.kernels()) : "(" + detail.damage() + ")", KERNELS_CHARACTERS));
             }
         }
         tables.forEach((namespace, table) -> {
@@ -90,16 +93,16 @@ public final class EntryFormatter {
         return array;
     }
 
-    /** Names the first entries that are not sound. */
+    /** Prints the first entries that are not sound. */
     public static void print(PrintWriter out, List<TierVerifier.Bad> bad) {
         TextTable table = new TextTable("id", "<found", "<where");
-        List<TierVerifier.Bad> named = bad.stream().limit(NAMED).toList();
-        int reasons = named.stream().mapToInt(one -> one.reason().length()).max().orElse(0);
-        int left = WIDTH - Units.SHORT_ID - reasons - 2 * 2; // two spaces between columns
-        named.forEach(one -> table.row(shortId(one.listed()), one.reason(), Units.cut(one.detail(), left)));
+        List<TierVerifier.Bad> listed = bad.stream().limit(MAX_LISTED).toList();
+        int reasonWidth = listed.stream().mapToInt(one -> one.reason().length()).max().orElse(0);
+        int detailWidth = WIDTH - Units.SHORT_ID - reasonWidth - 2 * 2; // two spaces between columns
+        listed.forEach(one -> table.row(shortId(one.listed()), one.reason(), Units.cut(one.detail(), detailWidth)));
         table.print(out);
-        if (bad.size() > NAMED) {
-            out.println("... and " + (bad.size() - NAMED) + " more; --json names all");
+        if (bad.size() > MAX_LISTED) {
+            out.println("... and " + (bad.size() - MAX_LISTED) + " more; --json lists all");
         }
     }
 

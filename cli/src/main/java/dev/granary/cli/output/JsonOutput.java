@@ -5,7 +5,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import java.io.PrintWriter;
 
-/** Prints one JSON value, for machines. */
+/** Output of JSON values. */
 public final class JsonOutput {
     private JsonOutput() {}
 
@@ -15,7 +15,7 @@ public final class JsonOutput {
         out.flush();
     }
 
-    /** An object with the properties given as name, value, name, value... */
+    /** Returns an object with properties given as name, value, name, value... */
     public static JsonObject object(Object... namesAndValues) {
         JsonObject object = new JsonObject();
         for (int i = 0; i < namesAndValues.length; i += 2) {

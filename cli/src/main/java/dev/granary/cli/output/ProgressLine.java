@@ -8,22 +8,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows how far long work is, on one line of a terminal that is written again and again; silent where the output is no terminal. Thread-safe.
+ * Progress indicator on one line of a terminal, which is rewritten in place. It prints nothing if
+ * the output is not a terminal. Thread-safe.
  *
- * <p>With {@link #watching} it also says which bucket it is that nothing comes from.
+ * <p>With {@link #watching} it also shows the bucket from which no bytes have arrived for a while.
  */
 public final class ProgressLine implements AutoCloseable {
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    private static final long WATCH_MILLIS = 500;
+    private static final long UPDATE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long POLL_MILLIS = 500;
 
     private final PrintWriter err;
     private final String work;
     private final int total;
     private final boolean isShown;
-    private int shownLength; // guarded by this
-    private long shownNanos; // guarded by this
-    private String reached = ""; // guarded by this
-    private boolean isWaitShown; // guarded by this
+    private int printedLength; // guarded by this
+    private long printedNanos; // guarded by this
+    private String progress = ""; // guarded by this
+    private boolean isShowingWait; // guarded by this
     private boolean isClosed; // guarded by this
     private @Nullable Thread watcher; // guarded by this
 
@@ -38,12 +39,12 @@ public final class ProgressLine implements AutoCloseable {
         this.isShown = isShown;
     }
 
-    /** Says, from now on, for which bucket it waits where one is silent. */
+    /** Starts to show the bucket that is waited for whenever one is silent. */
     public ProgressLine watching(SilenceMonitor waits) {
         return watching(waits::longest);
     }
 
-    /** Like {@link #watching(SilenceMonitor)}. */
+    /** Equivalent to {@link #watching(SilenceMonitor)}. */
     synchronized ProgressLine watching(Supplier<Optional<String>> waits) {
         if (isShown && watcher == null) {
             watcher = Thread.ofPlatform().daemon().name("granary-progress").start(() -> watch(waits));
@@ -53,74 +54,74 @@ public final class ProgressLine implements AutoCloseable {
 
     private void watch(Supplier<Optional<String>> waits) {
         try {
-            while (look(waits.get())) {
-                Thread.sleep(WATCH_MILLIS);
+            while (poll(waits.get())) {
+                Thread.sleep(POLL_MILLIS);
             }
         } catch (InterruptedException e) {
             // closed
         }
     }
 
-    /** Shows that wait in place of what was reached, and what was reached when the wait is over; false when closed. */
-    synchronized boolean look(Optional<String> wait) {
+    /** Shows the wait, or the progress again when the wait is over. Returns false if closed. */
+    synchronized boolean poll(Optional<String> wait) {
         if (isClosed) {
             return false;
         }
         if (wait.isPresent()) {
             write(work + ": " + wait.get());
-            isWaitShown = true;
-        } else if (isWaitShown) {
-            write(reached);
-            isWaitShown = false;
+            isShowingWait = true;
+        } else if (isShowingWait) {
+            write(progress);
+            isShowingWait = false;
         }
         return true;
     }
 
-    /** Item number {@code done}, counted from 0, is about to be worked on. */
+    /** Shows that work on item number {@code done}, counted from 0, begins. */
     public void at(int done, String item) {
         show(work + " " + (done + 1) + "/" + total + " " + item);
     }
 
     private synchronized void show(String line) {
-        reached = line;
-        if (!isWaitShown) {
+        progress = line;
+        if (!isShowingWait) {
             write(line);
         }
-        shownNanos = System.nanoTime();
+        printedNanos = System.nanoTime();
     }
 
-    /** Called with the lock held. */
+    /** Writes the line. Called with the lock held. */
     private void write(String line) {
         if (isShown && !isClosed) {
-            err.print("\r" + line + " ".repeat(Math.max(0, shownLength - line.length())));
+            err.print("\r" + line + " ".repeat(Math.max(0, printedLength - line.length())));
             err.flush();
-            shownLength = line.length();
+            printedLength = line.length();
         }
     }
 
-    /** As {@link #at}, for items of which many pass in a moment: not every one is shown. */
+    /** Like {@link #at}, but limited to one update per 100 ms, for short work on many items. */
     public synchronized void passing(int done, String item) {
         if (isDue()) {
             at(done, item);
         }
     }
 
-    /** How far work is that has no numbered items; not every call is shown. */
-    public synchronized void passing(String howFar) {
+    /** Shows the progress of work without numbered items, at most one update per 100 ms. */
+    public synchronized void passing(String state) {
         if (isDue()) {
-            show(work + " " + howFar);
+            show(work + " " + state);
         }
     }
 
     private synchronized boolean isDue() {
-        return isShown && (reached.isEmpty() || System.nanoTime() - shownNanos > PAUSE_NANOS);
+        return isShown && (progress.isEmpty() || System.nanoTime() - printedNanos > UPDATE_NANOS);
     }
 
     /** Removes the line. */
     @Override
     public synchronized void close() {
-        if (isShown && shownLength > 0 && !isClosed) {
-            err.print("\r" + " ".repeat(shownLength) + "\r");
+        if (isShown && printedLength > 0 && !isClosed) {
+            err.print("\r" + " ".repeat(printedLength) + "\r");
             err.flush();
         }
         isClosed = true;

@@ -2,11 +2,11 @@ package dev.granary.cli.output;
 
 import java.io.Console;
 
-/** Tells whether a person is watching. */
+/** Detection of a terminal. */
 final class Terminal {
     private Terminal() {}
 
-    @SuppressWarnings("SystemConsoleNull") // null where another console provider was chosen that has none
+    @SuppressWarnings("SystemConsoleNull") // null if the chosen console provider has none
     static boolean isTerminal() {
         Console console = System.console();
         return console != null && console.isTerminal();

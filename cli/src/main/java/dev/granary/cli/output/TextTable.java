@@ -7,13 +7,14 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * Rows of text in aligned columns: the first column to the left, the others to the right unless their heading begins with {@code <}. What is wider than a
- * terminal of 80 columns is cut in the first column, as far as that goes.
+ * Table of text in aligned columns. The first column is aligned to the left, the others to the
+ * right unless their heading begins with {@code <}. If the table is wider than 80 columns, its
+ * first column is truncated, but not below 16 columns.
  */
 public final class TextTable {
     private static final int WIDTH = 80;
     private static final int GAP = 2;
-    private static final int NARROWEST = 16; // of the first column
+    private static final int MIN_FIRST_WIDTH = 16;
     private static final String LEFT = "<";
     private static final Pattern CONTROL = Pattern.compile("\\p{Cc}");
 
@@ -25,12 +26,15 @@ public final class TextTable {
     }
 
     public TextTable row(String... cells) {
-        rows.add(Arrays.stream(cells).map(TextTable::harmless).toList());
+        rows.add(Arrays.stream(cells).map(TextTable::withoutControls).toList());
         return this;
     }
 
-    /** Names and metadata come from others: what steers a terminal is not shown. */
-    private static String harmless(String cell) {
+    /**
+     * Replaces control characters, which could steer the terminal: cells may come from other
+     * machines.
+     */
+    private static String withoutControls(String cell) {
         return CONTROL.matcher(cell).replaceAll("?");
     }
 
@@ -51,7 +55,7 @@ public final class TextTable {
             }
         }
         int total = Arrays.stream(widths).sum() + GAP * (widths.length - 1);
-        widths[0] = Math.max(Math.min(widths[0], NARROWEST), widths[0] - Math.max(0, total - WIDTH));
+        widths[0] = Math.max(Math.min(widths[0], MIN_FIRST_WIDTH), widths[0] - Math.max(0, total - WIDTH));
         for (List<String> row : all) {
             StringBuilder line = new StringBuilder();
             for (int i = 0; i < row.size(); i++) {

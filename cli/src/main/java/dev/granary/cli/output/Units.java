@@ -3,20 +3,20 @@ package dev.granary.cli.output;
 import java.time.Duration;
 import java.util.Locale;
 
-/** How quantities are shown to people. */
+/** Formatter of quantities. */
 public final class Units {
-    /** How many digits of an id are shown where space is short. */
+    /** Number of digits of a shortened id. */
     public static final int SHORT_ID = 16;
 
     private Units() {}
 
-    /** The text, or so many characters of it with dots behind. */
+    /** Returns the text, truncated to that number of characters with trailing dots. */
     public static String cut(String text, int characters) {
         int end = text.offsetByCodePoints(0, Math.min(characters, text.codePointCount(0, text.length())));
         return end == text.length() ? text : text.substring(0, text.offsetByCodePoints(0, characters - 3)) + "...";
     }
 
-    /** Such as {@code 512 B}, {@code 63.0 KiB}, {@code 5.6 MiB}. */
+    /** Returns text such as {@code 512 B}, {@code 63.0 KiB}, {@code 5.6 MiB}. */
     public static String bytes(long bytes) {
         if (bytes < 1024) {
             return bytes + " B";
@@ -30,7 +30,7 @@ public final class Units {
         return String.format(Locale.ROOT, "%.1f %siB", value, "KMGT".charAt(unit));
     }
 
-    /** Such as {@code 3.1 ms}, {@code 1,634 ms}, {@code 12.3 s}. */
+    /** Returns text such as {@code 3.1 ms}, {@code 1,634 ms}, {@code 12.3 s}. */
     public static String time(Duration time) {
         return millis(millis(time));
     }
@@ -42,12 +42,12 @@ public final class Units {
         return millis < 10_000 ? String.format(Locale.ROOT, "%,.0f ms", millis) : String.format(Locale.ROOT, "%,.1f s", millis / 1000);
     }
 
-    /** Milliseconds with three decimals. */
+    /** Returns milliseconds, rounded to three decimals. */
     public static double millis(Duration time) {
         return Math.round(time.toNanos() / 1e3) / 1e3;
     }
 
-    /** Such as {@code 10,000}. */
+    /** Returns text such as {@code 10,000}. */
     public static String count(long count) {
         return String.format(Locale.ROOT, "%,d", count);
     }

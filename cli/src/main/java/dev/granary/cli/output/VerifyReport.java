@@ -13,35 +13,35 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code granary verify} tells.
+ * Report of {@code granary verify}.
  *
  * @param directory the directory that was verified
- * @param found what reading its entries said
- * @param survey what lies there beside sound entries, after repairs
+ * @param verifier the results of reading its entries
+ * @param usage the use of space and the foreign files, after repairs
  */
-public record VerifyReport(Path directory, TierVerifier found, DirectoryUsage survey) {
-    private static final int NAMED_FILES = 20;
+public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage usage) {
+    private static final int MAX_LISTED_FILES = 20;
 
     public void print(PrintWriter out) {
         out.println(directory);
         TextTable table = new TextTable("found", "entries", "bytes");
-        row(table, "sound", found.sound());
+        row(table, "sound", verifier.sound());
         for (DamageKind damage : DamageKind.values()) {
-            row(table, TierVerifier.name(damage), found.damaged(damage));
+            row(table, TierVerifier.name(damage), verifier.damaged(damage));
         }
-        row(table, "unreadable", found.unreadable());
+        row(table, "unreadable", verifier.unreadable());
         table.print(out);
-        if (!found.bad().isEmpty()) {
+        if (!verifier.bad().isEmpty()) {
             out.println();
-            EntryFormatter.print(out, found.bad());
+            EntryFormatter.print(out, verifier.bad());
         }
         out.println();
-        out.println("reclaimable  " + Units.bytes(survey.reclaimableBytes()) + " that maintenance will give back");
-        out.println("overhead     " + Units.bytes(survey.overheadBytes()) + " beside the entries");
-        out.println("foreign      " + (survey.foreign().isEmpty() ? "nothing" : foreignCount() + ", left alone:"));
-        TextTable names = new TextTable("");
-        survey.foreign().stream().limit(NAMED_FILES).forEach(file -> names.row("  " + relative(file)));
-        names.printRows(out);
+        out.println("reclaimable  " + Units.bytes(usage.reclaimableBytes()) + " that maintenance will reclaim");
+        out.println("overhead     " + Units.bytes(usage.overheadBytes()) + " beside the entries");
+        out.println("foreign      " + (usage.foreign().isEmpty() ? "nothing" : foreignCount() + ", ignored:"));
+        TextTable files = new TextTable("");
+        usage.foreign().stream().limit(MAX_LISTED_FILES).forEach(file -> files.row("  " + relative(file)));
+        files.printRows(out);
         out.println();
         out.println(verdict());
         out.flush();
@@ -55,22 +55,22 @@ public record VerifyReport(Path directory, TierVerifier found, DirectoryUsage su
 
     private String verdict() {
         List<String> parts = new ArrayList<>();
-        if (found.repaired().entries() > 0) {
-            parts.add(EntryFormatter.inSentence(found.repaired().entries(), found.repaired().bytes()) + " removed.");
+        if (verifier.repaired().entries() > 0) {
+            parts.add(EntryFormatter.inSentence(verifier.repaired().entries(), verifier.repaired().bytes()) + " removed.");
         }
-        if (!found.isHealthy()) {
+        if (!verifier.isHealthy()) {
             parts.add("There is damage. Damaged entries are never used; --repair removes them.");
         } else if (parts.isEmpty()) {
-            parts.add("All is well.");
+            parts.add("No damage found.");
         }
-        if (found.damaged(DamageKind.TOO_OLD).entries() + found.damaged(DamageKind.TOO_NEW).entries() > 0) {
-            parts.add("Entries of other versions are left to these.");
+        if (verifier.damaged(DamageKind.TOO_OLD).entries() + verifier.damaged(DamageKind.TOO_NEW).entries() > 0) {
+            parts.add("Entries of other versions are kept for those versions.");
         }
         return String.join(System.lineSeparator(), parts);
     }
 
     private String foreignCount() {
-        int files = survey.foreign().size();
+        int files = usage.foreign().size();
         return Units.plural(files, "file") + (files == DirectoryUsage.NAMED ? " or more" : "");
     }
 
@@ -80,22 +80,22 @@ public record VerifyReport(Path directory, TierVerifier found, DirectoryUsage su
 
     public JsonObject json() {
         JsonObject reasons = new JsonObject();
-        add(reasons, "sound", found.sound());
+        add(reasons, "sound", verifier.sound());
         for (DamageKind damage : DamageKind.values()) {
-            add(reasons, TierVerifier.name(damage), found.damaged(damage));
+            add(reasons, TierVerifier.name(damage), verifier.damaged(damage));
         }
-        add(reasons, "unreadable", found.unreadable());
+        add(reasons, "unreadable", verifier.unreadable());
         JsonArray foreign = new JsonArray();
-        survey.foreign().forEach(file -> foreign.add(file.toString()));
-        return JsonOutput.object("directory", directory, "well", found.isHealthy(), "found", reasons,
-                "removedEntries", found.repaired().entries(), "removedBytes", found.repaired().bytes(),
-                "damaged", EntryFormatter.badJson(found.bad()), "reclaimableBytes", survey.reclaimableBytes(),
-                "overheadBytes", survey.overheadBytes(), "foreign", foreign);
+        usage.foreign().forEach(file -> foreign.add(file.toString()));
+        return JsonOutput.object("directory", directory, "well", verifier.isHealthy(), "found", reasons,
+                "removedEntries", verifier.repaired().entries(), "removedBytes", verifier.repaired().bytes(),
+                "damaged", EntryFormatter.badJson(verifier.bad()), "reclaimableBytes", usage.reclaimableBytes(),
+                "overheadBytes", usage.overheadBytes(), "foreign", foreign);
     }
 
     private static void add(JsonObject reasons, String name, @Nullable Count count) {
-        Count known = count == null ? Count.NONE : count;
-        reasons.add(camel(name), JsonOutput.object("entries", known.entries(), "bytes", known.bytes()));
+        Count total = count == null ? Count.NONE : count;
+        reasons.add(camel(name), JsonOutput.object("entries", total.entries(), "bytes", total.bytes()));
     }
 
     private static String camel(String name) {

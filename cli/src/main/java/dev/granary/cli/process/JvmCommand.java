@@ -5,11 +5,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How this process was started, to start another one alike. */
+/** Command lines for child JVMs that are set up like this one. */
 public final class JvmCommand {
     private JvmCommand() {}
 
-    /** The same JVM with the same flags and class path, for that main class with those arguments. */
+    /**
+     * Returns the command line for a main class, with the JVM, flags and class path of this
+     * process.
+     */
     public static List<String> command(Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

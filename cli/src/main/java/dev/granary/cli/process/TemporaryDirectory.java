@@ -12,28 +12,29 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A new directory that goes, with all that is in it, when it is closed, or when this process is told to end (Ctrl-C, SIGTERM). Then the processes that
- * this one has started are ended first, since they may work in it. Thread-safe.
+ * A temporary directory that is deleted with its content when it is closed, or when this process is
+ * terminated (Ctrl-C, SIGTERM). On termination the child processes are killed first, since they may
+ * use the directory. Thread-safe.
  */
 public final class TemporaryDirectory implements AutoCloseable {
     private static final int ATTEMPTS = 5;
     private static final long CHILD_SECONDS = 2;
 
     private final Path path;
-    private final Thread atEnd = new Thread(this::removeAtEnd, "granary-temporary");
+    private final Thread shutdownHook = new Thread(this::deleteAtExit, "granary-temporary");
 
     /**
-     * Makes it, among the system's temporary files.
+     * Creates the directory among the system's temporary files.
      *
-     * @param prefix how its name begins
-     * @throws IOException if it cannot be made
+     * @param prefix the prefix of its name
+     * @throws IOException if it cannot be created
      */
     public TemporaryDirectory(String prefix) throws IOException {
         this.path = Files.createTempDirectory(prefix);
-        Runtime.getRuntime().addShutdownHook(atEnd);
+        Runtime.getRuntime().addShutdownHook(shutdownHook);
     }
 
-    /** Where it is. */
+    /** Returns the path of the directory. */
     public Path path() {
         return path;
     }
@@ -41,36 +42,36 @@ public final class TemporaryDirectory implements AutoCloseable {
     @Override
     public void close() throws IOException {
         try {
-            Runtime.getRuntime().removeShutdownHook(atEnd);
+            Runtime.getRuntime().removeShutdownHook(shutdownHook);
         } catch (IllegalStateException e) {
-            return; // the process ends, and the directory goes with it
+            return; // the shutdown hook deletes the directory
         }
-        remove();
+        delete();
     }
 
-    private void removeAtEnd() {
-        ProcessHandle.current().descendants().forEach(TemporaryDirectory::end);
+    private void deleteAtExit() {
+        ProcessHandle.current().descendants().forEach(TemporaryDirectory::kill);
         for (int attempt = 1; attempt <= ATTEMPTS && Files.exists(path); attempt++) {
             try {
-                remove();
+                delete();
             } catch (IOException e) {
-                // this process's own threads still write there: once more
+                // threads of this process may still write: try again
             }
         }
     }
 
-    private static void end(ProcessHandle child) {
+    private static void kill(ProcessHandle child) {
         child.destroyForcibly();
         try {
             child.onExit().get(CHILD_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException e) {
-            // the directory is removed as far as that goes
+            // the directory is deleted as far as possible
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private void remove() throws IOException {
+    private void delete() throws IOException {
         Files.walkFileTree(path, new SimpleFileVisitor<>() {
             @Override
             public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {

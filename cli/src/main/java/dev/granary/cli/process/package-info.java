@@ -1,4 +1,4 @@
-/** Processes that the command starts, and the directories that they work in. */
+/** Child processes of the command, and their temporary directories. */
 @NullMarked
 package dev.granary.cli.process;
 

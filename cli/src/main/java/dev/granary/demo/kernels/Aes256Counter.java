@@ -9,7 +9,9 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Encryption with AES-256 in counter mode (FIPS 197, NIST SP 800-38A); the reference is the JDK's. */
+/**
+ * Encryption with AES-256 in counter mode (FIPS 197, NIST SP 800-38A); the reference is the JDK's.
+ */
 final class Aes256Counter {
     private static final int LENGTH = 8_197;
     private static final int KEY_BYTES = 32;
@@ -25,16 +27,16 @@ final class Aes256Counter {
                 .checkedBy(Aes256Counter::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         byte[] key = SyntheticData.bytes(random, KEY_BYTES);
         byte[] counter = SyntheticData.bytes(random, BLOCK_BYTES);
-        Arrays.fill(counter, 6, BLOCK_BYTES, (byte) 0xFF); // the carry runs far
+        Arrays.fill(counter, 6, BLOCK_BYTES, (byte) 0xFF); // carries propagate far
         byte[] text = SyntheticData.bytes(random, LENGTH);
-        OpenClBuffer schedule = bench.bytes(SCHEDULE_BYTES);
-        OpenClBuffer result = bench.bytes(LENGTH);
-        bench.launch("expand_key", bench.input(key), schedule);
-        bench.launch("encrypt_counter", schedule, bench.input(counter), bench.input(text), result, LENGTH);
-        return new ResultComparison().bytes("text", reference(key, counter, text), KernelHarness.bytesOf(result)).verdict();
+        OpenClBuffer schedule = harness.bytes(SCHEDULE_BYTES);
+        OpenClBuffer result = harness.bytes(LENGTH);
+        harness.launch("expand_key", harness.input(key), schedule);
+        harness.launch("encrypt_counter", schedule, harness.input(counter), harness.input(text), result, LENGTH);
+        return new ResultComparison().bytes("text", reference(key, counter, text), KernelHarness.bytesOf(result)).result();
     }
 
     private static byte[] reference(byte[] key, byte[] counter, byte[] text) {
@@ -43,7 +45,7 @@ final class Aes256Counter {
             cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "AES"), new IvParameterSpec(counter));
             return cipher.doFinal(text);
         } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("The JDK lacks AES in counter mode, which the demo compares with", e);
+            throw new IllegalStateException("The JDK lacks AES in counter mode, the reference of the demo", e);
         }
     }
 }

@@ -5,7 +5,10 @@ import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
-/** Integers in ascending order by Batcher's bitonic sorting network, its short steps in local memory. */
+/**
+ * Integers in ascending order by Batcher's bitonic sorting network, its short steps in local
+ * memory.
+ */
 final class BitonicSort {
     private static final int COUNT = 3_001;
     private static final int PADDED = 4_096;
@@ -24,23 +27,23 @@ final class BitonicSort {
                 .checkedBy(BitonicSort::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         int[] values = SyntheticData.ints(random, COUNT);
-        Arrays.fill(values, COUNT / 2, COUNT / 2 + 20, values[0]); // equal ones too
-        OpenClBuffer sorted = bench.ints(PADDED);
+        Arrays.fill(values, COUNT / 2, COUNT / 2 + 20, values[0]); // with duplicates
+        OpenClBuffer sorted = harness.ints(PADDED);
         sorted.write(values);
-        bench.launch("pad", sorted, COUNT);
-        bench.launch("sort_blocks", sorted);
+        harness.launch("pad", sorted, COUNT);
+        harness.launch("sort_blocks", sorted);
         for (int length = 2 * BLOCK; length <= PADDED; length *= 2) {
             for (int distance = length / 2; distance >= BLOCK; distance /= 2) {
-                bench.launch("merge_step", sorted, length, distance);
+                harness.launch("merge_step", sorted, length, distance);
             }
-            bench.launch("merge_blocks", sorted, length);
+            harness.launch("merge_blocks", sorted, length);
         }
 
         int[] expected = Arrays.copyOf(values, PADDED);
         Arrays.fill(expected, COUNT, PADDED, Integer.MAX_VALUE);
         Arrays.sort(expected);
-        return new ResultComparison().ints("sorted", expected, KernelHarness.intsOf(sorted)).verdict();
+        return new ResultComparison().ints("sorted", expected, KernelHarness.intsOf(sorted)).result();
     }
 }

@@ -6,9 +6,9 @@ import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
 /**
- * Price, delta, gamma, vega, theta and rho of European calls and puts (Black and Scholes, "The Pricing of Options and Corporate
- * Liabilities"; Merton for the dividend yield). The reference differentiates the price numerically and integrates the normal density
- * itself.
+ * Price, delta, gamma, vega, theta and rho of European calls and puts (Black and Scholes, "The
+ * Pricing of Options and Corporate Liabilities"; Merton for the dividend yield). The reference
+ * differentiates the price and integrates the normal density numerically.
  */
 final class BlackScholes {
     private static final int COUNT = 157;
@@ -62,7 +62,7 @@ final class BlackScholes {
                 .checkedBy(BlackScholes::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float[][] options = new float[COUNT][];
         float[] flat = new float[COUNT * 6];
         for (int i = 0; i < COUNT; i++) {
@@ -70,14 +70,14 @@ final class BlackScholes {
                 random.nextFloat(0.01f, 0.08f), random.nextFloat(0, 0.04f), random.nextFloat(0.15f, 0.6f)};
             System.arraycopy(options[i], 0, flat, i * 6, 6);
         }
-        OpenClBuffer calls = bench.floats(QUANTITIES.length * COUNT);
-        OpenClBuffer puts = bench.floats(QUANTITIES.length * COUNT);
-        bench.launch("black_scholes", bench.input(flat), COUNT, calls, puts);
+        OpenClBuffer calls = harness.floats(QUANTITIES.length * COUNT);
+        OpenClBuffer puts = harness.floats(QUANTITIES.length * COUNT);
+        harness.launch("black_scholes", harness.input(flat), COUNT, calls, puts);
 
         ResultComparison comparison = new ResultComparison();
         compare(comparison, "call ", 1, options, KernelHarness.floatsOf(calls));
         compare(comparison, "put ", -1, options, KernelHarness.floatsOf(puts));
-        return comparison.verdict();
+        return comparison.result();
     }
 
     private static void compare(ResultComparison comparison, String kind, double sign, float[][] options, float[] actual) {
@@ -110,7 +110,10 @@ final class BlackScholes {
         };
     }
 
-    /** The normal distribution function: Simpson's rule over the density from zero to {@code x}. */
+    /**
+     * Returns the normal distribution function by Simpson's rule over the density from zero to
+     * {@code x}.
+     */
     private static double cumulative(double x) {
         double width = x / INTEGRATION_STEPS;
         double sum = density(0) + density(x);

@@ -24,14 +24,14 @@ final class ChaCha20 {
                 .checkedBy(ChaCha20::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         byte[] key = SyntheticData.bytes(random, KEY_BYTES);
         byte[] nonce = SyntheticData.bytes(random, NONCE_BYTES);
         int counter = random.nextInt(1, 1_000_000);
         byte[] text = SyntheticData.bytes(random, LENGTH);
-        OpenClBuffer result = bench.bytes(LENGTH);
-        bench.launch("chacha20", bench.input(key), bench.input(nonce), counter, bench.input(text), result, LENGTH);
-        return new ResultComparison().bytes("text", reference(key, nonce, counter, text), KernelHarness.bytesOf(result)).verdict();
+        OpenClBuffer result = harness.bytes(LENGTH);
+        harness.launch("chacha20", harness.input(key), harness.input(nonce), counter, harness.input(text), result, LENGTH);
+        return new ResultComparison().bytes("text", reference(key, nonce, counter, text), KernelHarness.bytesOf(result)).result();
     }
 
     private static byte[] reference(byte[] key, byte[] nonce, int counter, byte[] text) {
@@ -40,7 +40,7 @@ final class ChaCha20 {
             cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "ChaCha20"), new ChaCha20ParameterSpec(nonce, counter));
             return cipher.doFinal(text);
         } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("The JDK lacks ChaCha20, which the demo compares with", e);
+            throw new IllegalStateException("The JDK lacks ChaCha20, the reference of the demo", e);
         }
     }
 }

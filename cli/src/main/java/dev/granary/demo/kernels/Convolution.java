@@ -4,7 +4,10 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
-/** The discrete convolution of an image with a 3 x 3 filter, from tiles with a border (Podlozhnyuk, "Image Convolution with CUDA"). */
+/**
+ * The discrete convolution of an image with a 3 x 3 filter, from tiles with a border (Podlozhnyuk,
+ * "Image Convolution with CUDA").
+ */
 final class Convolution {
     private static final int WIDTH = 150;
     private static final int HEIGHT = 97;
@@ -18,11 +21,11 @@ final class Convolution {
                 .checkedBy(Convolution::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float[] image = SyntheticData.floats(random, WIDTH * HEIGHT, 0, 1);
         float[] filter = SyntheticData.floats(random, 9, -1, 1);
-        OpenClBuffer result = bench.floats(WIDTH * HEIGHT);
-        bench.launch("convolution", bench.input(image), bench.input(filter), result, WIDTH, HEIGHT);
+        OpenClBuffer result = harness.floats(WIDTH * HEIGHT);
+        harness.launch("convolution", harness.input(image), harness.input(filter), result, WIDTH, HEIGHT);
 
         double[] expected = new double[WIDTH * HEIGHT];
         for (int y = 0; y < HEIGHT; y++) {
@@ -35,7 +38,7 @@ final class Convolution {
                 }
             }
         }
-        return new ResultComparison().floats("image", expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-6)).verdict();
+        return new ResultComparison().floats("image", expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-6)).result();
     }
 
     private static float nearest(float[] image, int x, int y) {

@@ -6,25 +6,30 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import java.util.random.RandomGenerator;
 
-/** A program of kernels that can say whether a device computes it right. Immutable, thread-safe. */
+/** A program of kernels with a check of its results on a device. Immutable, thread-safe. */
 public interface DemoKernel {
-    /** A short name in lower case with dashes, at most 18 characters; unique among {@link DemoKernels#all()}. */
+    /**
+     * Returns a short name in lower case with dashes, at most 18 characters, unique among
+     * {@link DemoKernels#all()}.
+     */
     String name();
 
     /**
-     * What is compiled for that target, with the launches of {@link #verify} announced: one geometry for each kernel.
+     * Returns the descriptor for a target. It declares the launches of {@link #verify}, one
+     * geometry for each kernel.
      *
      * @throws IllegalStateException if a source is missing from this build
      */
     KernelDescriptor descriptor(Target target);
 
     /**
-     * Launches every kernel of the program at least once, on made-up data and in the announced geometries only, and compares the results
-     * with a reference in Java. Takes some ten milliseconds on a small machine, plus what the driver compiles at launch.
+     * Launches every kernel of the program at least once, on synthetic data and only in the
+     * declared geometries, and compares the results with a reference in Java. This takes about 10
+     * ms on a small machine, plus compilations at launch.
      *
-     * @param engine the engine that {@code kernels} were loaded by; buffers are made in it and freed
+     * @param engine the engine that loaded {@code kernels}; also the owner of the buffers
      * @param kernels the live kernels of {@link #descriptor}
-     * @param random makes up the data
+     * @param random the generator of the data
      * @throws dev.granary.gpu.opencl.OpenClException if the driver refuses a launch or a buffer
      */
     KernelCheckResult verify(OpenClEngine engine, OpenClKernels kernels, RandomGenerator random);

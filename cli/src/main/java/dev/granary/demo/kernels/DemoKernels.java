@@ -32,7 +32,7 @@ public final class DemoKernels {
 
     private DemoKernels() {}
 
-    /** All of them, simple ones first. */
+    /** Returns all kernels, simple ones first. */
     public static List<DemoKernel> all() {
         return ALL;
     }

@@ -4,7 +4,10 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
-/** The dot product of two vectors, as partial sums of groups and a tree over them (Harris, "Optimizing Parallel Reduction in CUDA"). */
+/**
+ * The dot product of two vectors, as partial sums of groups and a tree over them (Harris,
+ * "Optimizing Parallel Reduction in CUDA").
+ */
 final class DotProduct {
     private static final int COUNT = 30_011;
 
@@ -18,14 +21,14 @@ final class DotProduct {
                 .checkedBy(DotProduct::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float[] left = SyntheticData.floats(random, COUNT, -1, 1);
         float[] right = SyntheticData.floats(random, COUNT, -1, 1);
-        int groups = bench.groupsOf("dot_partial");
-        OpenClBuffer partial = bench.floats(groups);
-        OpenClBuffer total = bench.floats(1);
-        bench.launch("dot_partial", bench.input(left), bench.input(right), COUNT, partial, bench.floatPerItem("dot_partial"));
-        bench.launch("dot_total", partial, groups, total, bench.floatPerItem("dot_total"));
+        int groups = harness.groupsOf("dot_partial");
+        OpenClBuffer partial = harness.floats(groups);
+        OpenClBuffer total = harness.floats(1);
+        harness.launch("dot_partial", harness.input(left), harness.input(right), COUNT, partial, harness.floatPerItem("dot_partial"));
+        harness.launch("dot_total", partial, groups, total, harness.floatPerItem("dot_total"));
 
         double sum = 0;
         double magnitude = 0;
@@ -34,8 +37,8 @@ final class DotProduct {
             sum += product;
             magnitude += Math.abs(product);
         }
-        // Terms cancel: what rounding costs follows from their magnitudes, not from their sum.
+        // Terms cancel: the rounding error depends on their magnitudes, not on their sum.
         Tolerance tolerance = new Tolerance(0, 2e-7 * magnitude);
-        return new ResultComparison().floats("dot product", new double[] {sum}, KernelHarness.floatsOf(total), tolerance).verdict();
+        return new ResultComparison().floats("dot product", new double[] {sum}, KernelHarness.floatsOf(total), tolerance).result();
     }
 }

@@ -5,8 +5,8 @@ import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
 /**
- * How often each byte value occurs, by histograms of groups in local memory that are then added (Podlozhnyuk, "Histogram calculation in
- * CUDA").
+ * Counts of each byte value: each group makes a histogram in local memory, and these are then added
+ * (Podlozhnyuk, "Histogram calculation in CUDA").
  */
 final class Histogram {
     private static final int COUNT = 40_009;
@@ -22,21 +22,21 @@ final class Histogram {
                 .checkedBy(Histogram::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         byte[] values = SyntheticData.bytes(random, COUNT);
         for (int i = 0; i < COUNT; i += 3) {
-            values[i] = (byte) 200; // one bin that all groups fight for
+            values[i] = (byte) 200; // one bin that all groups contend for
         }
-        int groups = bench.groupsOf("histogram_groups");
-        OpenClBuffer histograms = bench.ints(groups * BINS);
-        OpenClBuffer histogram = bench.ints(BINS);
-        bench.launch("histogram_groups", bench.input(values), COUNT, histograms);
-        bench.launch("histogram_merge", histograms, groups, histogram);
+        int groups = harness.groupsOf("histogram_groups");
+        OpenClBuffer histograms = harness.ints(groups * BINS);
+        OpenClBuffer histogram = harness.ints(BINS);
+        harness.launch("histogram_groups", harness.input(values), COUNT, histograms);
+        harness.launch("histogram_merge", histograms, groups, histogram);
 
         int[] expected = new int[BINS];
         for (byte value : values) {
             expected[Byte.toUnsignedInt(value)]++;
         }
-        return new ResultComparison().ints("bin", expected, KernelHarness.intsOf(histogram)).verdict();
+        return new ResultComparison().ints("bin", expected, KernelHarness.intsOf(histogram)).result();
     }
 }

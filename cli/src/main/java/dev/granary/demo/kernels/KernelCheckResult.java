@@ -1,14 +1,14 @@
 package dev.granary.demo.kernels;
 
-/** Whether a device computed what the reference says. */
+/** The result of a comparison with the reference of a kernel. */
 public sealed interface KernelCheckResult {
     /** Every result agrees with the reference within its tolerance. */
     record Right() implements KernelCheckResult {}
 
     /**
-     * Some result does not.
+     * A result differs from the reference.
      *
-     * @param what the first difference: where, what was expected, what came
+     * @param difference the first difference: its position, the expected and the actual value
      */
-    record Wrong(String what) implements KernelCheckResult {}
+    record Wrong(String difference) implements KernelCheckResult {}
 }

@@ -13,10 +13,11 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Where a demo kernel is tried: holds its buffers, which are freed together, and launches its kernels in their announced geometries.
+ * Test harness of a demo kernel. It owns the buffers, which are freed together, and launches the
+ * kernels in their declared geometries.
  *
- * <p>Buffers for results are poisoned, so that an element that no kernel writes differs from every reference: floats are not a number,
- * integers and bytes have an odd pattern.
+ * <p>Buffers for results are poisoned, so that elements that no kernel writes differ from every
+ * reference: floats are NaN, integers and bytes have an odd pattern.
  */
 final class KernelHarness implements AutoCloseable {
     private static final int POISON = 0xA5C3_5A3D;
@@ -35,88 +36,93 @@ final class KernelHarness implements AutoCloseable {
         this.notLaunched = new TreeSet<>(launches.keySet());
     }
 
-    /** A buffer with these floats. */
+    /** Returns a buffer with these floats. */
     OpenClBuffer input(float[] content) {
-        return kept(engine.bufferOf(content));
+        return register(engine.bufferOf(content));
     }
 
-    /** A buffer with these integers. */
+    /** Returns a buffer with these integers. */
     OpenClBuffer input(int[] content) {
-        return kept(engine.bufferOf(content));
+        return register(engine.bufferOf(content));
     }
 
-    /** A buffer with these bytes. */
+    /** Returns a buffer with these bytes. */
     OpenClBuffer input(byte[] content) {
-        return kept(engine.bufferOf(content));
+        return register(engine.bufferOf(content));
     }
 
-    /** A poisoned buffer for that many floats. */
+    /** Returns a poisoned buffer of that many floats. */
     OpenClBuffer floats(int count) {
         float[] poison = new float[count];
         Arrays.fill(poison, Float.NaN);
         return input(poison);
     }
 
-    /** A poisoned buffer for that many integers. */
+    /** Returns a poisoned buffer of that many integers. */
     OpenClBuffer ints(int count) {
         int[] poison = new int[count];
         Arrays.fill(poison, POISON);
         return input(poison);
     }
 
-    /** A poisoned buffer for that many bytes. */
+    /** Returns a poisoned buffer of that many bytes. */
     OpenClBuffer bytes(int count) {
         byte[] poison = new byte[count];
         Arrays.fill(poison, POISON_BYTE);
         return input(poison);
     }
 
-    /** Launches a kernel in its geometry and waits for it; arguments as {@link OpenClKernels#launch} takes them. */
+    /**
+     * Launches a kernel in its geometry and waits for it. Arguments are those of
+     * {@link OpenClKernels#launch}.
+     */
     void launch(String kernel, Object... arguments) {
         kernels.launch(kernel, geometryOf(kernel), arguments);
         notLaunched.remove(kernel);
     }
 
-    /** The geometry of that kernel. */
+    /** Returns the geometry of a kernel. */
     Geometry geometryOf(String kernel) {
         Geometry geometry = launches.get(kernel);
         if (geometry == null) {
-            throw new IllegalStateException("No launch of the kernel " + kernel + " is announced");
+            throw new IllegalStateException("No launch of the kernel " + kernel + " is declared");
         }
         return geometry;
     }
 
-    /** How many groups that kernel is launched in, for a kernel of one dimension. */
+    /** Returns the number of work-groups of a one-dimensional kernel. */
     int groupsOf(String kernel) {
         Geometry geometry = geometryOf(kernel);
         return Math.toIntExact(geometry.global().getFirst() / geometry.local().getFirst());
     }
 
-    /** Local memory for one float of each work-item in a group of that kernel, for a kernel of one dimension. */
+    /**
+     * Returns local memory for one float per work-item of a group, for a one-dimensional kernel.
+     */
     LocalMemory floatPerItem(String kernel) {
         return new LocalMemory(Float.BYTES * geometryOf(kernel).local().getFirst());
     }
 
-    /** The kernels that are still to be launched. */
+    /** Returns the kernels that have not been launched yet. */
     SortedSet<String> notLaunched() {
         return notLaunched;
     }
 
-    /** The whole content of a buffer as floats. */
+    /** Returns the whole content of a buffer as floats. */
     static float[] floatsOf(OpenClBuffer buffer) {
         float[] content = new float[Math.toIntExact(buffer.byteSize() / Float.BYTES)];
         buffer.read(content);
         return content;
     }
 
-    /** The whole content of a buffer as integers. */
+    /** Returns the whole content of a buffer as integers. */
     static int[] intsOf(OpenClBuffer buffer) {
         int[] content = new int[Math.toIntExact(buffer.byteSize() / Integer.BYTES)];
         buffer.read(content);
         return content;
     }
 
-    /** The whole content of a buffer as bytes. */
+    /** Returns the whole content of a buffer as bytes. */
     static byte[] bytesOf(OpenClBuffer buffer) {
         byte[] content = new byte[Math.toIntExact(buffer.byteSize())];
         buffer.read(content);
@@ -128,7 +134,7 @@ final class KernelHarness implements AutoCloseable {
         buffers.forEach(OpenClBuffer::close);
     }
 
-    private OpenClBuffer kept(OpenClBuffer buffer) {
+    private OpenClBuffer register(OpenClBuffer buffer) {
         buffers.add(buffer);
         return buffer;
     }

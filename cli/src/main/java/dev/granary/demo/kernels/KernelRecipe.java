@@ -17,51 +17,51 @@ import java.util.TreeMap;
 import java.util.random.RandomGenerator;
 
 /**
- * What a demo kernel is built from and how it is launched. Immutable.
+ * Sources, build options and launch geometries of a demo kernel. Immutable.
  *
  * @param name the demo kernel's name
  * @param source the resource with the source
- * @param headers the resources that the source includes, at once or through another
+ * @param headers the resources that the source includes, directly or transitively
  * @param options the build options
  * @param launches the geometry of each kernel of the program
  */
 record KernelRecipe(String name, String source, List<String> headers, String options, SortedMap<String, Geometry> launches) {
     private static final String FOLDER = "/dev/granary/demo/";
 
-    /** Launches the kernels on made-up data and compares. */
+    /** Check that launches the kernels on synthetic data and compares the results. */
     interface Check {
-        /** What came of it. */
-        KernelCheckResult run(KernelHarness bench, RandomGenerator random);
+        /** Runs the check. */
+        KernelCheckResult run(KernelHarness harness, RandomGenerator random);
     }
 
-    /** A recipe without headers, options and launches. */
+    /** Returns a recipe without headers, options and launches. */
     static KernelRecipe of(String name, String source) {
         return new KernelRecipe(name, source, List.of(), "", new TreeMap<>());
     }
 
-    /** The same with these headers. */
+    /** Returns this recipe with these headers. */
     KernelRecipe including(String... resources) {
         return new KernelRecipe(name, source, List.of(resources), options, launches);
     }
 
-    /** The same with these options. */
+    /** Returns this recipe with these options. */
     KernelRecipe with(String buildOptions) {
         return new KernelRecipe(name, source, headers, buildOptions, launches);
     }
 
-    /** The same with one more kernel, always launched in that geometry. */
+    /** Returns this recipe with one more kernel and its only launch geometry. */
     KernelRecipe launching(String kernel, Geometry geometry) {
         SortedMap<String, Geometry> more = new TreeMap<>(launches);
         more.put(kernel, geometry);
         return new KernelRecipe(name, source, headers, options, more);
     }
 
-    /** The demo kernel of this recipe. */
+    /** Returns the demo kernel of this recipe. */
     DemoKernel checkedBy(Check check) {
         return new Checked(this, check);
     }
 
-    /** What is compiled for {@code target}. */
+    /** Returns the descriptor for {@code target}. */
     KernelDescriptor descriptor(Target target) {
         KernelDescriptor.Builder builder = KernelDescriptor.builder(target, name).source(text(source)).options(options);
         headers.forEach(header -> builder.header(header, text(header)));
@@ -69,7 +69,7 @@ record KernelRecipe(String name, String source, List<String> headers, String opt
         return builder.build();
     }
 
-    /** The text of a resource. */
+    /** Returns the text of a resource. */
     static String text(String resource) {
         try (InputStream in = KernelRecipe.class.getResourceAsStream(FOLDER + resource)) {
             if (in == null) {
@@ -94,13 +94,13 @@ record KernelRecipe(String name, String source, List<String> headers, String opt
 
         @Override
         public KernelCheckResult verify(OpenClEngine engine, OpenClKernels kernels, RandomGenerator random) {
-            try (KernelHarness bench = new KernelHarness(engine, kernels, recipe.launches())) {
-                KernelCheckResult verdict = check.run(bench, random);
-                SortedSet<String> idle = bench.notLaunched();
-                if (!idle.isEmpty()) {
-                    throw new IllegalStateException("The check of " + name() + " never launches " + String.join(", ", idle));
+            try (KernelHarness harness = new KernelHarness(engine, kernels, recipe.launches())) {
+                KernelCheckResult result = check.run(harness, random);
+                SortedSet<String> notLaunched = harness.notLaunched();
+                if (!notLaunched.isEmpty()) {
+                    throw new IllegalStateException("The check of " + name() + " never launches " + String.join(", ", notLaunched));
                 }
-                return verdict;
+                return result;
             }
         }
 

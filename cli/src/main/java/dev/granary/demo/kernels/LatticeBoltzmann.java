@@ -5,8 +5,9 @@ import dev.granary.gpu.Geometry;
 import java.util.random.RandomGenerator;
 
 /**
- * Flow in two dimensions by the lattice Boltzmann method D2Q9 (Qian, d'Humieres, Lallemand, "Lattice BGK models for Navier-Stokes
- * equation"; Krueger et al., "The Lattice Boltzmann Method"): four flows, which use all four collisions and all boundaries of the program.
+ * Flow in two dimensions by the lattice Boltzmann method D2Q9 (Qian, d'Humieres, Lallemand,
+ * "Lattice BGK models for Navier-Stokes equation"; Krueger et al., "The Lattice Boltzmann Method"):
+ * four flows, which use all four collisions and all boundaries of the program.
  */
 final class LatticeBoltzmann {
     private static final int WIDTH = 43;
@@ -31,18 +32,21 @@ final class LatticeBoltzmann {
                 .checkedBy(LatticeBoltzmann::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         ResultComparison comparison = new ResultComparison();
-        channel(bench, random).compare(comparison, "channel");
-        cavity(bench, random).compare(comparison, "cavity");
-        smoothChannel(bench, random).compare(comparison, "smooth channel");
-        turbulence(bench, random).compare(comparison, "turbulence");
-        return comparison.verdict();
+        channel(harness, random).compare(comparison, "channel");
+        cavity(harness, random).compare(comparison, "cavity");
+        smoothChannel(harness, random).compare(comparison, "smooth channel");
+        turbulence(harness, random).compare(comparison, "turbulence");
+        return comparison.result();
     }
 
-    /** Past a disc between walls, driven by a force, from a prescribed velocity to a prescribed pressure. */
-    private static LatticeFlow channel(KernelHarness bench, RandomGenerator random) {
-        LatticeFlow flow = new LatticeFlow(bench, random, WIDTH, HEIGHT);
+    /**
+     * Flow past a disc between walls, driven by a force, from a prescribed velocity to a prescribed
+     * pressure.
+     */
+    private static LatticeFlow channel(KernelHarness harness, RandomGenerator random) {
+        LatticeFlow flow = new LatticeFlow(harness, random, WIDTH, HEIGHT);
         flow.mark(Kind.WALL, Kind.WALL, Kind.FLUID, random.nextInt(10, 20) + 0.25f, random.nextInt(12, 18) + 0.5f, 5.3f);
         float omega = random.nextFloat(1, 1.8f);
         for (int step = 0; step < STEPS; step++) {
@@ -55,9 +59,9 @@ final class LatticeBoltzmann {
         return flow;
     }
 
-    /** In a closed box under a moving lid. */
-    private static LatticeFlow cavity(KernelHarness bench, RandomGenerator random) {
-        LatticeFlow flow = new LatticeFlow(bench, random, WIDTH, HEIGHT);
+    /** Flow in a closed box under a moving lid. */
+    private static LatticeFlow cavity(KernelHarness harness, RandomGenerator random) {
+        LatticeFlow flow = new LatticeFlow(harness, random, WIDTH, HEIGHT);
         flow.mark(Kind.WALL, Kind.MOVING_WALL, Kind.WALL, 0, 0, 0);
         float omega = random.nextFloat(1, 1.8f);
         for (int step = 0; step < STEPS; step++) {
@@ -67,9 +71,9 @@ final class LatticeBoltzmann {
         return flow;
     }
 
-    /** Past a small disc between walls without friction, out where there is no gradient. */
-    private static LatticeFlow smoothChannel(KernelHarness bench, RandomGenerator random) {
-        LatticeFlow flow = new LatticeFlow(bench, random, WIDTH, HEIGHT);
+    /** Flow past a small disc between frictionless walls, with a zero-gradient outlet. */
+    private static LatticeFlow smoothChannel(KernelHarness harness, RandomGenerator random) {
+        LatticeFlow flow = new LatticeFlow(harness, random, WIDTH, HEIGHT);
         flow.mark(Kind.SLIP_WALL, Kind.SLIP_WALL, Kind.FLUID, 14.25f, random.nextInt(4, 25) + 0.5f, 3.2f);
         float stress = random.nextFloat(1, 1.8f);
         for (int step = 0; step < STEPS; step++) {
@@ -81,9 +85,9 @@ final class LatticeBoltzmann {
         return flow;
     }
 
-    /** A random field that mixes, with no walls at all. */
-    private static LatticeFlow turbulence(KernelHarness bench, RandomGenerator random) {
-        LatticeFlow flow = new LatticeFlow(bench, random, WIDTH, HEIGHT);
+    /** Mixing of a random field without walls. */
+    private static LatticeFlow turbulence(KernelHarness harness, RandomGenerator random) {
+        LatticeFlow flow = new LatticeFlow(harness, random, WIDTH, HEIGHT);
         flow.mark(Kind.FLUID, Kind.FLUID, Kind.FLUID, 0, 0, 0);
         for (int step = 0; step < STEPS; step++) {
             flow.collideSmagorinsky(1.9f, 0.03f);

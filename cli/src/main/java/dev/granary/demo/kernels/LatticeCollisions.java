@@ -1,14 +1,18 @@
 package dev.granary.demo.kernels;
 
 /**
- * Collisions of one D2Q9 cell in doubles, as their authors write them: the reference of the demo's lattice Boltzmann kernels. Velocity q is
- * {@code C[q]}; the populations of a cell are an array of nine.
+ * Collisions of one D2Q9 cell in doubles, in the notation of their authors: the reference of the
+ * demo's lattice Boltzmann kernels. Velocity q is {@code C[q]}; the populations of a cell are an
+ * array of nine.
  */
 final class LatticeCollisions {
     /** The velocities. */
     static final int[][] C = {{0, 0}, {1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, 1}, {-1, 1}, {-1, -1}, {1, -1}};
 
-    /** Moments from populations: the matrix of Lallemand and Luo, "Theory of the lattice Boltzmann method", 2000. */
+    /**
+     * Transformation of populations to moments: the matrix of Lallemand and Luo, "Theory of the
+     * lattice Boltzmann method", 2000.
+     */
     private static final int[][] MOMENTS = {
         {1, 1, 1, 1, 1, 1, 1, 1, 1},
         {-4, -1, -1, -1, -1, 2, 2, 2, 2},
@@ -23,7 +27,7 @@ final class LatticeCollisions {
 
     private LatticeCollisions() {}
 
-    /** The index of the velocity (x, y). */
+    /** Returns the index of the velocity (x, y). */
     static int index(int x, int y) {
         for (int q = 0; q < C.length; q++) {
             if (C[q][0] == x && C[q][1] == y) {
@@ -33,7 +37,7 @@ final class LatticeCollisions {
         throw new IllegalArgumentException("D2Q9 has no velocity (" + x + ", " + y + ")");
     }
 
-    /** The index of the opposite velocity. */
+    /** Returns the index of the opposite velocity. */
     static int opposite(int q) {
         return index(-C[q][0], -C[q][1]);
     }
@@ -54,7 +58,7 @@ final class LatticeCollisions {
         return sum;
     }
 
-    /** Momentum along an axis: 0 for x, 1 for y. */
+    /** Returns the momentum along an axis: 0 for x, 1 for y. */
     static double momentum(double[] f, int axis) {
         double sum = 0;
         for (int q = 0; q < C.length; q++) {
@@ -72,7 +76,10 @@ final class LatticeCollisions {
         return populations;
     }
 
-    /** Bhatnagar, Gross, Krook, with the force of Guo, Zheng, Shi, "Discrete lattice effects on the forcing term", 2002, eq. 20. */
+    /**
+     * Bhatnagar, Gross, Krook, with the force of Guo, Zheng, Shi, "Discrete lattice effects on the
+     * forcing term", 2002, eq. 20.
+     */
     static void relaxWithForce(double[] f, double omega, double[] force) {
         double density = density(f);
         double[] u = {(momentum(f, 0) + force[0] / 2) / density, (momentum(f, 1) + force[1] / 2) / density};
@@ -87,7 +94,10 @@ final class LatticeCollisions {
         }
     }
 
-    /** Two relaxation times (Ginzburg, Verhaeghe, d'Humieres, 2008): symmetric and antisymmetric parts of each pair. */
+    /**
+     * Two relaxation times (Ginzburg, Verhaeghe, d'Humieres, 2008): symmetric and antisymmetric
+     * parts of each pair.
+     */
     static void relaxPairs(double[] f, double even, double magic) {
         double odd = 1 / (magic / (1 / even - 0.5) + 0.5);
         double[] rest = equilibrium(density(f), momentum(f, 0) / density(f), momentum(f, 1) / density(f));
@@ -100,7 +110,10 @@ final class LatticeCollisions {
         }
     }
 
-    /** Many relaxation times: f - M^-1 S M (f - equilibrium); rates of energy, its square, heat flux and stress. */
+    /**
+     * Many relaxation times: f - M^-1 S M (f - equilibrium); rates of energy, its square, heat flux
+     * and stress.
+     */
     static void relaxMoments(double[] f, double energy, double energySquare, double flux, double stress) {
         double[] rates = {0, energy, energySquare, 0, flux, 0, flux, stress, stress};
         double[] rest = equilibrium(density(f), momentum(f, 0) / density(f), momentum(f, 1) / density(f));
@@ -121,7 +134,10 @@ final class LatticeCollisions {
         }
     }
 
-    /** Smagorinsky's eddy viscosity (Hou, Sterling, Chen, Doolen, "A lattice Boltzmann subgrid model", 1996). */
+    /**
+     * Smagorinsky's eddy viscosity (Hou, Sterling, Chen, Doolen, "A lattice Boltzmann subgrid
+     * model", 1996).
+     */
     static void relaxTurbulent(double[] f, double omega, double constantSquare) {
         double density = density(f);
         double[] rest = equilibrium(density, momentum(f, 0) / density, momentum(f, 1) / density);

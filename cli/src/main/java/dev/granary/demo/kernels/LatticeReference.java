@@ -9,11 +9,12 @@ import static dev.granary.demo.kernels.LatticeCollisions.weight;
 import java.util.function.Consumer;
 
 /**
- * A D2Q9 lattice in doubles whose cells push their populations to their neighbours: the reference of the demo's lattice Boltzmann kernels,
- * which pull. Arrays that go in and out lie as the kernels' do.
+ * D2Q9 lattice in doubles: the reference of the demo's lattice Boltzmann kernels. Its cells push
+ * their populations to their neighbours, while the kernels pull. Input and output arrays have the
+ * kernels' layout.
  */
 final class LatticeReference {
-    /** What a cell is. */
+    /** The kind of a cell. */
     enum Kind {
         FLUID(0),
         WALL(1),
@@ -27,7 +28,7 @@ final class LatticeReference {
             this.number = number;
         }
 
-        /** The number that stands for it in the kernels. */
+        /** Returns its number in the kernels. */
         int number() {
             return number;
         }
@@ -96,7 +97,7 @@ final class LatticeReference {
         double[][][] next = new double[width][height][];
         for (int x = 0; x < width; x++) {
             for (int y = 0; y < height; y++) {
-                next[x][y] = f[x][y].clone(); // walls keep what they have, fluid cells are overwritten
+                next[x][y] = f[x][y].clone(); // walls keep their populations, fluid cells are overwritten
             }
         }
         for (int x = 0; x < width; x++) {
@@ -130,7 +131,10 @@ final class LatticeReference {
         }
     }
 
-    /** Zou and He, "On pressure and velocity boundary conditions", 1997: bounce-back of the part that is not in equilibrium. */
+    /**
+     * Zou and He, "On pressure and velocity boundary conditions", 1997: bounce-back of the
+     * non-equilibrium part.
+     */
     void inletVelocity(float[] speeds) {
         for (int y = 0; y < height; y++) {
             if (kinds[0][y] == Kind.FLUID) {
@@ -203,7 +207,7 @@ final class LatticeReference {
         return density;
     }
 
-    /** The velocity along an axis: 0 for x, 1 for y. */
+    /** Returns the velocity along an axis: 0 for x, 1 for y. */
     double[] velocity(int axis) {
         double[] velocity = density();
         for (int cell = 0; cell < velocity.length; cell++) {

@@ -4,7 +4,10 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
-/** Layer normalisation of the rows of a matrix with scale and shift per column (Ba, Kiros, Hinton, "Layer Normalization"). */
+/**
+ * Layer normalisation of the rows of a matrix with scale and shift per column (Ba, Kiros, Hinton,
+ * "Layer Normalization").
+ */
 final class LayerNorm {
     private static final int ROWS = 17;
     private static final int COLUMNS = 387;
@@ -20,15 +23,15 @@ final class LayerNorm {
                 .checkedBy(LayerNorm::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float[] rows = SyntheticData.floats(random, ROWS * COLUMNS, 2, 6);
         float[] scale = SyntheticData.floats(random, COLUMNS, 0.5f, 2);
         float[] shift = SyntheticData.floats(random, COLUMNS, -1, 1);
-        OpenClBuffer result = bench.floats(rows.length);
-        OpenClBuffer means = bench.floats(ROWS);
-        OpenClBuffer deviations = bench.floats(ROWS);
-        bench.launch("layer_norm", bench.input(rows), bench.input(scale), bench.input(shift), result, means, deviations, COLUMNS, EPSILON,
-                bench.floatPerItem("layer_norm"));
+        OpenClBuffer result = harness.floats(rows.length);
+        OpenClBuffer means = harness.floats(ROWS);
+        OpenClBuffer deviations = harness.floats(ROWS);
+        harness.launch("layer_norm", harness.input(rows), harness.input(scale), harness.input(shift), result, means, deviations, COLUMNS, EPSILON,
+                harness.floatPerItem("layer_norm"));
 
         double[] expected = new double[rows.length];
         double[] expectedMeans = new double[ROWS];
@@ -53,6 +56,6 @@ final class LayerNorm {
                 .floats("mean", expectedMeans, KernelHarness.floatsOf(means), new Tolerance(1e-6, 0))
                 .floats("deviation", expectedDeviations, KernelHarness.floatsOf(deviations), new Tolerance(2e-6, 0))
                 .floats("row", expected, KernelHarness.floatsOf(result), new Tolerance(4e-6, 4e-6))
-                .verdict();
+                .result();
     }
 }

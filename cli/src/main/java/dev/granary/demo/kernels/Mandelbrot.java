@@ -4,7 +4,10 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
-/** How fast points leave the Mandelbrot set, by the escape-time algorithm (Peitgen and Richter, "The Beauty of Fractals"). */
+/**
+ * Escape times of points outside the Mandelbrot set, by the escape-time algorithm (Peitgen and
+ * Richter, "The Beauty of Fractals").
+ */
 final class Mandelbrot {
     private static final int WIDTH = 90;
     private static final int HEIGHT = 61;
@@ -19,12 +22,12 @@ final class Mandelbrot {
                 .checkedBy(Mandelbrot::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float left = random.nextFloat(-2.2f, -2);
         float top = random.nextFloat(1, 1.2f);
         float pitch = random.nextFloat(0.03f, 0.035f);
-        OpenClBuffer steps = bench.ints(WIDTH * HEIGHT);
-        bench.launch("mandelbrot", steps, WIDTH, HEIGHT, left, top, pitch);
+        OpenClBuffer steps = harness.ints(WIDTH * HEIGHT);
+        harness.launch("mandelbrot", steps, WIDTH, HEIGHT, left, top, pitch);
 
         int[] expected = new int[WIDTH * HEIGHT];
         for (int row = 0; row < HEIGHT; row++) {
@@ -32,10 +35,13 @@ final class Mandelbrot {
                 expected[row * WIDTH + column] = steps(Math.fma(column, pitch, left), Math.fma(row, -pitch, top));
             }
         }
-        return new ResultComparison().ints("steps", expected, KernelHarness.intsOf(steps)).verdict();
+        return new ResultComparison().ints("steps", expected, KernelHarness.intsOf(steps)).result();
     }
 
-    /** In floats with fused operations where the kernel has them: the boundary of the set tells every other rounding apart. */
+    /**
+     * Counts in floats, with fused operations where the kernel has them: near the boundary of the
+     * set every other rounding changes the counts.
+     */
     private static int steps(float real, float imaginary) {
         float x = 0;
         float y = 0;

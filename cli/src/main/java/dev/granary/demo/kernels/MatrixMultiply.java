@@ -4,7 +4,10 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
-/** The BLAS routine {@code gemm}, {@code C = alpha A B + beta C}, by tiles in local memory; one source, a program for each tile size. */
+/**
+ * The BLAS routine {@code gemm}, {@code C = alpha A B + beta C}, by tiles in local memory; one
+ * source, with a program for each tile size.
+ */
 final class MatrixMultiply {
     private static final int ROWS = 75;
     private static final int COLUMNS = 93;
@@ -23,14 +26,14 @@ final class MatrixMultiply {
         return (size + tile - 1L) / tile * tile;
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float alpha = random.nextFloat(0.5f, 2);
         float beta = random.nextFloat(0.5f, 2);
         float[] a = SyntheticData.floats(random, ROWS * INNER, -1, 1);
         float[] b = SyntheticData.floats(random, INNER * COLUMNS, -1, 1);
         float[] c = SyntheticData.floats(random, ROWS * COLUMNS, -1, 1);
-        OpenClBuffer result = bench.input(c);
-        bench.launch("gemm", ROWS, COLUMNS, INNER, alpha, bench.input(a), bench.input(b), beta, result);
+        OpenClBuffer result = harness.input(c);
+        harness.launch("gemm", ROWS, COLUMNS, INNER, alpha, harness.input(a), harness.input(b), beta, result);
 
         double[] expected = new double[c.length];
         for (int row = 0; row < ROWS; row++) {
@@ -42,6 +45,6 @@ final class MatrixMultiply {
                 expected[row * COLUMNS + column] = alpha * sum + beta * c[row * COLUMNS + column];
             }
         }
-        return new ResultComparison().floats("C", expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-5)).verdict();
+        return new ResultComparison().floats("C", expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-5)).result();
     }
 }

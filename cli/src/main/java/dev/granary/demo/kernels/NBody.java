@@ -5,8 +5,8 @@ import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
 /**
- * Bodies that attract each other, two steps of the leapfrog scheme over all pairs (Nyland, Harris, Prins, "Fast N-Body Simulation with
- * CUDA").
+ * Bodies that attract each other, two steps of the leapfrog scheme over all pairs (Nyland, Harris,
+ * Prins, "Fast N-Body Simulation with CUDA").
  */
 final class NBody {
     private static final int COUNT = 201;
@@ -26,21 +26,21 @@ final class NBody {
                 .checkedBy(NBody::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float[] bodies = SyntheticData.floats(random, 4 * COUNT, -1, 1);
         for (int i = 3; i < bodies.length; i += 4) {
             bodies[i] = random.nextFloat(0.1f, 1); // a mass
         }
         float[] velocities = SyntheticData.floats(random, 4 * COUNT, -1, 1);
-        OpenClBuffer places = bench.input(bodies);
-        OpenClBuffer speeds = bench.input(velocities);
-        OpenClBuffer accelerations = bench.floats(4 * COUNT);
+        OpenClBuffer places = harness.input(bodies);
+        OpenClBuffer speeds = harness.input(velocities);
+        OpenClBuffer accelerations = harness.floats(4 * COUNT);
         double[] expectedBodies = widened(bodies);
         double[] expectedVelocities = widened(velocities);
         double[] expectedAccelerations = new double[4 * COUNT];
         for (int step = 0; step < STEPS; step++) {
-            bench.launch("accelerate", places, accelerations, COUNT, SOFTENING);
-            bench.launch("move", places, speeds, accelerations, COUNT, TIME_STEP);
+            harness.launch("accelerate", places, accelerations, COUNT, SOFTENING);
+            harness.launch("move", places, speeds, accelerations, COUNT, TIME_STEP);
             accelerate(expectedBodies, expectedAccelerations);
             move(expectedBodies, expectedVelocities, expectedAccelerations);
         }
@@ -48,7 +48,7 @@ final class NBody {
                 .floats("acceleration", expectedAccelerations, KernelHarness.floatsOf(accelerations), new Tolerance(5e-6, 4e-4))
                 .floats("velocity", expectedVelocities, KernelHarness.floatsOf(speeds), new Tolerance(1e-6, 5e-6))
                 .floats("body", expectedBodies, KernelHarness.floatsOf(places), new Tolerance(1e-6, 1e-6))
-                .verdict();
+                .result();
     }
 
     private static void accelerate(double[] bodies, double[] accelerations) {
@@ -72,7 +72,7 @@ final class NBody {
     private static void move(double[] bodies, double[] velocities, double[] accelerations) {
         for (int i = 0; i < bodies.length; i++) {
             velocities[i] += TIME_STEP * accelerations[i];
-            if (i % 4 != 3) { // a mass stays
+            if (i % 4 != 3) { // masses do not change
                 bodies[i] += TIME_STEP * velocities[i];
             }
         }

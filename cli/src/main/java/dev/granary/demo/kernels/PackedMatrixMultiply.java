@@ -5,8 +5,9 @@ import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
 /**
- * A layer of a neural network: inputs times weights plus bias, with the weights packed into panels of columns beforehand (Goto and van de Geijn,
- * "Anatomy of High-Performance Matrix Multiplication"). Packing is a program of its own, since weights are constant and inputs are not.
+ * A layer of a neural network: inputs times weights plus bias, with the weights packed into panels
+ * of columns beforehand (Goto and van de Geijn, "Anatomy of High-Performance Matrix
+ * Multiplication"). Packing is a program of its own, since weights are constant and inputs are not.
  */
 final class PackedMatrixMultiply {
     static final int ROWS = 75;
@@ -17,10 +18,10 @@ final class PackedMatrixMultiply {
     private static final int PANELS = (COLUMNS + PANEL - 1) / PANEL;
     private static final Geometry PRODUCT = Geometry.of(PANELS, 80).local(4, 16);
 
-    /** How many floats packed weights are. */
+    /** Number of floats of packed weights. */
     static final int PACKED = PANELS * INNER * PANEL;
 
-    /** The three programs. */
+    /** The program that packs weights. */
     static final KernelRecipe PACK = KernelRecipe.of("pack-weights", "pack_weights.cl")
             .with("-D PANEL=" + PANEL)
             .launching("pack_weights", Geometry.of(64, PANELS).local(16, 4));
@@ -34,28 +35,31 @@ final class PackedMatrixMultiply {
     }
 
     static DemoKernel linear() {
-        return LINEAR.checkedBy((bench, random) -> checkProduct(bench, random, LINEAR));
+        return LINEAR.checkedBy((harness, random) -> checkProduct(harness, random, LINEAR));
     }
 
     static DemoKernel relu() {
-        return RELU.checkedBy((bench, random) -> checkProduct(bench, random, RELU));
+        return RELU.checkedBy((harness, random) -> checkProduct(harness, random, RELU));
     }
 
     static float[] weights(RandomGenerator random) {
         return SyntheticData.floats(random, INNER * COLUMNS, -1, 1);
     }
 
-    /** Packs on the device. */
-    static void pack(KernelHarness bench, float[] weights, OpenClBuffer packed) {
-        bench.launch("pack_weights", COLUMNS, INNER, bench.input(weights), packed);
+    /** Packs weights on the device. */
+    static void pack(KernelHarness harness, float[] weights, OpenClBuffer packed) {
+        harness.launch("pack_weights", COLUMNS, INNER, harness.input(weights), packed);
     }
 
-    /** Multiplies made-up inputs by packed weights on the device and compares with a product in Java. */
-    static KernelCheckResult multiply(KernelHarness bench, RandomGenerator random, KernelRecipe recipe, float[] weights, OpenClBuffer packed) {
+    /**
+     * Multiplies synthetic inputs by packed weights on the device and compares with a product in
+     * Java.
+     */
+    static KernelCheckResult multiply(KernelHarness harness, RandomGenerator random, KernelRecipe recipe, float[] weights, OpenClBuffer packed) {
         float[] inputs = SyntheticData.floats(random, ROWS * INNER, -1, 1);
         float[] bias = SyntheticData.floats(random, COLUMNS, -1, 1);
-        OpenClBuffer result = bench.floats(ROWS * COLUMNS);
-        bench.launch("packed_gemm", ROWS, COLUMNS, INNER, bench.input(inputs), packed, bench.input(bias), result);
+        OpenClBuffer result = harness.floats(ROWS * COLUMNS);
+        harness.launch("packed_gemm", ROWS, COLUMNS, INNER, harness.input(inputs), packed, harness.input(bias), result);
 
         double[] expected = new double[ROWS * COLUMNS];
         for (int row = 0; row < ROWS; row++) {
@@ -67,7 +71,7 @@ final class PackedMatrixMultiply {
                 expected[row * COLUMNS + column] = recipe == RELU ? Math.max(sum, 0) : sum;
             }
         }
-        return new ResultComparison().floats(recipe.name(), expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-5)).verdict();
+        return new ResultComparison().floats(recipe.name(), expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-5)).result();
     }
 
     private static float[] packed(float[] weights) {
@@ -80,20 +84,20 @@ final class PackedMatrixMultiply {
         return packed;
     }
 
-    private static KernelCheckResult checkPacking(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult checkPacking(KernelHarness harness, RandomGenerator random) {
         float[] weights = weights(random);
-        OpenClBuffer packed = bench.floats(PACKED);
-        pack(bench, weights, packed);
+        OpenClBuffer packed = harness.floats(PACKED);
+        pack(harness, weights, packed);
         float[] reference = packed(weights);
         double[] expected = new double[PACKED];
         for (int i = 0; i < PACKED; i++) {
             expected[i] = reference[i];
         }
-        return new ResultComparison().floats("packed", expected, KernelHarness.floatsOf(packed), Tolerance.NONE).verdict();
+        return new ResultComparison().floats("packed", expected, KernelHarness.floatsOf(packed), Tolerance.NONE).result();
     }
 
-    private static KernelCheckResult checkProduct(KernelHarness bench, RandomGenerator random, KernelRecipe recipe) {
+    private static KernelCheckResult checkProduct(KernelHarness harness, RandomGenerator random, KernelRecipe recipe) {
         float[] weights = weights(random);
-        return multiply(bench, random, recipe, weights, bench.input(packed(weights)));
+        return multiply(harness, random, recipe, weights, harness.input(packed(weights)));
     }
 }

@@ -4,7 +4,10 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
-/** Exclusive prefix sums modulo 2^32 by Blelloch's two sweeps, over blocks whose sums are scanned in turn. */
+/**
+ * Exclusive prefix sums modulo 2^32 by Blelloch's two sweeps, over blocks whose sums are scanned in
+ * turn.
+ */
 final class PrefixScan {
     private static final int COUNT = 30_011;
     private static final int BLOCK = 256;
@@ -22,18 +25,18 @@ final class PrefixScan {
                 .checkedBy(PrefixScan::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         int[] values = SyntheticData.ints(random, COUNT);
-        OpenClBuffer scanned = bench.ints(COUNT);
-        OpenClBuffer sums = bench.ints(BLOCKS);
-        bench.launch("scan_blocks", bench.input(values), scanned, sums, COUNT);
-        bench.launch("scan_sums", sums, BLOCKS);
-        bench.launch("add_offsets", scanned, sums, COUNT);
+        OpenClBuffer scanned = harness.ints(COUNT);
+        OpenClBuffer sums = harness.ints(BLOCKS);
+        harness.launch("scan_blocks", harness.input(values), scanned, sums, COUNT);
+        harness.launch("scan_sums", sums, BLOCKS);
+        harness.launch("add_offsets", scanned, sums, COUNT);
 
         int[] expected = new int[COUNT];
         for (int i = 1; i < COUNT; i++) {
             expected[i] = expected[i - 1] + values[i - 1];
         }
-        return new ResultComparison().ints("scan", expected, KernelHarness.intsOf(scanned)).verdict();
+        return new ResultComparison().ints("scan", expected, KernelHarness.intsOf(scanned)).result();
     }
 }

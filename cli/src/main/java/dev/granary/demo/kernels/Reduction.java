@@ -6,8 +6,8 @@ import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 
 /**
- * Sum, smallest, largest and the first place of the largest of an array of integers, by a tree reduction in two phases (Harris, "Optimizing
- * Parallel Reduction in CUDA").
+ * Sum, smallest, largest and the first place of the largest of an array of integers, by a tree
+ * reduction in two phases (Harris, "Optimizing Parallel Reduction in CUDA").
  */
 final class Reduction {
     private static final int COUNT = 50_021;
@@ -23,22 +23,22 @@ final class Reduction {
                 .checkedBy(Reduction::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
-        // Neither a lost zero nor an extra one goes unseen: all values below zero, then all above.
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
+        // All values below zero, then all above: a missing or extra zero changes a result.
         ResultComparison comparison = new ResultComparison();
-        compare(comparison, "below zero", bench, random.ints(COUNT, -2_000, 0));
-        compare(comparison, "above zero", bench, random.ints(COUNT, 1, 2_000));
-        return comparison.verdict();
+        compare(comparison, "below zero", harness, random.ints(COUNT, -2_000, 0));
+        compare(comparison, "above zero", harness, random.ints(COUNT, 1, 2_000));
+        return comparison.result();
     }
 
-    private static void compare(ResultComparison comparison, String what, KernelHarness bench, IntStream numbers) {
-        // So few different numbers that the largest occurs more than once: its first place is a question.
+    private static void compare(ResultComparison comparison, String what, KernelHarness harness, IntStream numbers) {
+        // Few distinct numbers: the largest occurs more than once, and its first position matters.
         int[] values = numbers.map(number -> number * 1_000_003).toArray();
-        int groups = bench.groupsOf("reduce_elements");
-        OpenClBuffer summaries = bench.ints(groups * SUMMARY_INTS);
-        OpenClBuffer total = bench.ints(SUMMARY_INTS);
-        bench.launch("reduce_elements", bench.input(values), COUNT, summaries);
-        bench.launch("reduce_groups", summaries, groups, total);
+        int groups = harness.groupsOf("reduce_elements");
+        OpenClBuffer summaries = harness.ints(groups * SUMMARY_INTS);
+        OpenClBuffer total = harness.ints(SUMMARY_INTS);
+        harness.launch("reduce_elements", harness.input(values), COUNT, summaries);
+        harness.launch("reduce_groups", summaries, groups, total);
         comparison.ints(what + ": sum, smallest, largest, place", reference(values), KernelHarness.intsOf(total));
     }
 

@@ -2,16 +2,19 @@ package dev.granary.demo.kernels;
 
 import org.jspecify.annotations.Nullable;
 
-/** Compares results with their references, one array after another, and keeps the first difference. Not thread-safe. */
+/**
+ * Comparison of arrays of results with their references, which records the first difference. Not
+ * thread-safe.
+ */
 final class ResultComparison {
     private @Nullable String difference;
 
-    /** Compares floats; what is not a number never agrees. */
-    ResultComparison floats(String what, double[] expected, float[] actual, Tolerance tolerance) {
-        if (sameLength(what, expected.length, actual.length)) {
+    /** Compares floats. NaN differs from everything. */
+    ResultComparison floats(String label, double[] expected, float[] actual, Tolerance tolerance) {
+        if (sameLength(label, expected.length, actual.length)) {
             for (int i = 0; i < expected.length; i++) {
                 if (!tolerance.allows(expected[i], actual[i])) {
-                    return differ(what, i, expected[i], actual[i]);
+                    return differ(label, i, expected[i], actual[i]);
                 }
             }
         }
@@ -19,11 +22,11 @@ final class ResultComparison {
     }
 
     /** Compares integers exactly. */
-    ResultComparison ints(String what, int[] expected, int[] actual) {
-        if (sameLength(what, expected.length, actual.length)) {
+    ResultComparison ints(String label, int[] expected, int[] actual) {
+        if (sameLength(label, expected.length, actual.length)) {
             for (int i = 0; i < expected.length; i++) {
                 if (expected[i] != actual[i]) {
-                    return differ(what, i, expected[i], actual[i]);
+                    return differ(label, i, expected[i], actual[i]);
                 }
             }
         }
@@ -31,31 +34,31 @@ final class ResultComparison {
     }
 
     /** Compares bytes exactly. */
-    ResultComparison bytes(String what, byte[] expected, byte[] actual) {
-        if (sameLength(what, expected.length, actual.length)) {
+    ResultComparison bytes(String label, byte[] expected, byte[] actual) {
+        if (sameLength(label, expected.length, actual.length)) {
             for (int i = 0; i < expected.length; i++) {
                 if (expected[i] != actual[i]) {
-                    return differ(what, i, Byte.toUnsignedInt(expected[i]), Byte.toUnsignedInt(actual[i]));
+                    return differ(label, i, Byte.toUnsignedInt(expected[i]), Byte.toUnsignedInt(actual[i]));
                 }
             }
         }
         return this;
     }
 
-    /** The outcome of all comparisons. */
-    KernelCheckResult verdict() {
+    /** Returns the result of all comparisons. */
+    KernelCheckResult result() {
         return difference == null ? new KernelCheckResult.Right() : new KernelCheckResult.Wrong(difference);
     }
 
-    private boolean sameLength(String what, int expected, int actual) {
+    private boolean sameLength(String label, int expected, int actual) {
         if (difference == null && expected != actual) {
-            difference = what + ": expected " + expected + " elements, got " + actual;
+            difference = label + ": expected " + expected + " elements, got " + actual;
         }
         return difference == null;
     }
 
-    private ResultComparison differ(String what, int index, Object expected, Object actual) {
-        difference = what + "[" + index + "]: expected " + expected + ", got " + actual;
+    private ResultComparison differ(String label, int index, Object expected, Object actual) {
+        difference = label + "[" + index + "]: expected " + expected + ", got " + actual;
         return this;
     }
 }

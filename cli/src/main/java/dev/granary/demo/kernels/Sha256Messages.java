@@ -7,7 +7,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
-/** The SHA-256 (FIPS 180-4) of many independent messages; the reference is the JDK's. */
+/** SHA-256 (FIPS 180-4) of many independent messages; the reference is the JDK's. */
 final class Sha256Messages {
     private static final int COUNT = 203;
     private static final int DIGEST_BYTES = 32;
@@ -21,15 +21,15 @@ final class Sha256Messages {
                 .checkedBy(Sha256Messages::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
-        // Every length from zero on: all ways in which the padding can lie in the last blocks.
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
+        // Every length from zero on: all positions of the padding in the last blocks.
         int[] starts = new int[COUNT + 1];
         for (int i = 0; i < COUNT; i++) {
             starts[i + 1] = starts[i] + i;
         }
         byte[] messages = SyntheticData.bytes(random, starts[COUNT]);
-        OpenClBuffer digests = bench.bytes(COUNT * DIGEST_BYTES);
-        bench.launch("sha256", bench.input(messages), bench.input(starts), COUNT, digests);
+        OpenClBuffer digests = harness.bytes(COUNT * DIGEST_BYTES);
+        harness.launch("sha256", harness.input(messages), harness.input(starts), COUNT, digests);
 
         MessageDigest sha256 = sha256();
         byte[] expected = new byte[COUNT * DIGEST_BYTES];
@@ -37,7 +37,7 @@ final class Sha256Messages {
             byte[] digest = sha256.digest(Arrays.copyOfRange(messages, starts[i], starts[i + 1]));
             System.arraycopy(digest, 0, expected, i * DIGEST_BYTES, DIGEST_BYTES);
         }
-        return new ResultComparison().bytes("digests", expected, KernelHarness.bytesOf(digests)).verdict();
+        return new ResultComparison().bytes("digests", expected, KernelHarness.bytesOf(digests)).result();
     }
 
     private static MessageDigest sha256() {

@@ -12,23 +12,24 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Two primitives that multiply by the same weights: these are packed once, by a third, into the constant tensor cache. Each product is computed
- * for several inputs, so that whoever comes first makes the packed weights and all others find them.
+ * Two primitives that multiply by the same weights, which a third packs once for the constant
+ * tensor cache. Each product is computed for several inputs: the first use packs the weights, and
+ * the others find them.
  */
 public final class SharedWeights {
-    /** How often the packed weights are asked for. */
+    /** Number of requests for the packed weights. */
     public static final int USES = 4;
 
     private static final long BYTES = (long) PackedMatrixMultiply.PACKED * Float.BYTES;
 
     private SharedWeights() {}
 
-    /** What the packed weights are known by: whose they are and how they are laid out. */
+    /** The key of the packed weights: their name and their layout. */
     private record Key(String weights, KernelRecipe layout) {}
 
-    /** Loads the kernels of a program. */
+    /** Loader of the kernels of a program. */
     public interface Loader {
-        /** Live kernels, which the caller closes. */
+        /** Returns live kernels, which the caller closes. */
         OpenClKernels load(KernelDescriptor descriptor) throws CompileException, RestoreException;
     }
 
@@ -41,24 +42,24 @@ public final class SharedWeights {
             throws CompileException, RestoreException {
         float[] weights = PackedMatrixMultiply.weights(random);
         Key key = new Key("weights of the demo", PackedMatrixMultiply.PACK);
-        KernelCheckResult verdict = new KernelCheckResult.Right();
-        for (int use = 0; use < USES && verdict instanceof KernelCheckResult.Right; use++) {
+        KernelCheckResult result = new KernelCheckResult.Right();
+        for (int use = 0; use < USES && result instanceof KernelCheckResult.Right; use++) {
             KernelRecipe product = List.of(PackedMatrixMultiply.LINEAR, PackedMatrixMultiply.RELU).get(use % 2);
             try (OpenClKernels kernels = loader.load(product.descriptor(engine.target()));
                     ConstantHold<OpenClBuffer> packed = constants.get(key, BYTES, () -> pack(engine, loader, weights));
-                    KernelHarness bench = new KernelHarness(engine, kernels, product.launches())) {
-                verdict = PackedMatrixMultiply.multiply(bench, random, product, weights, packed.buffer());
+                    KernelHarness harness = new KernelHarness(engine, kernels, product.launches())) {
+                result = PackedMatrixMultiply.multiply(harness, random, product, weights, packed.buffer());
             }
         }
-        return verdict;
+        return result;
     }
 
     private static OpenClBuffer pack(OpenClEngine engine, Loader loader, float[] weights) throws RestoreException {
         KernelRecipe packing = PackedMatrixMultiply.PACK;
         try (OpenClKernels kernels = loader.load(packing.descriptor(engine.target()));
-                KernelHarness bench = new KernelHarness(engine, kernels, packing.launches())) {
+                KernelHarness harness = new KernelHarness(engine, kernels, packing.launches())) {
             OpenClBuffer packed = engine.buffer(BYTES);
-            PackedMatrixMultiply.pack(bench, weights, packed);
+            PackedMatrixMultiply.pack(harness, weights, packed);
             return packed;
         } catch (CompileException e) {
             throw new RestoreException(String.valueOf(e.getMessage()));

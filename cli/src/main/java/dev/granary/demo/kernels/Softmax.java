@@ -5,7 +5,10 @@ import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
-/** The softmax of each row of a matrix, shifted by the row's maximum (Goodfellow, Bengio, Courville, "Deep Learning", section 4.1). */
+/**
+ * The softmax of each row of a matrix, shifted by the row's maximum (Goodfellow, Bengio, Courville,
+ * "Deep Learning", section 4.1).
+ */
 final class Softmax {
     private static final int ROWS = 13;
     private static final int COLUMNS = 501;
@@ -20,11 +23,11 @@ final class Softmax {
                 .checkedBy(Softmax::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
-        // Far above where an exponential of floats overflows: only the shifted form survives.
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
+        // Values whose exponentials overflow in floats unless they are shifted.
         float[] rows = SyntheticData.floats(random, ROWS * COLUMNS, 190, 200);
-        OpenClBuffer result = bench.floats(rows.length);
-        bench.launch("softmax", bench.input(rows), result, COLUMNS, bench.floatPerItem("softmax"));
+        OpenClBuffer result = harness.floats(rows.length);
+        harness.launch("softmax", harness.input(rows), result, COLUMNS, harness.floatPerItem("softmax"));
 
         double[] expected = new double[rows.length];
         for (int start = 0; start < rows.length; start += COLUMNS) {
@@ -37,6 +40,6 @@ final class Softmax {
                 expected[start + i] = powers[i] / sum;
             }
         }
-        return new ResultComparison().floats("softmax", expected, KernelHarness.floatsOf(result), new Tolerance(5e-6, 0)).verdict();
+        return new ResultComparison().floats("softmax", expected, KernelHarness.floatsOf(result), new Tolerance(5e-6, 0)).result();
     }
 }

@@ -5,8 +5,8 @@ import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
 /**
- * A sparse matrix times a vector, the matrix in compressed rows, a group for each row (Bell and Garland, "Efficient Sparse Matrix-Vector
- * Multiplication on CUDA").
+ * A sparse matrix times a vector, the matrix in compressed rows, a group for each row (Bell and
+ * Garland, "Efficient Sparse Matrix-Vector Multiplication on CUDA").
  */
 final class SparseMultiply {
     private static final int ROWS = 157;
@@ -22,8 +22,8 @@ final class SparseMultiply {
                 .checkedBy(SparseMultiply::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
-        // Rows from empty to well above the group's size.
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
+        // Rows from empty to much longer than a group.
         int[] starts = new int[ROWS + 1];
         for (int row = 0; row < ROWS; row++) {
             starts[row + 1] = starts[row] + (row % 10 == 3 ? 0 : random.nextInt(1, 60));
@@ -31,11 +31,11 @@ final class SparseMultiply {
         int[] columns = random.ints(starts[ROWS], 0, COLUMNS).toArray();
         float[] values = SyntheticData.floats(random, starts[ROWS], -1, 1);
         float[] vector = SyntheticData.floats(random, COLUMNS, -1, 1);
-        OpenClBuffer product = bench.floats(ROWS);
-        bench.launch("sparse_multiply", bench.input(starts), bench.input(columns), bench.input(values), bench.input(vector), product,
-                bench.floatPerItem("sparse_multiply"));
+        OpenClBuffer product = harness.floats(ROWS);
+        harness.launch("sparse_multiply", harness.input(starts), harness.input(columns), harness.input(values), harness.input(vector), product,
+                harness.floatPerItem("sparse_multiply"));
 
-        // The reference multiplies the dense matrix; an element that is stored twice counts as the sum.
+        // The reference multiplies the dense matrix; elements stored twice are added.
         double[][] dense = new double[ROWS][COLUMNS];
         for (int row = 0; row < ROWS; row++) {
             for (int i = starts[row]; i < starts[row + 1]; i++) {
@@ -48,6 +48,6 @@ final class SparseMultiply {
                 expected[row] += dense[row][column] * vector[column];
             }
         }
-        return new ResultComparison().floats("product", expected, KernelHarness.floatsOf(product), new Tolerance(1e-6, 1e-5)).verdict();
+        return new ResultComparison().floats("product", expected, KernelHarness.floatsOf(product), new Tolerance(1e-6, 1e-5)).result();
     }
 }

@@ -2,11 +2,11 @@ package dev.granary.demo.kernels;
 
 import java.util.random.RandomGenerator;
 
-/** Made-up data. */
+/** Generator of synthetic input data. */
 final class SyntheticData {
     private SyntheticData() {}
 
-    /** Floats from {@code low}, inclusive, to {@code high}, exclusive. */
+    /** Returns floats from {@code low}, inclusive, to {@code high}, exclusive. */
     static float[] floats(RandomGenerator random, int count, float low, float high) {
         float[] values = new float[count];
         for (int i = 0; i < count; i++) {
@@ -15,12 +15,12 @@ final class SyntheticData {
         return values;
     }
 
-    /** Integers of the whole range. */
+    /** Returns integers of the whole range. */
     static int[] ints(RandomGenerator random, int count) {
         return random.ints(count).toArray();
     }
 
-    /** Bytes of the whole range. */
+    /** Returns bytes of the whole range. */
     static byte[] bytes(RandomGenerator random, int count) {
         byte[] values = new byte[count];
         random.nextBytes(values);

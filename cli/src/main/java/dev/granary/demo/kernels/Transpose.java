@@ -4,7 +4,10 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
-/** The transposed matrix, moved through padded tiles (Ruetsch and Micikevicius, "Optimizing Matrix Transpose in CUDA"). */
+/**
+ * Transposition of a matrix through padded tiles (Ruetsch and Micikevicius, "Optimizing Matrix
+ * Transpose in CUDA").
+ */
 final class Transpose {
     private static final int ROWS = 131;
     private static final int COLUMNS = 77;
@@ -18,15 +21,15 @@ final class Transpose {
                 .checkedBy(Transpose::check);
     }
 
-    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float[] matrix = SyntheticData.floats(random, ROWS * COLUMNS, -1, 1);
-        OpenClBuffer transposed = bench.floats(ROWS * COLUMNS);
-        bench.launch("transpose", bench.input(matrix), transposed, ROWS, COLUMNS);
+        OpenClBuffer transposed = harness.floats(ROWS * COLUMNS);
+        harness.launch("transpose", harness.input(matrix), transposed, ROWS, COLUMNS);
 
         double[] expected = new double[ROWS * COLUMNS];
         for (int i = 0; i < expected.length; i++) {
             expected[i % COLUMNS * ROWS + i / COLUMNS] = matrix[i];
         }
-        return new ResultComparison().floats("transposed", expected, KernelHarness.floatsOf(transposed), Tolerance.NONE).verdict();
+        return new ResultComparison().floats("transposed", expected, KernelHarness.floatsOf(transposed), Tolerance.NONE).result();
     }
 }

@@ -4,7 +4,10 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
 
-/** Sum of two vectors, and {@code y = a x + y} over vectors with increments, as the BLAS routine {@code saxpy} defines it. */
+/**
+ * Sum of two vectors, and {@code y = a x + y} over vectors with increments, as the BLAS routine
+ * {@code saxpy} defines it.
+ */
 final class VectorArithmetic {
     private static final int COUNT = 10_007;
     private static final int X_STEP = 2;
@@ -26,31 +29,31 @@ final class VectorArithmetic {
                 .checkedBy(VectorArithmetic::checkSaxpy);
     }
 
-    private static KernelCheckResult checkAdd(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult checkAdd(KernelHarness harness, RandomGenerator random) {
         float[] left = SyntheticData.floats(random, COUNT, -1, 1);
         float[] right = SyntheticData.floats(random, COUNT, -1, 1);
-        OpenClBuffer sum = bench.floats(COUNT);
-        bench.launch("vector_add", bench.input(left), bench.input(right), sum, COUNT);
+        OpenClBuffer sum = harness.floats(COUNT);
+        harness.launch("vector_add", harness.input(left), harness.input(right), sum, COUNT);
 
         double[] expected = new double[COUNT];
         for (int i = 0; i < COUNT; i++) {
             expected[i] = (double) left[i] + right[i];
         }
-        return new ResultComparison().floats("sum", expected, KernelHarness.floatsOf(sum), ROUNDING).verdict();
+        return new ResultComparison().floats("sum", expected, KernelHarness.floatsOf(sum), ROUNDING).result();
     }
 
-    private static KernelCheckResult checkSaxpy(KernelHarness bench, RandomGenerator random) {
+    private static KernelCheckResult checkSaxpy(KernelHarness harness, RandomGenerator random) {
         float a = random.nextFloat(-2, 2);
         float[] x = SyntheticData.floats(random, COUNT * X_STEP, -1, 1);
         float[] y = SyntheticData.floats(random, COUNT * Y_STEP, -1, 1);
-        OpenClBuffer result = bench.input(y);
-        bench.launch("saxpy", a, bench.input(x), X_STEP, result, Y_STEP, COUNT);
+        OpenClBuffer result = harness.input(y);
+        harness.launch("saxpy", a, harness.input(x), X_STEP, result, Y_STEP, COUNT);
 
         double[] expected = new double[y.length];
         for (int i = 0; i < y.length; i++) {
-            // What lies between two elements stays.
+            // Gaps between elements are not written.
             expected[i] = i % Y_STEP == 0 ? (double) a * x[i / Y_STEP * X_STEP] + y[i] : y[i];
         }
-        return new ResultComparison().floats("y", expected, KernelHarness.floatsOf(result), new Tolerance(3e-7, 5e-7)).verdict();
+        return new ResultComparison().floats("y", expected, KernelHarness.floatsOf(result), new Tolerance(3e-7, 5e-7)).result();
     }
 }

@@ -1,4 +1,6 @@
-/** The kernels of the demo: OpenCL sources that do real work, each with a reference in plain Java that a device must agree with. */
+/**
+ * The kernels of the demo: OpenCL sources of real programs, each with a reference in plain Java.
+ */
 @NullMarked
 package dev.granary.demo.kernels;
 

@@ -16,13 +16,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Mutated manifests and sources of kernels: a result, or a message about the mistake. */
+/** Fuzz tests of manifests and sources of kernels: a result, or a message about the error. */
 class KernelManifestFuzzTest {
     @TempDir
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("Fuzz: a manifest is read, or its mistake is told with line and column")
+    @DisplayName("Fuzz: a manifest is read, or its error is reported with line and column")
     void manifest() throws Exception {
         Path file = directory.resolve("kernels.toml");
         FileFuzzer.run(file, FuzzTarget.of("kernels.toml", FuzzTarget.texts("""

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a manifest says, and what is said of a wrong one. */
+/** Tests of reading manifests, and of the messages for invalid ones. */
 class KernelManifestTest {
     private final Path directory;
     private final Path file;
@@ -26,7 +26,7 @@ class KernelManifestTest {
     }
 
     @Test
-    @DisplayName("Everything that a kernel may say is read, and paths are relative to the manifest")
+    @DisplayName("All keys of a kernel are read, and paths are relative to the manifest")
     void everything() throws Exception {
         Files.writeString(file, """
                 [[kernel]]
@@ -69,66 +69,66 @@ class KernelManifestTest {
         "name = 'k'\\nsource = 'a'\\n[settings]\\nx = 1|4:1|unknown key 'settings'; a manifest consists of [[kernel]] tables",
         "name = |2:|this is not TOML", "name = 'a'\\nname = 'b'|3:1|this is not TOML"
     })
-    @DisplayName("A mistake is told with file, line, column and what to do")
-    void mistakes(String body, String position, String expected) throws Exception {
+    @DisplayName("An error is reported with file, line, column and remedy")
+    void errors(String body, String position, String expected) throws Exception {
         Files.writeString(file, "[[kernel]]\n" + body.replace("\\n", "\n"));
-        String message = mistake(file);
+        String message = errorMessage(file);
         assertTrue(message.startsWith(file + ":" + position) && message.contains(expected), message);
     }
 
     @Test
-    @DisplayName("An empty file, one pair of brackets, a list of something else, a directory, no file, no text: each is told apart")
+    @DisplayName("An empty file, one pair of brackets, a list of something else, a directory, no file, no text: each has its own message")
     void notManifests() throws Exception {
-        assertSays("", "has no kernel: add a [[kernel]] table");
-        assertSays("[kernel]\nname = 'a'", "kernels.toml:1:1", "with two brackets");
-        assertSays("kernel = [1]", "kernels.toml:1:1", "with two brackets");
-        assertSays("kernel = []", "kernels.toml:1:1", "[[kernel]]");
-        assertSays("__kernel void k() {}", "kernels.toml:1:", "this is not TOML");
-        assertTrue(mistake(directory).contains("is a directory; name the manifest file in it"));
-        assertTrue(mistake(directory.resolve("missing")).contains("there is no such file"));
+        assertMessage("", "has no kernel: add a [[kernel]] table");
+        assertMessage("[kernel]\nname = 'a'", "kernels.toml:1:1", "with two brackets");
+        assertMessage("kernel = [1]", "kernels.toml:1:1", "with two brackets");
+        assertMessage("kernel = []", "kernels.toml:1:1", "[[kernel]]");
+        assertMessage("__kernel void k() {}", "kernels.toml:1:", "this is not TOML");
+        assertTrue(errorMessage(directory).contains("is a directory; name the manifest file in it"));
+        assertTrue(errorMessage(directory.resolve("missing")).contains("there is no such file"));
         Files.write(file, new byte[] {'#', (byte) 0xff});
-        assertTrue(mistake(file).contains("not UTF-8"));
+        assertTrue(errorMessage(file).contains("not UTF-8"));
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {"a = %NEST%|1:105|nested more than 100 deep", "\\n\\nb = %NEST%|3:105|nested more than 100 deep",
         "x = 1\\n# [[[\\ny = 2000-01-01T00:00:00-1'|3:|not TOML", "[\"\\u|1:|not TOML", "a = 1\\n\\n\\nb = 1979-05-27T07:32:00-1'\\nc = 1\\n|4:|not TOML",
         "[[kernel]]\\nname = 'k'\\nsource = 'a'\\noptions = '-D \"\"'|4:1|is empty"})
-    @DisplayName("F6 what the parser itself fails at is a mistake with line and column")
+    @DisplayName("F6 failures of the parser itself are errors with line and column")
     void parserFails(String text, String place, String expected) throws Exception {
         String nested = text.replace("%NEST%", "[".repeat(4000)).replace("\\n", "\n");
-        assertSays(nested, "kernels.toml:" + place, expected);
+        assertMessage(nested, "kernels.toml:" + place, expected);
     }
 
     @Test
     @DisplayName("F6 brackets in strings and comments are not nested, and neither are those of a long list")
     void bracketsThatDoNotNest() throws Exception {
         String many = "[".repeat(3000);
-        assertSays("# " + many + "\na = '" + many + "'\nb = \"\\\"" + many + "\"\nc = '''" + many + "'''\nd = \"\"\"" + many + "\\\"\"\"\"\ne = [" + "[1], ".repeat(300) + "]\n",
+        assertMessage("# " + many + "\na = '" + many + "'\nb = \"\\\"" + many + "\"\nc = '''" + many + "'''\nd = \"\"\"" + many + "\\\"\"\"\"\ne = [" + "[1], ".repeat(300) + "]\n",
                 "unknown key 'a'");
     }
 
     @Test
-    @DisplayName("F9 user information is not echoed: neither of a key, nor of a name, nor of what is not TOML")
+    @DisplayName("F9 user information is not echoed: neither from a key, nor from a name, nor from invalid TOML")
     void userInformation() throws Exception {
         for (String text : List.of("\"//u:p@\" = 1", "\"//u:p@\" = 1\n\"//u:p@\" = 2", "\"s3://u:p@host\" = 1", "[[kernel]]\nname = '//u:p@'", "[[kernel]]\nname = 'k'\nsource = 'a'\n'x//u:p@h' = 1",
                 "[[kernel]]\nname = 'k'\nsource = 'a'\noptions = '-DX=//u:p@ \"'", "[[kernel]]\nname = '//u:p@'\nsource = 'a'\n[[kernel]]\nname = '//u:p@'\nsource = 'a'")) {
             Files.writeString(file, text);
-            assertTrue(!mistake(file).contains("u:p") && mistake(file).contains("//...@"), mistake(file));
+            assertTrue(!errorMessage(file).contains("u:p") && errorMessage(file).contains("//...@"), errorMessage(file));
         }
         Files.writeString(file, "\"a\\u001b[31m\\n" + "x".repeat(500) + "\" = 1");
-        assertTrue(mistake(file).chars().noneMatch(Character::isISOControl) && mistake(file).length() < 500, mistake(file));
+        assertTrue(errorMessage(file).chars().noneMatch(Character::isISOControl) && errorMessage(file).length() < 500, errorMessage(file));
     }
 
-    private void assertSays(String text, String... parts) throws Exception {
+    private void assertMessage(String text, String... parts) throws Exception {
         Files.writeString(file, text);
-        String message = mistake(file);
+        String message = errorMessage(file);
         for (String part : parts) {
             assertTrue(message.contains(part), () -> "'" + part + "' is not in: " + message);
         }
     }
 
-    private static String mistake(Path manifest) {
+    private static String errorMessage(Path manifest) {
         return String.valueOf(assertThrows(KernelManifestException.class, () -> KernelManifest.read(manifest)).getMessage());
     }
 }

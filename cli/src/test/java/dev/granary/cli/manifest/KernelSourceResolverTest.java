@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which files a kernel of a manifest consists of, and what of them is in its id. */
+/** Tests of the files that belong to a kernel of a manifest, and of their effect on its id. */
 class KernelSourceResolverTest {
     private static final Target TARGET = new Target(Backend.OPENCL, "pocl", "cpu", "1");
     private static final String BODY = "__kernel void k(__global int *a) { a[0] = 1; }\n";
@@ -105,7 +105,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K9 the order of include directories, from include and from -I, is in the id; all files of a name are taken along")
+    @DisplayName("K9 the order of include directories, from include and from -I, is in the id; all files of a name become headers")
     void sameNameTwice() throws Exception {
         write("m/src/k.cl", "#include <x.h>\n" + BODY);
         write("m/one/x.h", "// one\n");
@@ -121,7 +121,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K9 a header beside the including one does not hide the one that angle brackets mean")
+    @DisplayName("K9 a header beside the including one does not hide the one that angle brackets refer to")
     void anglesAndQuotes() throws Exception {
         manifest("include = ['inc']");
         write("m/src/k.cl", "#include \"sub/outer.h\"\n" + BODY);
@@ -135,7 +135,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("A header that does not exist, in a branch that is never taken, is no mistake; once it exists, the id changes")
+    @DisplayName("A header that does not exist, in a branch that is never taken, is no error; once it exists, the id changes")
     void branchNeverTaken() throws Exception {
         manifest("");
         write("m/src/k.cl", "#ifdef NEVER\n#include \"missing-here.h\"\n#endif\n" + BODY);
@@ -147,7 +147,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K7 where a macro makes the name, all files of the directories are headers, and the kernel stays cacheable")
+    @DisplayName("K7 if a macro expands to the name, all files of the directories are headers, and the kernel stays cacheable")
     void computedInclude() throws Exception {
         manifest("include = ['inc']");
         write("m/src/k.cl", "#define H \"x.h\"\n#include H\n" + BODY);
@@ -187,9 +187,9 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("F7 names that are blank, in ASCII and beyond, are names like others")
+    @DisplayName("F7 blank names, in ASCII and beyond, are valid names")
     void blankNames() throws Exception {
-        assumeTrue(canBeNamed("\u3000"), "the file names of this locale have ASCII alone");
+        assumeTrue(canBeNamed("\u3000"), "the file names of this locale are limited to ASCII");
         manifest("include = ['inc']");
         write("m/inc/x.h", "// x\n");
         write("m/src/ ", "// blank\n");
@@ -221,34 +221,34 @@ class KernelSourceResolverTest {
         }
         for (String empty : new String[] {"", " \n", "\u3000"}) {
             write("m/src/k.cl", empty);
-            assertSays("k.cl is empty");
+            assertMessage("k.cl is empty");
         }
     }
 
     private static void assertRefused(Path source, String cause) {
         KernelSpec kernel = new KernelSpec("k", source, List.of(), List.of(), List.of(), Optional.empty());
-        IOException told = assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
-        assertTrue(String.valueOf(told.getMessage()).contains(source + " ") && String.valueOf(told.getMessage()).contains(cause), told::toString);
+        IOException thrown = assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
+        assertTrue(String.valueOf(thrown.getMessage()).contains(source + " ") && String.valueOf(thrown.getMessage()).contains(cause), thrown::toString);
     }
 
     @Test
-    @DisplayName("F7 a source of 4 GiB is an IOException that tells the bound; its length is not taken for memory")
+    @DisplayName("F7 a source of 4 GiB is an IOException with the limit; no memory is allocated from its length")
     void longSource() throws Exception {
         Path file = write("m/src/long.cl", "");
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-            channel.write(ByteBuffer.wrap(new byte[1]), 4L << 30); // a hole before it
+            channel.write(ByteBuffer.wrap(new byte[1]), 4L << 30); // after a hole
         }
         KernelSpec kernel = new KernelSpec("k", file, List.of(), List.of(), List.of(), Optional.empty());
-        IOException told = assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
-        assertTrue(String.valueOf(told.getMessage()).contains("more than 64 MiB"), told::toString);
+        IOException thrown = assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
+        assertTrue(String.valueOf(thrown.getMessage()).contains("more than 64 MiB"), thrown::toString);
     }
 
     @Test
-    @DisplayName("a pipe without a writer and a device are refused as sources at once, by name; as headers they are not found")
+    @DisplayName("a pipe without a writer and a device are rejected as sources at once, by name; as headers they are not found")
     void pipesAndDevices() throws Exception {
         Path pipe = Files.createDirectories(tree.resolve("m/src")).resolve("pipe.cl");
         Process made = new ProcessBuilder("mkfifo", pipe.toString()).start();
-        assumeTrue(made.waitFor() == 0, "pipes cannot be made here");
+        assumeTrue(made.waitFor() == 0, "pipes cannot be created here");
         assertRefused(pipe, "is a pipe, a device or a socket");
         assertRefused(Files.createSymbolicLink(tree.resolve("m/src/link.cl"), pipe), "is a pipe, a device or a socket");
         Path zero = Path.of("/dev/zero");
@@ -260,7 +260,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("F5 a line that is read differently by compilers makes the kernel not cacheable, with the reason; CRLF behind a backslash does not")
+    @DisplayName("F5 a line that compilers interpret differently makes the kernel not cacheable, with the reason; CRLF after a backslash does not")
     void unclearLines() throws Exception {
         manifest("");
         write("m/src/a.h", "// a\n");
@@ -272,8 +272,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("F5 a computed include does not vouch for the clock, for an absolute name, or for a climb out of the tree")
-    void computedVouchesForNamesOnly() throws Exception {
+    @DisplayName("F5 a computed include does not excuse the clock, an absolute name, or a path out of the tree")
+    void computedExcusesNamesOnly() throws Exception {
         manifest("");
         write("m/src/x.h", "// x\n");
         for (String more : new String[] {"int t = sizeof(__TIME__);\n", "#define H \"/etc/x.h\"\n", "#include \"../../../../../../../../../x.h\"\n"}) {
@@ -284,7 +284,7 @@ class KernelSourceResolverTest {
 
     @Test
     @DisplayName("A header that includes itself or its includer is read once")
-    void circles() throws Exception {
+    void cycles() throws Exception {
         manifest("");
         write("m/src/k.cl", "#include \"a.h\"\n" + BODY);
         write("m/src/a.h", "#include \"b.h\"\n#include \"./a.h\"\n");
@@ -293,17 +293,17 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("A missing source, a missing include directory, a directory as source: each is told with its name and what to do")
+    @DisplayName("A missing source, a missing include directory, a directory as source: each is reported with its name and remedy")
     void missingFiles() throws Exception {
         manifest("");
-        assertSays("there is no file " + tree.resolve("m/src/k.cl") + ": correct source");
+        assertMessage("there is no file " + tree.resolve("m/src/k.cl") + ": correct source");
         Files.createDirectories(tree.resolve("m/src/k.cl"));
-        assertSays("k.cl is a directory");
-        manifest("include = ['gone']");
-        assertSays("there is no include directory " + tree.resolve("m/gone"));
+        assertMessage("k.cl is a directory");
+        manifest("include = ['missing']");
+        assertMessage("there is no include directory " + tree.resolve("m/missing"));
     }
 
-    private void assertSays(String expected) {
+    private void assertMessage(String expected) {
         String message = String.valueOf(assertThrows(IOException.class, this::descriptor).getMessage());
         assertTrue(message.contains(expected), message);
     }

@@ -18,36 +18,36 @@ class ProgressLineTest {
         return new ProgressLine(new PrintWriter(shown), "warming", 3, isTerminal);
     }
 
-    /** The line as it stands on the terminal. */
+    /** Returns the line as the terminal shows it. */
     private String line() {
         String all = shown.toString();
         return all.substring(all.lastIndexOf('\r') + 1).strip();
     }
 
     @Test
-    @SuppressWarnings("try") // closed within, to see what comes after
-    @DisplayName("S5 O10 while a bucket is silent the line says so, and then shows again how far the work is")
+    @SuppressWarnings("try") // closed within, to test calls after that
+    @DisplayName("S5 O10 while a bucket is silent the line shows it, and then the progress again")
     void silence() {
         try (ProgressLine progress = progress(true)) {
             progress.at(0, "first");
             assertEquals("warming 1/3 first", line());
-            assertTrue(progress.look(Optional.of("waiting for s3://b: no data for 6 s")));
+            assertTrue(progress.poll(Optional.of("waiting for s3://b: no data for 6 s")));
             assertEquals("warming: waiting for s3://b: no data for 6 s", line());
             progress.at(1, "second");
             assertEquals("warming: waiting for s3://b: no data for 6 s", line());
-            assertTrue(progress.look(Optional.empty()));
+            assertTrue(progress.poll(Optional.empty()));
             assertEquals("warming 2/3 second", line());
             progress.close();
             assertEquals("", line());
-            assertFalse(progress.look(Optional.of("late")), "closed");
+            assertFalse(progress.poll(Optional.of("late")), "closed");
             assertEquals("", line());
         }
     }
 
     @Test
-    @DisplayName("S5 O10 a thread of its own watches while the work waits; without a terminal nothing is watched or shown")
-    void watched() throws Exception {
-        CountDownLatch seen = new CountDownLatch(2); // the second look comes after the first was shown
+    @DisplayName("S5 O10 a thread polls while the work waits; without a terminal nothing is polled or shown")
+    void polled() throws Exception {
+        CountDownLatch seen = new CountDownLatch(2); // the second poll comes after the first was shown
         try (ProgressLine progress = progress(true)) {
             progress.watching(() -> {
                 seen.countDown();
@@ -59,10 +59,10 @@ class ProgressLineTest {
         shown.getBuffer().setLength(0);
         try (ProgressLine progress = progress(false)) {
             progress.watching(() -> {
-                throw new AssertionError("watched");
+                throw new AssertionError("polled");
             });
             progress.at(0, "first");
-            progress.look(Optional.of("waiting"));
+            progress.poll(Optional.of("waiting"));
         }
         assertEquals("", shown.toString());
     }

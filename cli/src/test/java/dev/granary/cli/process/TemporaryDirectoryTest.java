@@ -13,9 +13,9 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The directory of the demo goes, however the process ends. */
+/** Tests that a temporary directory is deleted, however the process ends. */
 class TemporaryDirectoryTest {
-    /** Makes a directory with a file, starts a process, tells both, and waits. */
+    /** Process that creates a directory with a file, starts a child, prints both, and waits. */
     static final class Waiting {
         public static void main(String[] arguments) throws Exception {
             try (TemporaryDirectory directory = new TemporaryDirectory("granary-test-")) {
@@ -30,24 +30,24 @@ class TemporaryDirectoryTest {
     }
 
     @Test
-    @DisplayName("U10 Ctrl-C: a process that is told to end removes its directory, and the processes that it started")
-    void toldToEnd() throws Exception {
+    @DisplayName("U10 Ctrl-C: a terminated process deletes its directory, and kills its child processes")
+    void terminated() throws Exception {
         Process process = new ProcessBuilder(JvmCommand.command(Waiting.class)).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-        try (BufferedReader told = process.inputReader()) {
-            Path directory = Path.of(Objects.requireNonNull(told.readLine()));
-            long child = Long.parseLong(Objects.requireNonNull(told.readLine()));
+        try (BufferedReader output = process.inputReader()) {
+            Path directory = Path.of(Objects.requireNonNull(output.readLine()));
+            long child = Long.parseLong(Objects.requireNonNull(output.readLine()));
             assertTrue(Files.exists(directory.resolve("file")));
-            process.destroy(); // SIGTERM, which the JVM takes as it takes Ctrl-C
+            process.destroy(); // SIGTERM, which the JVM handles like Ctrl-C
             assertTrue(process.waitFor(600, TimeUnit.SECONDS));
             assertTrue(Files.notExists(directory), "the directory is left");
-            assertFalse(ProcessHandle.of(child).filter(ProcessHandle::isAlive).isPresent(), "the child works on");
+            assertFalse(ProcessHandle.of(child).filter(ProcessHandle::isAlive).isPresent(), "the child is alive");
         } finally {
             process.destroyForcibly();
         }
     }
 
     @Test
-    @DisplayName("it goes when it is closed, and another may be made and closed after it")
+    @DisplayName("it is deleted when it is closed, and another can be created after it")
     void closed() throws Exception {
         for (int i = 0; i < 2; i++) {
             TemporaryDirectory directory = new TemporaryDirectory("granary-test-");

@@ -25,17 +25,17 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** The demo's kernels as a set, and each of them on every OpenCL device of this machine. */
+/** Tests of the demo's kernels as a set, and of each on every OpenCL device of this machine. */
 class DemoKernelsTest {
     private static final Target SOME_POCL = new Target(Backend.OPENCL, "pocl", "cpu", "1");
     private static final int NAME_LIMIT = 18;
 
     @TestFactory
-    @DisplayName("Each kernel compiles and computes what its reference says, and its launches are those it announces")
+    @DisplayName("Each kernel compiles, agrees with its reference, and its launches are those it declares")
     Stream<DynamicTest> everyKernelOnEveryDevice() {
         List<OpenClDevice> devices = OpenCl.devices();
         if (devices.isEmpty()) {
-            System.out.println("Skipped: no OpenCL device, so that no kernel of the demo was compiled");
+            System.out.println("Skipped: no OpenCL device, so no kernel of the demo was compiled");
             Assumptions.abort("no OpenCL device");
         }
         List<DynamicTest> tests = new ArrayList<>();
@@ -57,7 +57,7 @@ class DemoKernelsTest {
                 assertEquals(new KernelCheckResult.Right(), kernel.verify(engine, kernels, TestSeed.random(kernel.name())));
                 assertEquals(new KernelCheckResult.Right(), kernel.verify(engine, kernels, TestSeed.random(kernel.name() + " again")));
             }
-            assertTrue(complete.get(), "the announced launches were not all made: " + descriptor.launches());
+            assertTrue(complete.get(), "not all declared launches were made: " + descriptor.launches());
             assertEquals(descriptor.entries(), Set.copyOf(primitive.kernels()), "the kernels of the program");
         }
     }
@@ -92,14 +92,14 @@ class DemoKernelsTest {
         assertTrue(all.stream().filter(descriptor -> descriptor.options().contains("-D")).count() >= 2, "programs with options");
         assertTrue(all.stream().filter(descriptor -> descriptor.entries().size() > 1).count() >= 3, "programs of several kernels");
         assertTrue(all.stream().anyMatch(descriptor -> descriptor.sources().getFirst().lines().count() >= 400), "a long source");
-        assertTrue(all.stream().allMatch(DemoKernelsTest::announcesEveryKernel), "every kernel has its launch");
+        assertTrue(all.stream().allMatch(DemoKernelsTest::declaresEveryKernel), "every kernel has its launch");
     }
 
     private static boolean hasChain(KernelDescriptor descriptor) {
         return descriptor.headers().values().stream().anyMatch(header -> header.contains("#include \""));
     }
 
-    private static boolean announcesEveryKernel(KernelDescriptor descriptor) {
+    private static boolean declaresEveryKernel(KernelDescriptor descriptor) {
         return descriptor.entries().equals(descriptor.launches().stream().map(launch -> launch.kernel()).collect(toSet()))
                 && descriptor.launches().stream().allMatch(launch -> groupSize(launch.geometry().local()) <= 256);
     }

@@ -17,61 +17,61 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What a recipe demands of its check, shown on the simplest kernel. */
+/** Tests of what a recipe requires of its check, on the simplest kernel. */
 class KernelRecipeTest {
     private static final int COUNT = 100;
     private static final KernelRecipe ADD = KernelRecipe.of("vector-add", "vector_add.cl").launching("vector_add", Geometry.of(128).local(64));
 
     @Test
-    @DisplayName("An element that the kernel never writes is seen")
+    @DisplayName("An element that the kernel never writes is detected")
     void unwritten() throws Exception {
-        KernelCheckResult verdict = verify(ADD.checkedBy((bench, random) -> {
-            OpenClBuffer ones = bench.input(ones());
-            OpenClBuffer sum = bench.floats(COUNT);
-            bench.launch("vector_add", ones, ones, sum, COUNT - 1);
+        KernelCheckResult result = verify(ADD.checkedBy((harness, random) -> {
+            OpenClBuffer ones = harness.input(ones());
+            OpenClBuffer sum = harness.floats(COUNT);
+            harness.launch("vector_add", ones, ones, sum, COUNT - 1);
             double[] expected = new double[COUNT];
             Arrays.fill(expected, 2);
-            return new ResultComparison().floats("sum", expected, KernelHarness.floatsOf(sum), Tolerance.NONE).verdict();
+            return new ResultComparison().floats("sum", expected, KernelHarness.floatsOf(sum), Tolerance.NONE).result();
         }));
-        assertEquals(new KernelCheckResult.Wrong("sum[99]: expected 2.0, got NaN"), verdict);
+        assertEquals(new KernelCheckResult.Wrong("sum[99]: expected 2.0, got NaN"), result);
     }
 
     @Test
-    @DisplayName("Buffers for results hold nothing that a result could be taken for")
+    @DisplayName("Buffers for results contain nothing that could pass for a result")
     void poison() throws Exception {
-        verify(ADD.checkedBy((bench, random) -> {
-            for (float element : KernelHarness.floatsOf(bench.floats(3))) {
+        verify(ADD.checkedBy((harness, random) -> {
+            for (float element : KernelHarness.floatsOf(harness.floats(3))) {
                 assertTrue(Float.isNaN(element));
             }
-            assertTrue(Arrays.stream(KernelHarness.intsOf(bench.ints(3))).allMatch(element -> Math.abs(element) > 1_000_000));
-            assertEquals(3, KernelHarness.bytesOf(bench.bytes(3)).length);
-            OpenClBuffer ones = bench.input(ones());
-            bench.launch("vector_add", ones, ones, ones, COUNT);
+            assertTrue(Arrays.stream(KernelHarness.intsOf(harness.ints(3))).allMatch(element -> Math.abs(element) > 1_000_000));
+            assertEquals(3, KernelHarness.bytesOf(harness.bytes(3)).length);
+            OpenClBuffer ones = harness.input(ones());
+            harness.launch("vector_add", ones, ones, ones, COUNT);
             return new KernelCheckResult.Right();
         }));
     }
 
     @Test
-    @DisplayName("A check that leaves out an announced launch is refused")
-    void launchLeftOut() {
-        DemoKernel idle = ADD.checkedBy((bench, random) -> new KernelCheckResult.Right());
+    @DisplayName("A check that omits a declared launch is rejected")
+    void launchOmitted() {
+        DemoKernel idle = ADD.checkedBy((harness, random) -> new KernelCheckResult.Right());
         String message = assertThrows(IllegalStateException.class, () -> verify(idle)).getMessage();
         assertEquals("The check of vector-add never launches vector_add", message);
     }
 
     @Test
-    @DisplayName("A launch that was not announced is refused")
-    void launchNotAnnounced() {
-        DemoKernel stranger = ADD.checkedBy((bench, random) -> {
-            bench.launch("vector_subtract");
+    @DisplayName("A launch that was not declared is rejected")
+    void launchNotDeclared() {
+        DemoKernel undeclared = ADD.checkedBy((harness, random) -> {
+            harness.launch("vector_subtract");
             return new KernelCheckResult.Right();
         });
-        String message = assertThrows(IllegalStateException.class, () -> verify(stranger)).getMessage();
-        assertEquals("No launch of the kernel vector_subtract is announced", message);
+        String message = assertThrows(IllegalStateException.class, () -> verify(undeclared)).getMessage();
+        assertEquals("No launch of the kernel vector_subtract is declared", message);
     }
 
     @Test
-    @DisplayName("A source that is not in the build is named")
+    @DisplayName("A source that is not in the build is reported by name")
     void sourceMissing() {
         String message = assertThrows(IllegalStateException.class, () -> KernelRecipe.text("none.cl")).getMessage();
         assertEquals("The demo's source /dev/granary/demo/none.cl is missing from this build", message);

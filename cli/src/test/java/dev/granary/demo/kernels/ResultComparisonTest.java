@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Results that differ from their reference are seen, whatever the difference. */
+/** Tests that every difference from the reference is detected. */
 class ResultComparisonTest {
     private static final Tolerance TOLERANCE = new Tolerance(1e-6, 1e-6);
 
@@ -21,17 +21,17 @@ class ResultComparisonTest {
     @DisplayName("Equal arrays and differences within the tolerance are right")
     void right() {
         actual[7] = Math.nextUp(actual[7]);
-        KernelCheckResult verdict = new ResultComparison()
+        KernelCheckResult result = new ResultComparison()
                 .floats("floats", expected, actual, TOLERANCE)
                 .ints("ints", new int[] {1, 2}, new int[] {1, 2})
                 .bytes("bytes", new byte[] {-1}, new byte[] {-1})
-                .verdict();
-        assertEquals(new KernelCheckResult.Right(), verdict);
+                .result();
+        assertEquals(new KernelCheckResult.Right(), result);
     }
 
     @ParameterizedTest
     @ValueSource(floats = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 0, -1.5f, 3})
-    @DisplayName("A wrong float, one that is not a number and one that was never written are wrong, at the first and the last place")
+    @DisplayName("Wrong floats, NaN and values that were never written are wrong, at the first and the last position")
     void wrongFloat(float wrong) {
         for (int place : new int[] {0, actual.length - 1}) {
             float[] damaged = actual.clone();
@@ -42,16 +42,16 @@ class ResultComparisonTest {
     }
 
     @Test
-    @DisplayName("Elements moved by one place are wrong")
+    @DisplayName("Elements shifted by one position are wrong")
     void moved() {
         float[] shifted = new float[actual.length];
         System.arraycopy(actual, 1, shifted, 0, actual.length - 1);
         shifted[actual.length - 1] = actual[0];
-        assertInstanceOf(KernelCheckResult.Wrong.class, new ResultComparison().floats("x", expected, shifted, TOLERANCE).verdict());
+        assertInstanceOf(KernelCheckResult.Wrong.class, new ResultComparison().floats("x", expected, shifted, TOLERANCE).result());
     }
 
     @Test
-    @DisplayName("What is not finite agrees with nothing, not even with itself")
+    @DisplayName("Values that are not finite agree with nothing, not even with themselves")
     void notFinite() {
         for (double strange : new double[] {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
             assertWrong("x[0]: expected " + strange + ", got " + (float) strange,
@@ -65,11 +65,11 @@ class ResultComparisonTest {
     @DisplayName("Without tolerance the smallest difference is wrong")
     void exact() {
         actual[3] = Math.nextDown(actual[3]);
-        assertInstanceOf(KernelCheckResult.Wrong.class, new ResultComparison().floats("x", expected, actual, Tolerance.NONE).verdict());
+        assertInstanceOf(KernelCheckResult.Wrong.class, new ResultComparison().floats("x", expected, actual, Tolerance.NONE).result());
     }
 
     @Test
-    @DisplayName("One wrong integer or byte is wrong, bytes are told without sign")
+    @DisplayName("One wrong integer or byte is wrong, bytes are printed as unsigned")
     void wrongInteger() {
         assertWrong("x[1]: expected 2, got 3", new ResultComparison().ints("x", new int[] {1, 2}, new int[] {1, 3}));
         assertWrong("x[1]: expected 254, got 255", new ResultComparison().bytes("x", new byte[] {1, -2}, new byte[] {1, -1}));
@@ -94,8 +94,8 @@ class ResultComparisonTest {
         assertWrong("first[0]: expected 5, got 6", comparison);
     }
 
-    private static void assertWrong(String what, ResultComparison comparison) {
-        assertEquals(new KernelCheckResult.Wrong(what), comparison.verdict());
+    private static void assertWrong(String difference, ResultComparison comparison) {
+        assertEquals(new KernelCheckResult.Wrong(difference), comparison.result());
     }
 
     private static double[] widened(float[] values) {

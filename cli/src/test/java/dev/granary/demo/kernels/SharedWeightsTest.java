@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Weights that two primitives share, on every OpenCL device of this machine. */
+/** Tests of weights that two primitives share, on every OpenCL device of this machine. */
 class SharedWeightsTest {
     private static List<OpenClDevice> devices() {
         List<OpenClDevice> devices = OpenCl.devices();
@@ -42,7 +42,7 @@ class SharedWeightsTest {
     }
 
     @Test
-    @DisplayName("M15 without room in the cache each use makes its own, and the results are the same")
+    @DisplayName("M15 without space in the cache each use packs its own, and the results are the same")
     void notKept() throws Exception {
         for (OpenClDevice device : devices()) {
             try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.parse("cpu:0;gpu:0").limits());
@@ -54,15 +54,15 @@ class SharedWeightsTest {
     }
 
     @Test
-    @DisplayName("The check sees wrong weights: what is packed otherwise gives another result")
+    @DisplayName("The check detects wrong weights: another packing gives another result")
     void seesWrongWeights() throws Exception {
         try (OpenClEngine engine = OpenClEngine.open(devices().getFirst());
                 OpenClKernels kernels = engine.load(engine.create(PackedMatrixMultiply.LINEAR.descriptor(engine.target())));
-                KernelHarness bench = new KernelHarness(engine, kernels, PackedMatrixMultiply.LINEAR.launches())) {
-            OpenClBuffer zeros = bench.input(new float[PackedMatrixMultiply.PACKED]);
+                KernelHarness harness = new KernelHarness(engine, kernels, PackedMatrixMultiply.LINEAR.launches())) {
+            OpenClBuffer zeros = harness.input(new float[PackedMatrixMultiply.PACKED]);
             float[] weights = PackedMatrixMultiply.weights(TestSeed.random("weights"));
             assertInstanceOf(KernelCheckResult.Wrong.class,
-                    PackedMatrixMultiply.multiply(bench, TestSeed.random("inputs"), PackedMatrixMultiply.LINEAR, weights, zeros));
+                    PackedMatrixMultiply.multiply(harness, TestSeed.random("inputs"), PackedMatrixMultiply.LINEAR, weights, zeros));
         }
     }
 

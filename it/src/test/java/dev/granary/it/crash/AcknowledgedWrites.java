@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What all processes said: which version of each key was acknowledged last, which was begun last, and what went wrong. Thread-safe. */
+/**
+ * Record of the reports of all processes: last acknowledged and last begun version of each key, and
+ * errors. Thread-safe.
+ */
 final class AcknowledgedWrites {
     static final String READY = "ready";
     static final String BEGUN = "begun";
@@ -23,10 +26,10 @@ final class AcknowledgedWrites {
     private final List<String> examples = new ArrayList<>();
 
     /**
-     * What is known of a key.
+     * The versions of a key.
      *
-     * @param acknowledged the last version that was acknowledged; 0 where none was
-     * @param begun the last version that somebody began to store
+     * @param acknowledged the last version that was acknowledged; 0 if none was
+     * @param begun the last version that a process began to store
      */
     record Known(long acknowledged, long begun) {
         static final Known NOTHING = new Known(0, 0);
@@ -40,15 +43,15 @@ final class AcknowledgedWrites {
                     (old, now) -> new Known(old.acknowledged(), Math.max(old.begun(), now.begun())));
             case ACKNOWLEDGED -> keys.merge(words[1], new Known(Long.parseLong(words[2]), 0),
                     (old, now) -> new Known(Math.max(old.acknowledged(), now.acknowledged()), old.begun()));
-            case FAILED, MISSED, WRONG -> example(line);
+            case FAILED, MISSED, WRONG -> addExample(line);
             default -> {}
         }
     }
 
-    /** Keeps some examples of each kind. */
-    private void example(String line) {
+    /** Adds an example, up to a limit for each kind. */
+    private void addExample(String line) {
         String kind = line.substring(0, line.indexOf(' '));
-        if (examples.stream().filter(kept -> kept.startsWith(kind)).count() < EXAMPLES) {
+        if (examples.stream().filter(example -> example.startsWith(kind)).count() < EXAMPLES) {
             examples.add(line);
         }
     }
@@ -57,12 +60,12 @@ final class AcknowledgedWrites {
         return counts.getOrDefault(kind, 0L);
     }
 
-    /** A copy of what is known of every key. */
+    /** Returns a copy of the versions of all keys. */
     synchronized Map<String, Known> keys() {
         return new TreeMap<>(keys);
     }
 
-    /** Lower than every version that is still to be stored. */
+    /** Returns a version lower than every version still to be stored. */
     synchronized long lastVersion() {
         return keys.values().stream().mapToLong(Known::begun).max().orElse(0);
     }

@@ -23,43 +23,46 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code granary bench crash}: kills processes that share one local directory, and counts what got lost, wrong, stuck or left over. */
+/**
+ * {@code granary bench crash}: kills processes that share a local directory, and counts lost,
+ * wrong, stuck and leftover items.
+ */
 @Command(name = "crash", mixinStandardHelpOptions = true,
         description = "Kill processes that share a local directory; exit 1 if anything is lost, wrong, stuck or left over.")
 public final class CrashCampaign implements Callable<Integer> {
-    /** The counts as machines read them, and what they are called for people. */
+    /** The names of the counts in JSON, with their labels. */
     private static final Map<String, String> COUNTS = counts();
 
     private static Map<String, String> counts() {
         Map<String, String> counts = new LinkedHashMap<>();
         counts.put("killed", "killed");
-        counts.put("killedInStartUp", "of them while starting");
+        counts.put("killedInStartUp", "of them during start");
         counts.put("seconds", "seconds");
         counts.put("examinations", "examinations");
         counts.put("acknowledged", "stores acknowledged");
-        counts.put("failed", "stores that failed softly");
+        counts.put("failed", "stores that reported failure");
         counts.put("hits", "hits, all compared");
         counts.put("missed", "misses");
-        counts.put("evictingSweeps", "times entries were seen evicted");
+        counts.put("evictingSweeps", "evictions observed");
         return counts;
     }
 
-    @Option(names = "--kills", defaultValue = "1000", description = "How many processes to kill, half of them in each mode (default ${DEFAULT-VALUE}).")
+    @Option(names = "--kills", defaultValue = "1000", description = "Number of processes to kill, half of them in each mode (default ${DEFAULT-VALUE}).")
     private int kills;
 
-    @Option(names = "--round", defaultValue = "50", description = "After how many to examine what is left (default ${DEFAULT-VALUE}).")
+    @Option(names = "--round", defaultValue = "50", description = "Number of kills before each examination (default ${DEFAULT-VALUE}).")
     private int round;
 
-    @Option(names = "--seed", description = "Repeats the random choices of a run, though not the moments (default: another each time).")
+    @Option(names = "--seed", description = "Seed of the random choices, except the moments of the kills (default: a new one for each run).")
     private @Nullable Long seed;
 
-    @Option(names = "--dir", description = "Where to work; must be missing or empty, and is kept (default: a temporary directory).")
+    @Option(names = "--dir", description = "Working directory; must be missing or empty, and is kept (default: a temporary directory).")
     private @Nullable Path directory;
 
     @Option(names = "--json", description = "Write the figures to this file as well.")
     private @Nullable Path json;
 
-    /** The command's arguments. */
+    /** Runs the command. */
     public static void main(String[] arguments) {
         System.exit(new CommandLine(new CrashCampaign()).execute(arguments));
     }

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The crash benchmark, in short. */
+/** Short run of the crash benchmark. */
 final class CrashCampaignTest {
     private static final int KILLS = 12;
     private static final long SEED = 1;

@@ -18,12 +18,13 @@ import java.util.OptionalLong;
 import java.util.SplittableRandom;
 
 /**
- * A process that is going to be killed: uses the tier without end, and says on its standard output what it is about to store, what was
- * acknowledged, and what it read that should not be. Each line is one write, so a killed process leaves none in part.
+ * A process that will be killed. It uses the tier without end, and prints each store that it
+ * begins, each acknowledgement, and each wrong read. Each line is a single write, so a killed
+ * process leaves no partial line.
  */
 final class CrashChildProcess {
-    private static final int WRITERS_AT_MOST = 4;
-    private static final int ONE_IS_CLEARING = 200;
+    private static final int MAX_WRITERS = 4;
+    private static final int CLEARING_ODDS = 200;
 
     private final LocalTier tier;
     private final CrashMode mode;
@@ -33,13 +34,13 @@ final class CrashChildProcess {
     private long version;
     private long evictions;
 
-    /** What a process does. */
+    /** The role of a process. */
     enum Role {
-        /** Stores, and reads some of it again. */
+        /** Stores entries, and reads some of them again. */
         WRITER,
-        /** Looks up, lists, reads what is listed. */
+        /** Looks up, lists, and reads listed entries. */
         READER,
-        /** Clears, removes, changes the capacity, surveys. */
+        /** Clears, removes, changes the capacity, and measures the usage. */
         UPSETTER
     }
 
@@ -57,8 +58,8 @@ final class CrashChildProcess {
         Role role = Role.valueOf(arguments[2]);
         LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(mode.capacity()).build());
         CrashChildProcess child = new CrashChildProcess(tier, mode, Integer.parseInt(arguments[3]), Long.parseLong(arguments[4]), Long.parseLong(arguments[5]));
-        child.act(role); // the first takes long in a new JVM
-        child.say(AcknowledgedWrites.READY);
+        child.act(role); // the first one is slow in a new JVM
+        child.report(AcknowledgedWrites.READY);
         while (true) {
             child.act(role);
         }
@@ -68,10 +69,10 @@ final class CrashChildProcess {
         switch (role) {
             case WRITER -> {
                 write();
-                sayEvictions();
+                reportEvictions();
             }
             case READER -> read();
-            case UPSETTER -> upset();
+            case UPSETTER -> disturb();
         }
     }
 
@@ -88,14 +89,14 @@ final class CrashChildProcess {
     }
 
     private boolean store(String key, long stored) throws IOException {
-        say(AcknowledgedWrites.BEGUN, key, stored);
+        report(AcknowledgedWrites.BEGUN, key, stored);
         switch (tier.store(SelfDescribingEntries.entry(key, stored))) {
             case StoreResult.Stored _, StoreResult.Duplicate _ -> {
-                say(AcknowledgedWrites.ACKNOWLEDGED, key, stored);
+                report(AcknowledgedWrites.ACKNOWLEDGED, key, stored);
                 return true;
             }
-            case StoreResult.Failed failed -> say(AcknowledgedWrites.FAILED, key, failed.cause());
-            case StoreResult other -> say(AcknowledgedWrites.FAILED, key, other);
+            case StoreResult.Failed failed -> report(AcknowledgedWrites.FAILED, key, failed.cause());
+            case StoreResult other -> report(AcknowledgedWrites.FAILED, key, other);
         }
         return false;
     }
@@ -107,7 +108,7 @@ final class CrashChildProcess {
         }
         String key = random.nextInt(4) == 0
                 ? SelfDescribingEntries.sharedKey(random.nextInt(SelfDescribingEntries.SHARED_KEYS))
-                : SelfDescribingEntries.key(random.nextInt(WRITERS_AT_MOST), random.nextInt(SelfDescribingEntries.KEYS));
+                : SelfDescribingEntries.key(random.nextInt(MAX_WRITERS), random.nextInt(SelfDescribingEntries.KEYS));
         check(key, tier.load(SelfDescribingEntries.id(key)), -1);
     }
 
@@ -129,26 +130,26 @@ final class CrashChildProcess {
         return listed;
     }
 
-    /** Judges what was read; {@code stored} is the version that must be there, -1 for any or none. */
+    /** Checks a result; {@code stored} is the version that must be there, -1 for any or none. */
     private void check(String key, LoadResult result, long stored) throws IOException {
         switch (result) {
             case LoadResult.Hit hit -> {
                 OptionalLong read = SelfDescribingEntries.version(hit.entry());
                 boolean isRight = read.isPresent() && (key.equals("listed") || hit.entry().id().equals(SelfDescribingEntries.id(key)))
                         && (stored < 0 || read.getAsLong() == stored);
-                say(isRight ? AcknowledgedWrites.HIT : AcknowledgedWrites.WRONG, key, read);
+                report(isRight ? AcknowledgedWrites.HIT : AcknowledgedWrites.WRONG, key, read);
             }
             case LoadResult.Absent _ -> {
                 if (stored >= 0 && mode == CrashMode.KEEP) {
-                    say(AcknowledgedWrites.MISSED, key, result);
+                    report(AcknowledgedWrites.MISSED, key, result);
                 }
             }
-            case LoadResult other -> say(AcknowledgedWrites.MISSED, key, other);
+            case LoadResult other -> report(AcknowledgedWrites.MISSED, key, other);
         }
     }
 
-    private void upset() throws IOException {
-        switch (random.nextInt(ONE_IS_CLEARING)) {
+    private void disturb() throws IOException {
+        switch (random.nextInt(CLEARING_ODDS)) {
             case 0 -> tier.clear();
             case 1, 2 -> tier.setCapacity(mode.capacity() / 2);
             case 3, 4 -> tier.setCapacity(mode.capacity());
@@ -161,18 +162,18 @@ final class CrashChildProcess {
                 }
             }
         }
-        sayEvictions();
+        reportEvictions();
     }
 
-    private void sayEvictions() throws IOException {
+    private void reportEvictions() throws IOException {
         long now = tier.statistics().evictions();
         if (now > evictions) {
             evictions = now;
-            say(AcknowledgedWrites.EVICTED, now);
+            report(AcknowledgedWrites.EVICTED, now);
         }
     }
 
-    private void say(Object... words) throws IOException {
+    private void report(Object... words) throws IOException {
         StringBuilder line = new StringBuilder();
         for (Object word : words) {
             line.append(line.isEmpty() ? "" : " ").append(word.toString().replace('\n', ' '));

@@ -4,27 +4,27 @@ import com.google.gson.JsonObject;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** What an examination found, counted by kind; all zeros where everything is as it should be. Not thread-safe. */
+/** Findings of an examination, counted by kind; all zero if nothing is wrong. Not thread-safe. */
 final class CrashFindings {
     private final Map<Kind, Long> counts = new EnumMap<>(Kind.class);
 
-    /** What can be wrong. */
+    /** The kinds of findings. */
     enum Kind {
-        /** An entry whose store was acknowledged is not there, or only in an older version. */
+        /** An acknowledged entry is missing, or has an older version. */
         LOST("acknowledged entries lost"),
-        /** An entry has bytes that nobody stored under its id. */
+        /** An entry has bytes that were never stored under its id. */
         WRONG("wrong bytes"),
-        /** An entry that is listed cannot be read. */
+        /** A listed entry cannot be read. */
         DAMAGED("listed entries that are damaged"),
         /** An id has two entries. */
         DOUBLE("entries of one id"),
-        /** The counts differ from what is listed. */
+        /** The counts differ from the listing. */
         DRIFT("counts that drifted"),
-        /** The first store of the new process did not succeed: a lock was left. */
+        /** The first store of the new process failed: a lock was left. */
         STUCK("locks left"),
-        /** There is more than the capacity after a sweep. */
+        /** The usage exceeds the capacity after a sweep. */
         OVER_CAPACITY("over the capacity"),
-        /** Files that nothing names, or bytes on the disk that nobody counts. */
+        /** There are unreferenced files, or uncounted bytes on the disk. */
         LEFT_OVER("left over");
 
         private final String text;

@@ -3,11 +3,17 @@ package dev.granary.it.crash;
 import dev.granary.it.crash.CrashChildProcess.Role;
 import java.util.List;
 
-/** Under which capacity processes are killed, and what they do. */
+/** The capacity under which processes are killed, and their roles. */
 enum CrashMode {
-    /** All that is stored fits, but not with what was replaced: swept now and then, never evicted. Nothing that was acknowledged may be lost. */
+    /**
+     * All entries fit, but not together with replaced ones: there are sweeps, but no evictions. No
+     * acknowledged entry may be lost.
+     */
     KEEP(24L << 20, List.of(Role.WRITER, Role.WRITER, Role.WRITER, Role.READER)),
-    /** Little fits, and one process clears, removes and changes the capacity. Nothing may be wrong, and the capacity must hold. */
+    /**
+     * Few entries fit, and one process clears, removes and changes the capacity. Nothing may be
+     * wrong, and the usage must stay within the capacity.
+     */
     EVICT(3L << 20, List.of(Role.WRITER, Role.WRITER, Role.READER, Role.UPSETTER));
 
     private final long capacity;
@@ -22,7 +28,7 @@ enum CrashMode {
         return capacity;
     }
 
-    /** What the processes that run at once do. */
+    /** Returns the roles of the concurrent processes. */
     List<Role> roles() {
         return roles;
     }

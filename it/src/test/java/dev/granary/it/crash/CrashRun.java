@@ -22,7 +22,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Kills processes in one mode, in rounds with an examination after each. */
+/** Campaign in one mode: kills processes in rounds, with an examination after each round. */
 final class CrashRun {
     private final CrashMode mode;
     private final Path directory;
@@ -38,12 +38,12 @@ final class CrashRun {
     private double seconds;
 
     /**
-     * A run that has not begun.
+     * Creates a run.
      *
-     * @param directory which must be missing or empty
-     * @param kills how many processes to kill
-     * @param round after how many to examine what is left
-     * @param progress where to say how far it is
+     * @param directory the working directory, missing or empty
+     * @param kills the number of processes to kill
+     * @param round the number of kills before each examination
+     * @param progress receives the progress
      */
     CrashRun(CrashMode mode, Path directory, int kills, int round, SplittableRandom random, PrintWriter progress) {
         this.mode = mode;
@@ -83,7 +83,7 @@ final class CrashRun {
                 each.get();
             }
         } catch (ExecutionException e) {
-            throw new IOException("killing failed", e);
+            throw new IOException("the processes could not be killed", e);
         }
         killedInStartUp += seats.stream().mapToInt(KillLoop::killedInStartUp).sum();
     }
@@ -94,12 +94,12 @@ final class CrashRun {
             journal.keys().forEach((key, known) -> line(in, key + " " + known.acknowledged() + " " + known.begun() + "\n"));
         }
         try (BufferedReader out = process.inputReader(UTF_8)) {
-            String answer = out.readLine();
-            if (!process.waitFor(1, TimeUnit.MINUTES) || answer == null) {
+            String result = out.readLine();
+            if (!process.waitFor(1, TimeUnit.MINUTES) || result == null) {
                 process.destroyForcibly();
                 throw new IOException("the examination failed");
             }
-            return CrashFindings.of(JsonParser.parseString(answer).getAsJsonObject());
+            return CrashFindings.of(JsonParser.parseString(result).getAsJsonObject());
         }
     }
 
@@ -123,7 +123,10 @@ final class CrashRun {
         return finding;
     }
 
-    /** Entries with wrong bytes, or older than what was acknowledged, that processes read before they were killed. */
+    /**
+     * Returns the number of entries that processes read with wrong bytes, or older than
+     * acknowledged.
+     */
     long wrongInFlight() {
         return journal.count(AcknowledgedWrites.WRONG);
     }

@@ -13,13 +13,16 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One place at the directory: starts a process there, kills it at a random moment, starts the next, until enough were killed. */
+/**
+ * Loop that starts a process on the directory and kills it at a random moment, until enough were
+ * killed.
+ */
 final class KillLoop implements Runnable {
-    private static final int ONE_IN_START_UP = 8;
+    private static final int START_UP_ODDS = 8;
     private static final int START_UP_MILLIS = 1000;
-    private static final int SHORTEST_LIFE_MILLIS = 50;
-    private static final int LONGEST_LIFE_MILLIS = 500;
-    private static final int LONGEST_START_SECONDS = 60;
+    private static final int MIN_LIFE_MILLIS = 50;
+    private static final int MAX_LIFE_MILLIS = 500;
+    private static final int MAX_START_SECONDS = 60;
 
     private final Path directory;
     private final CrashMode mode;
@@ -38,7 +41,7 @@ final class KillLoop implements Runnable {
         this.killsLeft = killsLeft;
     }
 
-    /** How many processes were killed before they said that they are ready. */
+    /** Returns the number of processes that were killed before they were ready. */
     int killedInStartUp() {
         return killedInStartUp;
     }
@@ -47,7 +50,7 @@ final class KillLoop implements Runnable {
     public void run() {
         try {
             while (killsLeft.getAndDecrement() > 0) {
-                live();
+                runOne();
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -56,26 +59,26 @@ final class KillLoop implements Runnable {
         }
     }
 
-    private void live() throws IOException, InterruptedException {
+    private void runOne() throws IOException, InterruptedException {
         Process process = start(directory, mode, CrashChildProcess.class, mode.roles().get(number).name(), Integer.toString(number),
                 Long.toString(random.nextLong()), Long.toString(journal.lastVersion() + 1));
         CountDownLatch ready = new CountDownLatch(1);
         Thread reader = Thread.ofPlatform().start(() -> read(process, ready));
-        if (random.nextInt(ONE_IN_START_UP) == 0) {
+        if (random.nextInt(START_UP_ODDS) == 0) {
             Thread.sleep(random.nextInt(START_UP_MILLIS));
         } else {
-            boolean isReady = ready.await(LONGEST_START_SECONDS, TimeUnit.SECONDS);
+            boolean isReady = ready.await(MAX_START_SECONDS, TimeUnit.SECONDS);
             if (!isReady || !process.isAlive()) {
                 process.toHandle().destroyForcibly();
                 throw new IOException("a process ended by itself, or did not start");
             }
-            Thread.sleep(random.nextInt(SHORTEST_LIFE_MILLIS, LONGEST_LIFE_MILLIS));
+            Thread.sleep(random.nextInt(MIN_LIFE_MILLIS, MAX_LIFE_MILLIS));
         }
         killedInStartUp += ready.getCount() > 0 ? 1 : 0;
         if (!process.isAlive()) {
             throw new IOException("a process ended by itself, with exit code " + process.exitValue());
         }
-        process.toHandle().destroyForcibly(); // SIGKILL; by the handle, since the process itself would close what is still to be read
+        process.toHandle().destroyForcibly(); // SIGKILL by the handle: Process would close the unread output
         process.waitFor();
         reader.join();
     }

@@ -15,12 +15,18 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
 
-/** Entries that tell what they should be: the binary follows from a key, which is in the id, and a version, which is its first eight bytes. */
+/**
+ * Entries whose binary is a function of a key, which is in the id, and a version, which is in the
+ * first eight bytes of the binary.
+ */
 final class SelfDescribingEntries {
-    /** How many keys each writer has. */
+    /** Number of keys of each writer. */
     static final int KEYS = 600;
 
-    /** How many keys all writers share; such an entry has but one version, {@value #SHARED_VERSION}. */
+    /**
+     * Number of keys that all writers share. Their entries have only version
+     * {@value #SHARED_VERSION}.
+     */
     static final int SHARED_KEYS = 200;
 
     static final long SHARED_VERSION = 1;
@@ -29,13 +35,13 @@ final class SelfDescribingEntries {
     private static final ValueLayout.OfLong VERSION = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final int USUAL_BYTES = 8 << 10;
     private static final int LARGE_BYTES = 200 << 10;
-    private static final int ONE_IS_LARGE = 50;
-    private static final int ONE_IS_LARGER_THAN_A_SEGMENT = 4000;
-    private static final int LARGER_THAN_A_SEGMENT = 1_100_000;
+    private static final int LARGE_ODDS = 50;
+    private static final int OVERSIZE_ODDS = 4000;
+    private static final int OVERSIZE_BYTES = 1_100_000;
 
     private SelfDescribingEntries() {}
 
-    /** Key number {@code index} of a writer. */
+    /** Returns key number {@code index} of a writer. */
     static String key(int writer, int index) {
         return "w" + writer + "-" + index;
     }
@@ -58,12 +64,12 @@ final class SelfDescribingEntries {
     }
 
     private static int length(SplittableRandom random) {
-        return random.nextInt(ONE_IS_LARGER_THAN_A_SEGMENT) == 0 ? LARGER_THAN_A_SEGMENT
-                : random.nextInt(ONE_IS_LARGE) == 0 ? random.nextInt(LARGE_BYTES)
+        return random.nextInt(OVERSIZE_ODDS) == 0 ? OVERSIZE_BYTES
+                : random.nextInt(LARGE_ODDS) == 0 ? random.nextInt(LARGE_BYTES)
                 : random.nextInt(USUAL_BYTES);
     }
 
-    /** The version that was read; empty where any byte is not what that version of that key has. */
+    /** Returns the version of an entry; empty if any byte differs from that version of that key. */
     static OptionalLong version(Entry read) {
         if (read.binaries().count() != 1 || read.binaries().byteSize() < Long.BYTES) {
             return OptionalLong.empty();

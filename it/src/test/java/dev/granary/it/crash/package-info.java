@@ -1,4 +1,4 @@
-/** Kills processes that share a local directory, as often as it is told, and counts what was lost. */
+/** Crash campaign: kills processes that share a local directory, and counts the losses. */
 @NullMarked
 package dev.granary.it.crash;
 

@@ -1,4 +1,4 @@
-/** Servers as processes of their own, for the scripts in {@code it/servers}. */
+/** Server processes for the scripts in {@code it/servers}. */
 @NullMarked
 package dev.granary.it.servers;
 

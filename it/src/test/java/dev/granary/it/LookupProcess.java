@@ -40,83 +40,85 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
- * A process that gets some of the demo's kernels through Granary, launches them and checks the results, step by step as a test says: it tells
- * {@link #READY}, is told to go, tells what is asked of it on the way, and at last a {@link Result}.
+ * A process that gets some of the demo's kernels through Granary, launches them and checks the
+ * results, controlled by a test. It prints {@link #READY}, waits for a line, prints the requested
+ * events on the way, and at last a {@link Result}.
  */
-final class LookUpProcess implements AutoCloseable {
-    /** Told when everything is open. */
+final class LookupProcess implements AutoCloseable {
+    /** Event: everything is open. The process then waits for a line. */
     static final String READY = "ready";
 
-    /** Told before it compiles; it goes on when it is told so. */
+    /** Event: a compile is about to begin. The process then waits for a line. */
     static final String COMPILING = "compiling";
 
-    /** Told when it waits for another process; it goes on by itself. */
+    /** Event: the process waits for another one. It continues by itself. */
     static final String WAITING = "waiting";
 
     private static final List<String> QUICK = List.of("vector-add", "saxpy", "transpose", "mandelbrot");
 
     private final Process process;
     private final Writer commands;
-    private final BufferedReader answers;
+    private final BufferedReader output;
     private final Path driverCache;
 
-    private LookUpProcess(Process process, Path driverCache) {
+    private LookupProcess(Process process, Path driverCache) {
         this.process = process;
         this.commands = process.outputWriter(UTF_8);
-        this.answers = process.inputReader(UTF_8);
+        this.output = process.inputReader(UTF_8);
         this.driverCache = driverCache;
     }
 
-    /** What the process did. */
+    /** The counters of the process. */
     record Result(long compiled, long local, long bucket, long waited, long waitsGivenUp, long claimsUnavailable, long right) {}
 
-    /** Starts one for so many kernels; it tells of the {@code moments} named. */
-    static LookUpProcess start(Map<String, String> variables, int kernels, String... moments) throws IOException {
+    /** Starts a process for that many kernels, which prints the given {@code events}. */
+    static LookupProcess start(Map<String, String> variables, int kernels, String... events) throws IOException {
         Path driverCache = Files.createTempDirectory("granary-it-pocl-");
         ProcessBuilder builder = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny",
-                "-cp", System.getProperty("java.class.path"), LookUpProcess.class.getName(), Integer.toString(kernels),
-                String.join(",", moments));
+                "-cp", System.getProperty("java.class.path"), LookupProcess.class.getName(), Integer.toString(kernels),
+                String.join(",", events));
         builder.redirectError(ProcessBuilder.Redirect.INHERIT);
-        // Of several processes that start at once, LWJGL lets some unpack its library into the working directory.
+        // If several processes start at once, some unpack the library of LWJGL into the working
+        // directory.
         builder.directory(driverCache.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
         builder.environment().putAll(DriverCacheSettings.variables(driverCache));
         builder.environment().put("XDG_CONFIG_HOME", "/nonexistent");
         builder.environment().put("GRANARY_BUCKET_WAIT", "1m"); // hits are expected, however busy the machine is
         builder.environment().putAll(variables);
-        return new LookUpProcess(builder.start(), driverCache);
+        return new LookupProcess(builder.start(), driverCache);
     }
 
-    /** Waits until it tells that. */
-    void await(String moment) throws IOException {
-        String told = answers.readLine();
-        if (!moment.equals(told)) {
-            throw new IOException("the process said '" + told + "' instead of '" + moment + "'");
+    /** Waits until the process prints an event. */
+    void await(String event) throws IOException {
+        String line = output.readLine();
+        if (!event.equals(line)) {
+            throw new IOException("the process printed '" + line + "' instead of '" + event + "'");
         }
     }
 
-    /** Tells it to go on. */
-    void go() throws IOException {
+    /** Makes the process continue. */
+    void proceed() throws IOException {
         commands.write("go\n");
         commands.flush();
     }
 
-    /** Waits for its end. */
+    /** Waits for the end of the process, and returns its result. */
     Result result() throws IOException, InterruptedException {
-        Result result = new Gson().fromJson(Objects.requireNonNull(answers.readLine(), "the process ended without a result"), Result.class);
+        Result result = new Gson().fromJson(Objects.requireNonNull(output.readLine(), "the process ended without a result"), Result.class);
         if (process.waitFor() != 0) {
             throw new IOException("the process ended with " + process.exitValue());
         }
         return result;
     }
 
-    /** Ends it at once, as {@code kill -9} does. */
+    /** Kills the process, as {@code kill -9} does. */
     void kill() {
         process.destroyForcibly().onExit().join();
     }
 
-    /** Sends it a signal, such as STOP and CONT. */
+    /** Sends a signal to the process, such as STOP or CONT. */
     void signal(String name) throws IOException, InterruptedException {
         int status = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).inheritIO().start().waitFor();
         if (status != 0) {
@@ -134,41 +136,41 @@ final class LookUpProcess implements AutoCloseable {
         }
     }
 
-    /** What runs in the other process. */
+    /** The main method of the process. */
     public static void main(String[] arguments) throws Exception {
         List<DemoKernel> kernels = DemoKernels.all().stream()
                 .filter(kernel -> QUICK.contains(kernel.name()))
                 .limit(Long.parseLong(arguments[0]))
                 .toList();
-        List<String> moments = Arrays.asList(arguments[1].split(",", -1));
+        List<String> events = Arrays.asList(arguments[1].split(",", -1));
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
                 Granary granary = Granary.open(GranaryConfig.fromEnvironment());
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
-            StoppingEngine stopping = new StoppingEngine(engine, moments.contains(COMPILING), in);
+            PausingEngine pausing = new PausingEngine(engine, events.contains(COMPILING), in);
             System.out.println(READY);
             in.readLine();
-            if (moments.contains(WAITING)) {
-                tellWhenWaiting(Thread.currentThread());
+            if (events.contains(WAITING)) {
+                printWhenWaiting(Thread.currentThread());
             }
             long right = 0;
             for (DemoKernel kernel : kernels) {
-                OpenClPrimitive primitive = granary.primitive(stopping, kernel.descriptor(engine.target()));
+                OpenClPrimitive primitive = granary.primitive(pausing, kernel.descriptor(engine.target()));
                 try (OpenClKernels live = engine.load(primitive)) {
                     right += kernel.verify(engine, live, new SplittableRandom(1)) instanceof KernelCheckResult.Right ? 1 : 0;
                 }
             }
             granary.flush(Duration.ofMinutes(1));
-            GranaryStatistics counted = granary.statistics();
-            System.out.println(new Gson().toJson(new Result(counted.compiled(), counted.local().hits(),
-                    counted.layers().stream().mapToLong(layer -> layer.results().hits()).sum(), counted.waited(), counted.waitsGivenUp(),
-                    counted.claimsUnavailable(), right)));
+            GranaryStatistics statistics = granary.statistics();
+            System.out.println(new Gson().toJson(new Result(statistics.compiled(), statistics.local().hits(),
+                    statistics.layers().stream().mapToLong(layer -> layer.results().hits()).sum(), statistics.waited(), statistics.waitsGivenUp(),
+                    statistics.claimsUnavailable(), right)));
         }
     }
 
-    /** Nobody outside can see that a look-up waits: its thread's stack tells. */
-    private static void tellWhenWaiting(Thread looking) {
+    /** Prints the event as soon as the stack of the thread shows that its lookup waits. */
+    private static void printWhenWaiting(Thread lookupThread) {
         Thread.ofPlatform().daemon().start(() -> {
-            while (!isWaiting(looking)) {
+            while (!isWaiting(lookupThread)) {
                 LockSupport.parkNanos(1_000_000);
             }
             System.out.println(WAITING);
@@ -180,8 +182,8 @@ final class LookUpProcess implements AutoCloseable {
                 && Arrays.stream(thread.getStackTrace()).anyMatch(frame -> frame.getClassName().equals(ClaimCoordinator.class.getName()));
     }
 
-    /** An engine that, where it is asked to, compiles only when it is told to go on. */
-    private record StoppingEngine(OpenClEngine engine, boolean stops, BufferedReader in) implements Engine<KernelDescriptor, OpenClPrimitive> {
+    /** An engine that optionally waits for a line before each compile. */
+    private record PausingEngine(OpenClEngine engine, boolean isPausing, BufferedReader in) implements Engine<KernelDescriptor, OpenClPrimitive> {
         @Override
         public Target target() {
             return engine.target();
@@ -189,7 +191,7 @@ final class LookUpProcess implements AutoCloseable {
 
         @Override
         public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
-            if (stops) {
+            if (isPausing) {
                 System.out.println(COMPILING);
                 try {
                     in.readLine();
