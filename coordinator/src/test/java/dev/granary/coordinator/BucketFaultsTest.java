@@ -35,6 +35,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -66,6 +67,7 @@ class BucketFaultsTest {
     @ParameterizedTest
     @EnumSource
     @DisplayName("R1 R2 N4 O1 with any fault at any request the caller has a correct primitive, and all is counted once")
+    @Tag("exhaustive")
     void everyFault(BucketState bucketState) throws Exception {
         List<FaultPoint> points = new ArrayList<>();
         try (Run run = new Run(bucketState, "clean", FaultyBucket.LONG)) {

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,6 +40,7 @@ class DamagedEntryDriverTest {
 
     @Test
     @DisplayName("D6 N4 damaged entries in the local tier are misses, never reach the driver, and are replaced")
+    @Tag("exhaustive")
     void damagedLocalEntries() throws Exception {
         run(Map.of(), "machine");
         for (UnaryOperator<byte[]> damage : damages()) {
@@ -64,6 +66,7 @@ class DamagedEntryDriverTest {
 
     @Test
     @DisplayName("D6 N4 damaged packs in the bucket are misses, never reach the driver, and their entries are published unpacked")
+    @Tag("exhaustive")
     void damagedPacks() throws Exception {
         Map<String, String> online = TestS3.server().environment();
         assertEquals(0, GranaryProcess.run(with(online, "ci"), "populate", "--json", TestManifests.manifest()).exitCode());
@@ -111,6 +114,7 @@ class DamagedEntryDriverTest {
 
     @Test
     @DisplayName("D6 an object with another entry's bytes is a miss")
+    @Tag("exhaustive")
     void swappedObjects() throws Exception {
         run(Map.of(), "machine");
         List<StoredEntry> stored = StoredEntry.in(directory.resolve("machine"));

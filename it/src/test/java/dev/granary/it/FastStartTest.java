@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -69,6 +70,7 @@ class FastStartTest {
 
     @Test
     @DisplayName("if the file cannot be written, that is reported and no file remains")
+    @Tag("exhaustive")
     void refused() throws Exception {
         CommandResult refused = java(List.of(), "train", directory.resolve("missing").resolve("file.aot").toString());
         assertEquals(1, refused.exitCode, refused::output);

@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -221,6 +222,7 @@ final class MultiProcessTest {
     @ParameterizedTest(name = "D5 continues after {0}")
     @MethodSource("unlocked")
     @DisplayName("D5 a process stalls after each step while another removes everything, then continues: stored entries are present and whole")
+    @Tag("exhaustive")
     void continuesAfter(KillScenario scenario) throws Exception {
         Entry other = SharedEntries.entry("other", SIZE);
         Entry fresh = SharedEntries.entry("fresh", SIZE);

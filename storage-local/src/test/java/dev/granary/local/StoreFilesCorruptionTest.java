@@ -33,6 +33,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -87,6 +88,7 @@ final class StoreFilesCorruptionTest {
 
     @Test
     @DisplayName("D6 a flipped bit in any byte of the state page loses nothing")
+    @Tag("exhaustive")
     void stateFlips() throws Exception {
         for (int at = 0; at < STATE_WORDS_END; at++) {
             assertLosesAtMost(0, flipped(sound, STATE, at, at % 8), "state byte " + at);
@@ -98,6 +100,7 @@ final class StoreFilesCorruptionTest {
 
     @Test
     @DisplayName("D6 an extreme value in any word of the state page loses nothing")
+    @Tag("exhaustive")
     void stateWords() throws Exception {
         for (int at = 0; at < STATE_WORDS_END; at += Long.BYTES) {
             for (long value : new long[] {0, -1, Long.MAX_VALUE, 1L << 40, EntryLocation.LAST_SEGMENT}) {
@@ -127,6 +130,7 @@ final class StoreFilesCorruptionTest {
 
     @Test
     @DisplayName("D6 a flipped bit in any byte of the index loses at most the entry of that slot")
+    @Tag("exhaustive")
     void indexFlips() throws Exception {
         List<Integer> slots = usedSlots();
         slots.add((slots.getFirst() + 1) % EntryIndex.MIN_SLOTS); // most likely never occupied
@@ -141,6 +145,7 @@ final class StoreFilesCorruptionTest {
 
     @Test
     @DisplayName("D6 a word of a slot with an extreme value, or with that of another slot, loses at most the entries of these slots")
+    @Tag("exhaustive")
     void indexWords() throws Exception {
         List<Integer> slots = usedSlots();
         byte[] table = sound.get(index);
@@ -229,6 +234,7 @@ final class StoreFilesCorruptionTest {
 
     @Test
     @DisplayName("D6 damage to a segment's header loses nothing")
+    @Tag("exhaustive")
     void segmentHeaders() throws Exception {
         for (String segment : sound.names().stream().filter(name -> name.startsWith("v2/segments/")).toList()) {
             for (int at = 0; at < EntryLocation.UNIT; at++) {
@@ -282,6 +288,7 @@ final class StoreFilesCorruptionTest {
     @ParameterizedTest
     @ValueSource(strings = {"state", "index", "segment"})
     @DisplayName("D6 a process continues when a file that it has mapped is truncated to nothing, missing or zeroed")
+    @Tag("exhaustive")
     void underARunningProcess(String victim) throws Exception {
         for (String how : List.of("cut", "remove", "zero")) {
             sound.writeTo(directory);

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -87,6 +88,7 @@ class BulkFetchTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("R17 10,000 concurrent lookups over 50 connections, in a heap of 192 MiB: all hit, one request each, at most 50 at the server")
+    @Tag("exhaustive")
     void unpacked(S3ClientLibrary client) throws Exception {
         publishUnpacked();
         Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
@@ -99,6 +101,7 @@ class BulkFetchTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("R17 R12 the same with packed entries: the manifest and the index are read once")
+    @Tag("exhaustive")
     void packs(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));

@@ -30,6 +30,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -39,6 +40,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * transports. A run without faults yields the requests of a scenario; it is then repeated with each
  * fault at each of them.
  */
+@Tag("exhaustive")
 class ExhaustiveFaultsTest {
     private static final int AT_ONCE = 12; // most of them wait
     private static final Duration LONG = Duration.ofSeconds(30);

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -97,6 +98,7 @@ class HostileServerTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("T5 endless bodies, errors, listings and declared lengths: a result in 64 MiB and in time, for every request")
+    @Tag("exhaustive")
     void endless(S3ClientLibrary client) throws Exception {
         List<String> arguments = new ArrayList<>(List.of(client.name(), server.endpoint().toString()));
         arguments.addAll(expected().keySet());

@@ -6,6 +6,7 @@ import dev.granary.testing.ChildJvm;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A model check of single flight in a child JVM, because the model checker needs sun.misc.Unsafe
  * and agents.
  */
+@Tag("exhaustive")
 class SingleFlightLinearizabilityTest {
     @TempDir
     private Path directory = Path.of("");

@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
@@ -32,6 +33,7 @@ class DemoKernelsTest {
 
     @TestFactory
     @DisplayName("Each kernel compiles, agrees with its reference, and its launches are those it declares")
+    @Tag("exhaustive")
     Stream<DynamicTest> everyKernelOnEveryDevice() {
         List<OpenClDevice> devices = OpenCl.devices();
         if (devices.isEmpty()) {

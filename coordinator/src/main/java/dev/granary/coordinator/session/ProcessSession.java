@@ -62,8 +62,8 @@ public final class ProcessSession implements AutoCloseable {
         String name = HexFormat.of().toHexDigits(new SplittableRandom().nextLong());
         Path temporary = Files.createDirectory(sessions.resolve(TEMP_PREFIX + name));
         Path directory = sessions.resolve(name);
-        LIVE_IN_THIS_JVM.add(name);
         FileChannel channel = FileChannel.open(lockFile(temporary), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        LIVE_IN_THIS_JVM.add(name);
         try {
             channel.lock();
             // Renamed only now, with the lock held: no process can take the session for a dead one.

@@ -29,9 +29,30 @@ public final class BucketTierFactory {
     static List<BucketTier> open(GranaryConfig config) throws ConfigException {
         List<BucketTier> tiers = new ArrayList<>();
         for (BucketConfig layer : config.buckets()) {
-            tiers.add(open(layer, directory(config)));
+            tiers.add(BucketTier.open(lengthen(settings(layer, directory(config)), config.bucketWait()).build()));
         }
         return tiers;
+    }
+
+    /**
+     * Lengthens the limits of requests and of one load if lookups may wait longer than by default:
+     * a wait beyond those limits would be of no use.
+     */
+    private static S3Config.Builder lengthen(S3Config.Builder settings, Duration bucketWait) {
+        if (bucketWait.compareTo(GranaryConfig.DEFAULT_BUCKET_WAIT) <= 0) {
+            return settings;
+        }
+        Duration request = max(S3Config.DEFAULT_REQUEST_TIMEOUT, min(bucketWait, BACKGROUND_TIMEOUT));
+        return settings.requestTimeout(request).stallTimeout(request).slowCall(request)
+                .loadDeadline(max(S3Config.DEFAULT_LOAD_DEADLINE, bucketWait));
+    }
+
+    private static Duration max(Duration one, Duration other) {
+        return one.compareTo(other) >= 0 ? one : other;
+    }
+
+    private static Duration min(Duration one, Duration other) {
+        return one.compareTo(other) <= 0 ? one : other;
     }
 
     /**

@@ -10,6 +10,12 @@ import java.util.Optional;
 
 /** The settings of a bucket tier. Immutable; created by {@link #builder} or {@link #parse}. */
 public final class S3Config {
+    /** The default limit of one request: 8 s. */
+    public static final Duration DEFAULT_REQUEST_TIMEOUT = Duration.ofSeconds(8);
+
+    /** The default limit of all requests of one load: 10 s. */
+    public static final Duration DEFAULT_LOAD_DEADLINE = Duration.ofSeconds(10);
+
     /**
      * An upper bound only, since {@link #PACK_STALL} checks progress: 16 MiB in this time are 28
      * KiB/s, a pack of 64 MiB 110 KiB/s.
@@ -235,10 +241,10 @@ public final class S3Config {
         private Optional<ConnectionSettings.Credentials> credentials = Optional.empty();
         private int maxConnections = 64;
         private Duration connectTimeout = Duration.ofSeconds(2);
-        private Duration requestTimeout = Duration.ofSeconds(8);
+        private Duration requestTimeout = DEFAULT_REQUEST_TIMEOUT;
         private Duration stallTimeout = Duration.ofSeconds(5);
         private Duration silence = Duration.ofSeconds(10);
-        private Duration loadDeadline = Duration.ofSeconds(10);
+        private Duration loadDeadline = DEFAULT_LOAD_DEADLINE;
         private Duration slowCall = Duration.ofSeconds(3);
         private Duration breakerPause = Duration.ofSeconds(30);
         private Duration absentMemory = Duration.ofSeconds(5);

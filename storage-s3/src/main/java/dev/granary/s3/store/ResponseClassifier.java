@@ -168,11 +168,12 @@ public final class ResponseClassifier {
     }
 
     /**
-     * Returns true for a closed socket: OkHttp closes it at the deadline, and the MinIO client
-     * reports only that.
+     * Returns true for a closed socket and a cancelled call: OkHttp closes the socket at the
+     * deadline, and a stalled call is cancelled. The MinIO client reports only that.
      */
     private static boolean isClosedHere(Throwable t) {
-        return t instanceof SocketException && "Socket closed".equals(t.getMessage());
+        return (t instanceof SocketException && "Socket closed".equals(t.getMessage()))
+                || (t.getClass() == IOException.class && "Canceled".equals(t.getMessage()));
     }
 
     private static boolean isTimeout(Throwable t) {

@@ -30,6 +30,7 @@ class ResponseClassifierTest {
                 new SocketTimeoutException("Read timed out"), Kind.TIMEOUT,
                 new SocketException("Connection reset"), Kind.BROKEN,
                 new SocketException("Socket closed"), Kind.TIMEOUT,
+                new IOException("Canceled"), Kind.TIMEOUT,
                 new EOFException("closed"), Kind.BROKEN,
                 new MissingCredentialsException(new IOException("nowhere")), Kind.DENIED,
                 new IllegalStateException("closed"), Kind.BROKEN);
