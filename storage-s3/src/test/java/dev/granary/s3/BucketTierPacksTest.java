@@ -204,7 +204,7 @@ class BucketTierPacksTest {
         assertTrue(holds(tier(), two));
         store.newRequests();
         assertEquals(StoreResult.DUPLICATE, tier.store(two));
-        assertTrue(store.requests().stream().noneMatch(note -> note.startsWith("PUT m")), "committed once: " + store.requests());
+        assertTrue(store.namedRequests().stream().noneMatch(note -> note.startsWith("PUT m")), "committed once: " + store.namedRequests());
     }
 
     @Test

@@ -121,7 +121,7 @@ class SealingTest {
         packs.publish(packed);
         int[] manifests = {0};
         beforeEach(() -> {
-            if (store().requests().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
+            if (store().namedRequests().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
                 publishUnpacked(unpacked);
                 packs.intendToSeal();
             } else if (manifests[0] >= 2) {

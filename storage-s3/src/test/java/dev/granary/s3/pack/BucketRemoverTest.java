@@ -102,7 +102,7 @@ class BucketRemoverTest {
         store.pass(DAY);
         AtomicBoolean once = new AtomicBoolean();
         store.beforeEach(() -> {
-            if (store.requests().getLast().equals("HEAD pack") && once.compareAndSet(false, true)) {
+            if (store.namedRequests().getLast().equals("HEAD pack") && once.compareAndSet(false, true)) {
                 bucket.commit(pack.info());
             }
         });

@@ -80,7 +80,7 @@ class ConfirmedPacksTest {
         AtomicInteger seen = new AtomicInteger();
         AtomicBoolean isBusy = new AtomicBoolean();
         store.beforeEach(() -> {
-            if (!isBusy.get() && store.requests().getLast().equals("RANGE pack") && seen.incrementAndGet() == number) {
+            if (!isBusy.get() && store.namedRequests().getLast().equals("RANGE pack") && seen.incrementAndGet() == number) {
                 isBusy.set(true);
                 event.run();
                 isBusy.set(false);

@@ -216,7 +216,7 @@ class EmptiedBucketTest {
         Set<String> first = Set.copyOf(bucket.store.keys());
         boolean[] isLate = {false};
         bucket.store.beforeEach(() -> {
-            if (!isLate[0] && bucket.store.requests().getLast().equals("PUT m1")) {
+            if (!isLate[0] && bucket.store.namedRequests().getLast().equals("PUT m1")) {
                 isLate[0] = true;
                 bucket.store.pass(BucketRemover.LONGEST_COMMIT.plusHours(1));
             }

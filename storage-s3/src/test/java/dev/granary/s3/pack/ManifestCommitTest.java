@@ -54,7 +54,7 @@ class ManifestCommitTest {
         BEFORE.forEach(_ -> store.script(new Fault.None()));
         store.script(faults);
         Committed committed = commit(mine);
-        assertEquals(BEFORE, store.requests().subList(0, BEFORE.size()));
+        assertEquals(BEFORE, store.namedRequests().subList(0, BEFORE.size()));
         store.forgetScript();
         return committed;
     }
@@ -129,7 +129,7 @@ class ManifestCommitTest {
         for (StoreFailure failure : List.of(TIMEOUT, ERROR_500)) {
             store.keys().forEach(store::remove);
             assertEquals(1, PackFixture.done(commitWith(new Fault.AnswerLost(failure))).number());
-            assertEquals(List.of("PUT m1", "PUT m1", "GET m1", "GET newest", "HEAD m2", "REPLACE newest"), store.requests().subList(3, 9));
+            assertEquals(List.of("PUT m1", "PUT m1", "GET m1", "GET newest", "HEAD m2", "REPLACE newest"), store.namedRequests().subList(3, 9));
             assertEquals(List.of(mine.name()), committed());
         }
     }

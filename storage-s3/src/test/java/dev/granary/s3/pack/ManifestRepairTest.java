@@ -165,7 +165,7 @@ class ManifestRepairTest {
     private Runnable onRequest(String note, Runnable event) {
         Runnable once = once(event);
         return () -> {
-            if (store.requests().getLast().equals(note)) {
+            if (store.namedRequests().getLast().equals(note)) {
                 once.run();
             }
         };

@@ -102,7 +102,7 @@ class PackManifestLogTest {
         hint("0");
         assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
         int log2 = Integer.SIZE - Integer.numberOfLeadingZeros(count);
-        assertTrue(store.requests().size() <= 2 * log2 + 3, store.requests()::toString);
+        assertTrue(store.namedRequests().size() <= 2 * log2 + 3, store.namedRequests()::toString);
     }
 
     @Test

@@ -72,11 +72,11 @@ class PackPublisherTest {
     void good() {
         List<Entry> all = some(100);
         add(all);
-        assertEquals(List.of(), store.requests());
+        assertEquals(List.of(), store.namedRequests());
         assertEquals(List.of(), results);
         publisher.finish();
-        assertEquals("PUT pack", store.requests().getFirst());
-        assertEquals(11, store.requests().size());
+        assertEquals("PUT pack", store.namedRequests().getFirst());
+        assertEquals(11, store.namedRequests().size());
         assertEquals(100, results.size());
         long bytes = results.stream().mapToLong(result -> assertInstanceOf(StoreResult.Stored.class, result).bytes()).sum();
         PackInfo pack = bucket.newest().packs().getFirst();
@@ -119,7 +119,7 @@ class PackPublisherTest {
     void tooLarge() {
         assertFalse(publisher.add(entries.entry(PackIndex.MAX_ENTRY_BYTES), results::add));
         publisher.finish();
-        assertEquals(List.of(), store.requests());
+        assertEquals(List.of(), store.namedRequests());
         assertEquals(List.of(), results);
     }
 

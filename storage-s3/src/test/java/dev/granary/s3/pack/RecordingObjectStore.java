@@ -19,8 +19,8 @@ public final class RecordingObjectStore extends MemoryObjectStore {
     private volatile Runnable beforeEach = () -> {};
     private long longestRange;
 
-    /** Returns the requests so far, in order. */
-    public List<String> requests() {
+    /** Returns the requests so far with the names of their objects, in order. */
+    public List<String> namedRequests() {
         synchronized (requests) {
             return List.copyOf(requests);
         }

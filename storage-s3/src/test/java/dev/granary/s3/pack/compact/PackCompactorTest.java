@@ -207,7 +207,7 @@ class PackCompactorTest {
         PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
         assertEquals(PackCompactor.Left.NONE.plusUnread(1), assertInstanceOf(PackCompactor.Result.Done.class, result).left());
         store.beforeEach(() -> {
-            if (store.requests().getLast().equals("GET entry")) {
+            if (store.namedRequests().getLast().equals("GET entry")) {
                 store.remove(PackFixture.unpackedKey(entry));
             }
         });
@@ -425,7 +425,7 @@ class PackCompactorTest {
         store.newRequests();
         plan();
         assertEquals(before, store.keys());
-        assertFalse(store.requests().stream().anyMatch(note -> note.startsWith("PUT") || note.startsWith("DELETE") || note.startsWith("REPLACE")));
+        assertFalse(store.namedRequests().stream().anyMatch(note -> note.startsWith("PUT") || note.startsWith("DELETE") || note.startsWith("REPLACE")));
         store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
         assertTrue(assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned).cause().contains("cannot be listed"), planned::toString);
