@@ -76,8 +76,17 @@ final class RefCountedTensor<B extends AutoCloseable> {
         }
     }
 
+    /**
+     * Frees memory. Failures are logged; they do not concern the caller. Contains no lambda: linking
+     * one for the first time needs more stack than {@link #release} has checked.
+     */
+    @SuppressWarnings("CatchingUnchecked")
     static void free(AutoCloseable memory) {
-        runLogged("The memory of a constant tensor could not be freed", memory::close);
+        try {
+            memory.close();
+        } catch (Throwable e) {
+            log("The memory of a constant tensor could not be freed", e);
+        }
     }
 
     /** Marks the tensor as not cached. {@link #notifyAndRelease} notifies its users. */
@@ -99,9 +108,21 @@ final class RefCountedTensor<B extends AutoCloseable> {
         release();
     }
 
-    /** Runs a user's callback. */
+    /** Runs a user's callback. Failures are logged; they do not concern the caller. */
+    @SuppressWarnings("CatchingUnchecked")
     static void runCallback(Runnable action) {
-        runLogged("The callback of an evicted constant tensor failed", action::run);
+        try {
+            action.run();
+        } catch (Throwable e) {
+            log("The callback of an evicted constant tensor failed", e);
+        }
+    }
+
+    private static void log(String message, Throwable failure) {
+        if (failure instanceof InterruptedException) {
+            Thread.currentThread().interrupt();
+        }
+        LOG.log(System.Logger.Level.WARNING, message, failure);
     }
 
     /**
@@ -123,23 +144,6 @@ final class RefCountedTensor<B extends AutoCloseable> {
     synchronized void removeListener(ConstantHold<?> constant) {
         if (listeners != null) {
             listeners.removeIf(listener -> listener.constant() == constant);
-        }
-    }
-
-    private interface Step {
-        void run() throws Exception;
-    }
-
-    /** Runs a step and logs its failure, which does not concern the caller. */
-    @SuppressWarnings("CatchingUnchecked")
-    private static void runLogged(String message, Step step) {
-        try {
-            step.run();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            LOG.log(System.Logger.Level.WARNING, message, e);
-        } catch (Throwable e) {
-            LOG.log(System.Logger.Level.WARNING, message, e);
         }
     }
 }

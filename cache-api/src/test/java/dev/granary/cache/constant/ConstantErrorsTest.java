@@ -12,6 +12,8 @@ import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.cache.build.StackEdge;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.testing.ChildJvm;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -106,6 +109,12 @@ class ConstantErrorsTest {
             memory.assertAllFreed();
             caches.setCapacity(EngineKind.GPU, 4);
         }
+    }
+
+    @Test
+    @DisplayName("M1 the first frees of a process, near the end of a stack, leak nothing")
+    void firstClose(@TempDir Path directory) throws Exception {
+        assertEquals(List.of("0"), ChildJvm.run(FirstCloseProcess.class, directory));
     }
 
     @Test
