@@ -62,8 +62,8 @@ class DoctorTest {
             System.setProperty("aws.secretAccessKey", server.secretKey());
             Cli text = doctor(server.endpoint().toString(), "--client", client);
             text.prints("ok       bucket: s3://kernels/team answers, and reading and writing is allowed",
-                    "ok       bucket: a second create of one object is refused", "ok       bucket: of 32 creates at once exactly one wins",
-                    "ok       bucket: of 32 replacements at once exactly one wins", "ok       bucket: conditional writes: FULL");
+                    "ok       bucket: a second create of one object is refused", "ok       bucket: exactly one of 32 concurrent creates wins",
+                    "ok       bucket: exactly one of 32 concurrent replacements wins", "ok       bucket: conditional writes: FULL");
             assertEquals(12, text.out().lines().filter(line -> line.contains(" bucket: ")).count(), text.out());
             assertTrue(server.requests().total() <= 110, () -> "requests: " + server.requests());
             List<JsonObject> checks = bucketChecks(doctor(server.endpoint().toString(), "--client", client, "--json"));
@@ -111,7 +111,7 @@ class DoctorTest {
         try {
             String endpoint = "http://127.0.0.1:" + server.getAddress().getPort();
             Cli text = doctor(endpoint).prints("note     bucket: writing is not allowed (403 AccessDenied: no)",
-                    "         -> this is as it should be on a machine that only reads");
+                    "         -> this is expected on a machine that only reads");
             text.exits(Cli.run("doctor", "--dir", local).status());
             JsonObject notice = bucketChecks(doctor(endpoint, "--json")).get(1);
             assertEquals("notice", notice.get("state").getAsString());
