@@ -6,14 +6,10 @@
  */
 module dev.granary.s3 {
     requires transitive dev.granary.cache;
-    requires com.fasterxml.jackson.databind; // also for minio, which is not a module and declares no dependencies
-    requires com.google.common; // for minio
+    requires com.google.gson;
     requires io.github.resilience4j.circuitbreaker;
     requires io.github.resilience4j.core;
     requires io.github.resilience4j.retry;
-    requires minio;
-    requires okhttp3;
-    requires org.apache.commons.compress; // for minio
     requires org.slf4j;
     requires software.amazon.awssdk.auth;
     requires software.amazon.awssdk.awscore;
@@ -25,6 +21,12 @@ module dev.granary.s3 {
     requires software.amazon.awssdk.retries.api;
     requires software.amazon.awssdk.services.s3;
     requires software.amazon.awssdk.utils;
+    // The MinIO client is optional. It is not a module and declares no dependencies, so those are here.
+    requires static com.fasterxml.jackson.databind;
+    requires static com.google.common;
+    requires static minio;
+    requires static okhttp3;
+    requires static org.apache.commons.compress;
 
     exports dev.granary.s3;
     exports dev.granary.s3.config;

@@ -24,8 +24,16 @@ public final class ChildJvm {
      */
     public static List<String> run(Class<?> main, Path directory, String... flags)
             throws IOException, InterruptedException {
+        return runWithout(List.of(), main, directory, flags);
+    }
+
+    /** Like {@link #run}, without the jars whose names start with one of {@code libraries}. */
+    public static List<String> runWithout(List<String> libraries, Class<?> main, Path directory, String... flags)
+            throws IOException, InterruptedException {
         String testPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        String path = Stream.of(testPath.split(File.pathSeparator, -1)).map(part -> Path.of(part).toAbsolutePath().toString()).collect(Collectors.joining(File.pathSeparator));
+        String path = Stream.of(testPath.split(File.pathSeparator, -1))
+                .filter(part -> libraries.stream().noneMatch(library -> String.valueOf(Path.of(part).getFileName()).startsWith(library)))
+                .map(part -> Path.of(part).toAbsolutePath().toString()).collect(Collectors.joining(File.pathSeparator));
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp", path,
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny"));
         command.addAll(List.of(flags));

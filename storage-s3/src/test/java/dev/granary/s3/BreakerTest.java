@@ -16,6 +16,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.TestTicker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,7 +34,7 @@ class BreakerTest {
     private static final int TRIALS = 3;
 
     private final MemoryObjectStore bucket = new MemoryObjectStore();
-    private final TestTiming timing = new TestTiming();
+    private final TestTicker ticker = new TestTicker();
     private final RequestCounters counters = new RequestCounters();
     private final ResilientObjectStore store = store(bucket, S3Config.builder("bucket"));
 
@@ -42,7 +43,7 @@ class BreakerTest {
     }
 
     private ResilientObjectStore store(MemoryObjectStore over, S3Config.Builder config) {
-        return new ResilientObjectStore(() -> over, config.breakerPause(PAUSE).build(), timing, counters);
+        return new ResilientObjectStore(() -> over, config.breakerPause(PAUSE).build(), ticker, counters);
     }
 
     private void assertIs(BucketTierStatistics.Breaker state) {
@@ -70,7 +71,7 @@ class BreakerTest {
     @DisplayName("R16 S5 silence caused by a thread's own interrupt does not count against the bucket, nor for listings")
     void ownInterrupt() {
         bucket.plan(FaultPlan.always(new Fault.AnswerLostThen(Fault.TIMEOUT, () -> {
-            timing.pass(Duration.ofHours(1)); // longer than any limit of silence
+            ticker.pass(Duration.ofHours(1)); // longer than any limit of silence
             Thread.currentThread().interrupt();
         })));
         store.get("key", 10);
@@ -87,7 +88,7 @@ class BreakerTest {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
         store.get("key", 10);
         assertIs(BucketTierStatistics.Breaker.OPEN);
-        timing.pass(AFTER_PAUSE);
+        ticker.pass(AFTER_PAUSE);
         store.get("key", 10);
         assertIs(BucketTierStatistics.Breaker.OPEN);
     }
@@ -102,7 +103,7 @@ class BreakerTest {
         }
         assertIs(BucketTierStatistics.Breaker.OPEN);
         assertEquals(15, bucket.requests().size());
-        timing.pass(PAUSE.minusMillis(1));
+        ticker.pass(PAUSE.minusMillis(1));
         assertEquals(StoreFailure.Kind.SUSPENDED, assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure().kind());
         assertEquals(15, bucket.requests().size());
     }
@@ -134,7 +135,7 @@ class BreakerTest {
     void failingAgain() {
         open();
         for (int round = 0; round < 5; round++) {
-            timing.pass(AFTER_PAUSE);
+            ticker.pass(AFTER_PAUSE);
             bucket.forgetRequests();
             for (int i = 0; i < 100; i++) {
                 assertInstanceOf(WriteResult.class, store.put("key", new byte[1], ObjectMarks.NONE));
@@ -149,7 +150,7 @@ class BreakerTest {
     void recovers() {
         open();
         bucket.plan(FaultPlan.SOUND);
-        timing.pass(AFTER_PAUSE);
+        ticker.pass(AFTER_PAUSE);
         for (int i = 0; i < TRIALS; i++) {
             assertInstanceOf(GetResult.Found.class, store.get("key", 10));
         }
@@ -177,7 +178,7 @@ class BreakerTest {
         }
         slow.plan(FaultPlan.SOUND);
         slow.forgetRequests();
-        timing.pass(AFTER_PAUSE);
+        ticker.pass(AFTER_PAUSE);
         CountDownLatch suspended = new CountDownLatch(100 - TRIALS);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             for (int i = 0; i < 100; i++) {
@@ -201,7 +202,7 @@ class BreakerTest {
             MemoryObjectStore slow = new MemoryObjectStore() {
                 @Override
                 public GetResult get(String key, long limit) {
-                    timing.pass(elapsed);
+                    ticker.pass(elapsed);
                     return super.get(key, limit);
                 }
             };

@@ -15,6 +15,7 @@ import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -28,7 +29,7 @@ class BucketListerTest {
 
     private final PackFixture packs = new PackFixture("BucketListerTest");
     private final TestEntries entries = new TestEntries("BucketListerTest");
-    private final BucketTier tier = new BucketTier(S3Config.builder("bucket").build(), () -> packs.store, new TestTiming(), TestSeed.random("BucketListerTest"));
+    private final BucketTier tier = new BucketTier(S3Config.builder("bucket").build(), () -> packs.store, new TestTicker(), TestSeed.random("BucketListerTest"));
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
     private final Entry three = entries.entry(300);

@@ -23,6 +23,7 @@ import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -35,14 +36,14 @@ class BucketTierPacksTest {
     private final PackFixture packs = new PackFixture("BucketTierPacksTest");
     private final RecordingObjectStore store = packs.store;
     private final TestEntries entries = new TestEntries("BucketTierPacksTest");
-    private final TestTiming timing = new TestTiming();
+    private final TestTicker ticker = new TestTicker();
     private final S3Config config = S3Config.builder("bucket").requestTimeout(Duration.ofSeconds(2)).loadDeadline(Duration.ofSeconds(5)).build();
     private final BucketTier tier = tier();
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
 
     private BucketTier tier() {
-        return new BucketTier(config, () -> store, timing, TestSeed.random("BucketTierPacksTest"));
+        return new BucketTier(config, () -> store, ticker, TestSeed.random("BucketTierPacksTest"));
     }
 
     private LoadResult load(Id id) {
@@ -149,10 +150,10 @@ class BucketTierPacksTest {
             packs.publish(one);
             Duration slow = Duration.ofMillis(millis);
             BucketTier fresh = tier();
-            store.beforeEach(() -> timing.pass(slow));
-            long start = timing.nanos();
+            store.beforeEach(() -> ticker.pass(slow));
+            long start = ticker.nanos();
             LoadResult result = fresh.load(millis % 200 == 0 ? one.id() : entries.id());
-            long elapsed = timing.nanos() - start;
+            long elapsed = ticker.nanos() - start;
             assertTrue(elapsed <= config.loadDeadline().toNanos(), () -> "requests of " + slow + " took " + Duration.ofNanos(elapsed));
             assertTrue(result instanceof LoadResult.Hit || millis % 200 != 0 || millis >= 500, result::toString);
             store.beforeEach(() -> {});
@@ -164,13 +165,13 @@ class BucketTierPacksTest {
     void silence() {
         packs.publish(one);
         store.beforeEach(() -> {
-            timing.pass(Duration.ofSeconds(2));
+            ticker.pass(Duration.ofSeconds(2));
             store.script(new Fault.Lost(TIMEOUT));
         });
         for (int i = 0; i < 5; i++) {
-            long start = timing.nanos();
+            long start = ticker.nanos();
             assertInstanceOf(LoadResult.Unavailable.class, tier().load(one.id()));
-            Duration elapsed = Duration.ofNanos(timing.nanos() - start);
+            Duration elapsed = Duration.ofNanos(ticker.nanos() - start);
             assertTrue(elapsed.compareTo(config.loadDeadline()) <= 0, elapsed::toString);
         }
     }
@@ -179,7 +180,7 @@ class BucketTierPacksTest {
     @DisplayName("with an interval of zero, no packs are requested")
     void withoutPacks() {
         packs.publish(one);
-        BucketTier without = new BucketTier(S3Config.builder("bucket").manifestInterval(Duration.ZERO).build(), () -> store, timing,
+        BucketTier without = new BucketTier(S3Config.builder("bucket").manifestInterval(Duration.ZERO).build(), () -> store, ticker,
                 TestSeed.random("withoutPacks"));
         store.newRequests();
         assertEquals(LoadResult.ABSENT, without.load(one.id()));
@@ -191,7 +192,7 @@ class BucketTierPacksTest {
     }
 
     private void expireAbsences() {
-        timing.pass(Duration.ofSeconds(30));
+        ticker.pass(Duration.ofSeconds(30));
     }
 
     @Test
@@ -252,7 +253,7 @@ class BucketTierPacksTest {
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         packs.compactAndSeal();
         assertInstanceOf(StoreResult.Stored.class, tier.store(two));
-        timing.pass(config.manifestInterval().multipliedBy(4));
+        ticker.pass(config.manifestInterval().multipliedBy(4));
         tier.load(entries.id());
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
     }
@@ -430,7 +431,7 @@ class BucketTierPacksTest {
         PersistentCacheContract.assertHit(two, tier.load(two.id()));
         assertInstanceOf(LoadResult.Unavailable.class, tier.load(one.id()));
         store.plan(FaultPlan.SOUND);
-        timing.pass(Duration.ofMinutes(1));
+        ticker.pass(Duration.ofMinutes(1));
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
     }
 

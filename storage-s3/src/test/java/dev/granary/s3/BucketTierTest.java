@@ -29,6 +29,7 @@ import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -46,9 +47,9 @@ class BucketTierTest {
 
     private final TestEntries entries = new TestEntries(BucketTierTest.class.getName());
     private final MemoryObjectStore store = new MemoryObjectStore();
-    private final TestTiming timing = new TestTiming();
+    private final TestTicker ticker = new TestTicker();
     private final S3Config config = S3Config.builder("bucket").prefix("team/kernels").manifestInterval(Duration.ZERO).build();
-    private final BucketTier tier = new BucketTier(config, () -> store, timing, TestSeed.random("BucketTierTest"));
+    private final BucketTier tier = new BucketTier(config, () -> store, ticker, TestSeed.random("BucketTierTest"));
 
     @BeforeEach
     void probedBefore() { // by another process; CachedCapabilitiesTest covers the requests for the marker
@@ -92,7 +93,7 @@ class BucketTierTest {
             assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
         }
         assertEquals(List.of("GET"), store.requests());
-        timing.pass(Duration.ofSeconds(5));
+        ticker.pass(Duration.ofSeconds(5));
         assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
         assertEquals(List.of("GET", "GET"), store.requests());
         tier.store(entry);
@@ -115,7 +116,7 @@ class BucketTierTest {
             }
         };
         mark(late);
-        other[0] = new BucketTier(config, () -> late, timing, TestSeed.random("absentRace"));
+        other[0] = new BucketTier(config, () -> late, ticker, TestSeed.random("absentRace"));
         assertEquals(LoadResult.ABSENT, other[0].load(entry.id()));
         PersistentCacheContract.assertHit(entry, other[0].load(entry.id()));
     }
@@ -174,7 +175,7 @@ class BucketTierTest {
         tier.store(known);
         store.forgetRequests();
         S3Config readOnly = S3Config.builder(config.location()).access(S3Access.READ).manifestInterval(Duration.ZERO).build();
-        BucketTier reader = new BucketTier(readOnly, () -> store, timing, TestSeed.random("onlyRead"));
+        BucketTier reader = new BucketTier(readOnly, () -> store, ticker, TestSeed.random("onlyRead"));
         assertInstanceOf(StoreResult.Refused.class, reader.store(entries.entry(10)));
         PersistentCacheContract.assertHit(known, reader.load(known.id()));
         assertEquals(1, reader.check().size());
@@ -194,7 +195,7 @@ class BucketTierTest {
         assertEquals(List.of("PUT none-match"), store.requests());
         assertEquals(Duration.ofMinutes(5), tier.statistics().readOnlyFor());
         PersistentCacheContract.assertHit(known, tier.load(known.id()));
-        timing.pass(Duration.ofMinutes(5));
+        ticker.pass(Duration.ofMinutes(5));
         assertEquals(Duration.ZERO, tier.statistics().readOnlyFor());
         assertInstanceOf(StoreResult.Stored.class, tier.store(later));
     }
@@ -218,7 +219,7 @@ class BucketTierTest {
         assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
         assertEquals(requested, store.requests().size());
         assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
-        timing.pass(config.breakerPause().plusMillis(1));
+        ticker.pass(config.breakerPause().plusMillis(1));
         for (int i = 0; i < 5; i++) {
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
         }
@@ -244,7 +245,7 @@ class BucketTierTest {
         assertEquals(List.of(), store.requests());
         BucketTier broken = new BucketTier(config, () -> {
             throw new IllegalStateException("No region: set AWS_REGION");
-        }, timing, TestSeed.random("opening"));
+        }, ticker, TestSeed.random("opening"));
         LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, broken.load(entries.id()));
         assertTrue(lost.cause().contains("AWS_REGION"), lost::cause);
         assertInstanceOf(StoreResult.Failed.class, broken.store(entries.entry(1)));

@@ -21,6 +21,7 @@ import dev.granary.s3.probe.CapabilityMarker;
 import dev.granary.s3.probe.ConditionalDeleteSupport;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectMarks;
+import dev.granary.testing.TestTicker;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -44,7 +45,7 @@ final class InMemoryHistory {
 
     private final SplittableRandom random;
     private final MemoryObjectStore store = new MemoryObjectStore();
-    private final TestTiming timing = new TestTiming();
+    private final TestTicker ticker = new TestTicker();
     private final S3Config config;
     private final BucketLayout layout;
     private final List<Machine> machines = new ArrayList<>();
@@ -54,7 +55,7 @@ final class InMemoryHistory {
 
     /** A tier, its entries to store, and its results. */
     private final class Machine {
-        private final BucketTier tier = new BucketTier(config, () -> store, timing, random.split());
+        private final BucketTier tier = new BucketTier(config, () -> store, ticker, random.split());
         private final List<Entry> entries = new ArrayList<>();
         private final Set<Id> knownDamage = new HashSet<>();
     }
@@ -101,7 +102,7 @@ final class InMemoryHistory {
         }
         wasLiedTo = false;
         switch (random.nextInt(20)) {
-            case 0 -> timing.pass(LONGER_THAN_ANY_PAUSE);
+            case 0 -> ticker.pass(LONGER_THAN_ANY_PAUSE);
             case 1 -> damage(ids.get(id));
             case 2 -> store.remove(layout.entry(ids.get(id))); // a lifecycle rule of the owner
             case 3 -> list(machine);
@@ -172,7 +173,7 @@ final class InMemoryHistory {
         store.land();
         wasLiedTo = false;
         for (int i = 0; i < 5; i++) { // a circuit breaker closes after some successes
-            timing.pass(LONGER_THAN_ANY_PAUSE);
+            ticker.pass(LONGER_THAN_ANY_PAUSE);
             machines.forEach(machine -> load(machine, 0));
         }
         for (int id = 0; id < IDS; id++) {
@@ -182,7 +183,7 @@ final class InMemoryHistory {
                 assertTrue(stored instanceof StoreResult.Stored || stored instanceof StoreResult.Duplicate
                         || stored instanceof StoreResult.Divergent, stored::toString);
             }
-            timing.pass(LONGER_THAN_ANY_PAUSE);
+            ticker.pass(LONGER_THAN_ANY_PAUSE);
             for (Machine machine : machines) {
                 LoadResult healed = load(machine, id);
                 assertInstanceOf(LoadResult.Hit.class, healed, healed::toString);

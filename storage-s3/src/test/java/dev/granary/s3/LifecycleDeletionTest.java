@@ -17,6 +17,7 @@ import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,7 +43,7 @@ class LifecycleDeletionTest {
     private final class History {
         private final SplittableRandom random;
         private final MemoryObjectStore store = new MemoryObjectStore();
-        private final TestTiming timing = new TestTiming();
+        private final TestTicker ticker = new TestTicker();
         private final S3Config config = S3Config.builder("bucket").manifestInterval(INTERVAL).build();
         private final List<Entry> entries = new ArrayList<>();
         private final List<BucketTier> tiers = new ArrayList<>();
@@ -58,11 +59,11 @@ class LifecycleDeletionTest {
             for (int i = 0; i < 3; i++) {
                 tiers.add(tier());
             }
-            packed = new BulkBucket(config, () -> store, timing, new Random(random.nextLong()));
+            packed = new BulkBucket(config, () -> store, ticker, new Random(random.nextLong()));
         }
 
         BucketTier tier() {
-            return new BucketTier(config, () -> store, timing, new Random(random.nextLong()));
+            return new BucketTier(config, () -> store, ticker, new Random(random.nextLong()));
         }
 
         void run() {
@@ -79,7 +80,7 @@ class LifecycleDeletionTest {
                 step();
             }
             store.plan(FaultPlan.SOUND);
-            timing.pass(LONGER_THAN_ANY_MEMORY);
+            ticker.pass(LONGER_THAN_ANY_MEMORY);
             store.pass(LONGER_THAN_ANY_MEMORY);
             restore();
             tiers.forEach(BucketTier::close);
@@ -95,7 +96,7 @@ class LifecycleDeletionTest {
                 case 7 -> compact();
                 default -> {
                     Duration passes = Duration.ofSeconds(random.nextInt(40));
-                    timing.pass(passes);
+                    ticker.pass(passes);
                     store.pass(passes);
                 }
             }

@@ -15,6 +15,7 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,7 +36,7 @@ class OutageTest {
     private static final Duration BREAKER_PAUSE = Duration.ofSeconds(30);
 
     private final TestEntries entries = new TestEntries(OutageTest.class.getName());
-    private final TestTiming timing = new TestTiming();
+    private final TestTicker ticker = new TestTicker();
     private final WireHistory history;
 
     OutageTest() throws IOException {
@@ -50,7 +51,7 @@ class OutageTest {
     /** Opens a tier whose pauses end on command; the client's own deadlines are real. */
     private BucketTier open(S3ClientLibrary client, Duration request, Duration deadline) {
         S3Config config = history.config(client, request, deadline).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO).build();
-        return new BucketTier(config, () -> ObjectStoreFactory.open(config), timing, TestSeed.random("OutageTest"));
+        return new BucketTier(config, () -> ObjectStoreFactory.open(config), ticker, TestSeed.random("OutageTest"));
     }
 
     private Entry placed() {
@@ -83,15 +84,15 @@ class OutageTest {
             }
             assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
             assertEquals(received, history.faulty.requests(), "no requests are sent");
-            timing.pass(BREAKER_PAUSE);
+            ticker.pass(BREAKER_PAUSE);
             awaitOpen(tier, entry);
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
-            timing.pass(BREAKER_PAUSE);
+            ticker.pass(BREAKER_PAUSE);
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             assertTrue(history.faulty.requests() > received, "it was probed again");
             history.faulty.plan(FaultPlan.SOUND);
             for (int i = 0; i < 50 && tier.statistics().breaker() != BucketTierStatistics.Breaker.CLOSED; i++) {
-                timing.pass(BREAKER_PAUSE);
+                ticker.pass(BREAKER_PAUSE);
                 tier.load(entry.id());
             }
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
@@ -113,7 +114,7 @@ class OutageTest {
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
             history.faulty.plan(FaultPlan.SOUND);
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
-            timing.pass(BREAKER_PAUSE.plusMillis(1));
+            ticker.pass(BREAKER_PAUSE.plusMillis(1));
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
             assertEquals(BucketTierStatistics.Breaker.HALF_OPEN, tier.statistics().breaker());
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
@@ -168,7 +169,7 @@ class OutageTest {
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
             history.faulty.plan(FaultPlan.SOUND);
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
-            timing.pass(Duration.ofMillis(1));
+            ticker.pass(Duration.ofMillis(1));
             assertInstanceOf(StoreResult.Stored.class, tier.store(later));
         }
     }

@@ -14,6 +14,7 @@ import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -37,7 +38,7 @@ class SealingTest {
     }
 
     private BucketTier tier() {
-        return new BucketTier(S3Config.builder("bucket").build(), this::store, new TestTiming(), TestSeed.random("SealingTest"));
+        return new BucketTier(S3Config.builder("bucket").build(), this::store, new TestTicker(), TestSeed.random("SealingTest"));
     }
 
     private void publishUnpacked(Entry entry) {

@@ -40,7 +40,7 @@ public final class TestProcess implements AutoCloseable {
 
     /** Starts a process whose requests all go to {@code store}. */
     public TestProcess(S3Config config, ObjectStore store, Environment environment) {
-        Ticker timing = new Ticker() {
+        Ticker ticker = new Ticker() {
             @Override
             public long nanos() {
                 return environment.nanos().getAsLong();
@@ -51,8 +51,8 @@ public final class TestProcess implements AutoCloseable {
                 environment.pause().accept(duration);
             }
         };
-        this.tier = new BucketTier(config, () -> store, timing, environment.random());
-        this.packed = new BulkBucket(config, () -> store, timing, environment.random());
+        this.tier = new BucketTier(config, () -> store, ticker, environment.random());
+        this.packed = new BulkBucket(config, () -> store, ticker, environment.random());
         this.layout = new BucketLayout(config.location());
         PackInspector.control(packs(tier), environment.wallMillis(), environment.behind());
     }

@@ -1,6 +1,6 @@
 package dev.granary.cache.memory;
-import dev.granary.cache.build.PendingBuild;
 
+import dev.granary.cache.build.PendingBuild;
 import org.jspecify.annotations.Nullable;
 
 /**

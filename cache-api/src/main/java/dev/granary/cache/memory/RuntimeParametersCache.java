@@ -1,6 +1,6 @@
 package dev.granary.cache.memory;
-import dev.granary.cache.build.StackReserve;
 
+import dev.granary.cache.build.StackReserve;
 import java.util.ArrayDeque;
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;

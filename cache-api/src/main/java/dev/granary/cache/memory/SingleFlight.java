@@ -1,6 +1,6 @@
 package dev.granary.cache.memory;
-import dev.granary.cache.build.BuildCycleDetector;
 
+import dev.granary.cache.build.BuildCycleDetector;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;

@@ -1,8 +1,8 @@
 package dev.granary.cache.memory;
-import dev.granary.cache.build.StackReserve;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.granary.cache.build.StackReserve;
 import org.jspecify.annotations.Nullable;
 
 /** A store that evicts by Caffeine's W-TinyLFU policy. */

@@ -1,6 +1,4 @@
 package dev.granary.cache.memory;
-import dev.granary.cache.build.BuildCycleDetector;
-import dev.granary.cache.build.StackEdge;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -9,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.build.BuildCycleDetector;
+import dev.granary.cache.build.StackEdge;
 import dev.granary.testing.Await;
 import java.time.Duration;
 import java.util.List;

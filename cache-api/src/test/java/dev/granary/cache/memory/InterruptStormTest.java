@@ -1,10 +1,10 @@
 package dev.granary.cache.memory;
-import dev.granary.cache.build.BuildCycleDetector;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
 import dev.granary.cache.constant.ConstantLimits;

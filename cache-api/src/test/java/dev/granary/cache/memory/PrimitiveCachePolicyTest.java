@@ -1,5 +1,4 @@
 package dev.granary.cache.memory;
-import dev.granary.cache.build.BuildCycleDetector;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -8,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.testing.Await;
 import java.io.IOException;
 import java.time.Duration;

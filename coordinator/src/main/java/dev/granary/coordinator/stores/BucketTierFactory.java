@@ -77,6 +77,10 @@ public final class BucketTierFactory {
     }
 
     private static S3Config.Builder settings(BucketConfig layer, Optional<Path> directory) throws ConfigException {
+        if (!layer.client().isPresent()) {
+            throw new ConfigException("The client of " + layer.name() + " is minio, but its library is missing; "
+                    + "add io.minio:minio and com.squareup.okhttp3:okhttp-jvm to the program, or set the client to aws.");
+        }
         try {
             S3Config.Builder settings = S3Config.builder(layer.location()).client(layer.client()).access(layer.access())
                     .producer("granary " + LibraryVersion.NUMBER);

@@ -12,12 +12,12 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeClaims;
-import dev.granary.coordinator.FakeTime;
 import dev.granary.coordinator.claim.ClaimCoordinator.Outcome;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Stage;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,7 +34,7 @@ class ClaimCoordinatorTest {
     private static final ClaimResult AWAITING_LAUNCH = new ClaimResult.Taken(Stage.AWAITING_LAUNCH);
 
     private final FakeClaims claims = new FakeClaims();
-    private final FakeTime time = new FakeTime();
+    private final TestTicker time = new TestTicker();
     private final SplittableRandom random = TestSeed.random("ClaimCoordinatorTest");
     private final List<Runnable> graceTasks = new ArrayList<>();
     private final LookupCounters counters = new LookupCounters();
@@ -74,7 +74,7 @@ class ClaimCoordinatorTest {
         claim.close();
         assertTrue(claims.mine.isClosed);
         assertEquals(1, lookups);
-        assertEquals(0, time.longestPause);
+        assertEquals(Duration.ZERO, time.longestPause());
         assertCounted(0, 0, 0);
     }
 
@@ -93,7 +93,7 @@ class ClaimCoordinatorTest {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(7), () -> stored = new LoadResult.Hit(ENTRY));
         assertAbout(Duration.ofSeconds(7), took(() -> assertEquals(new Outcome.Stored(ENTRY), claim())));
-        assertTrue(time.longestPause <= Duration.ofMillis(75).toNanos());
+        assertTrue(time.longestPause().compareTo(Duration.ofMillis(75)) <= 0);
         assertCounted(1, 0, 0);
     }
 
@@ -127,7 +127,7 @@ class ClaimCoordinatorTest {
         assertEquals(LIMIT, took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
         assertEquals(Duration.ZERO, took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
         assertCounted(0, 2, 0);
-        time.pass(LIMIT.multipliedBy(50).toNanos());
+        time.pass(LIMIT.multipliedBy(50));
         assertEquals(LIMIT.dividedBy(2).toSeconds(), took(this::claim).toSeconds(), "1 % of the elapsed time is refilled");
     }
 
@@ -216,7 +216,7 @@ class ClaimCoordinatorTest {
     void unavailable() {
         claims.answer = new ClaimResult.Unavailable("the disk is read-only");
         assertInstanceOf(Outcome.Unclaimed.class, claim());
-        assertEquals(0, time.longestPause);
+        assertEquals(Duration.ZERO, time.longestPause());
         assertCounted(0, 0, 1);
     }
 

@@ -2,12 +2,12 @@ package dev.granary.s3.probe;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.Strictness;
 import dev.granary.s3.store.ServerTimestamps;
-import java.io.IOException;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -33,7 +33,7 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
     private static final String FORMAT_NAME = "format";
     private static final String WRITES_NAME = "conditionalWrites";
     private static final String DELETION_NAME = "conditionalDelete";
-    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Gson JSON = new GsonBuilder().setStrictness(Strictness.STRICT).disableHtmlEscaping().create();
 
     /** Result of parsing a marker. */
     public sealed interface Parsed {
@@ -49,37 +49,39 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
 
     /** Returns the content of the object. */
     public byte[] json() {
-        ObjectNode node = JSON.createObjectNode().put(FORMAT_NAME, FORMAT).put(WRITES_NAME, writes.name()).put(DELETION_NAME, deletion.name())
-                .put("probed", probedMillis == 0 ? "" : Instant.ofEpochMilli(probedMillis).toString())
-                .put("producer", producer);
-        try {
-            return (JSON.writerWithDefaultPrettyPrinter().writeValueAsString(node) + "\n").getBytes(UTF_8);
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException("Texts and numbers can always be written", e);
-        }
+        return ("{\n" + field(FORMAT_NAME, FORMAT) + ",\n" + field(WRITES_NAME, writes.name()) + ",\n"
+                + field(DELETION_NAME, deletion.name()) + ",\n"
+                + field("probed", probedMillis == 0 ? "" : Instant.ofEpochMilli(probedMillis).toString()) + ",\n"
+                + field("producer", producer) + "\n}\n").getBytes(UTF_8);
+    }
+
+    private static String field(String name, Object value) {
+        return "  " + JSON.toJson(name) + " : " + JSON.toJson(value);
     }
 
     /** Parses an object with arbitrary content. */
     public static Parsed parse(byte[] bytes) {
         try {
-            JsonNode node = JSON.readTree(bytes);
-            if (node == null || !node.path(FORMAT_NAME).canConvertToInt()) {
-                return new Parsed.Malformed();
-            }
-            int format = node.path(FORMAT_NAME).intValue();
+            JsonObject object = JSON.fromJson(new String(bytes, UTF_8), JsonObject.class);
+            int format = object.get(FORMAT_NAME).getAsBigDecimal().intValueExact();
             if (format != FORMAT) {
                 return format > FORMAT ? new Parsed.Newer() : new Parsed.Malformed();
             }
-            ConditionalWriteSupport writes = constant(ConditionalWriteSupport.values(), node.path(WRITES_NAME));
-            ConditionalDeleteSupport deletion = constant(ConditionalDeleteSupport.values(), node.path(DELETION_NAME));
-            return new Parsed.Known(new CapabilityMarker(writes, deletion, millis(node.path("probed").asText()), node.path("producer").asText()));
-        } catch (IOException | RuntimeException e) { // arbitrary content: no marker may stop a publication
+            ConditionalWriteSupport writes = constant(ConditionalWriteSupport.values(), text(object, WRITES_NAME));
+            ConditionalDeleteSupport deletion = constant(ConditionalDeleteSupport.values(), text(object, DELETION_NAME));
+            return new Parsed.Known(new CapabilityMarker(writes, deletion, millis(text(object, "probed")), text(object, "producer")));
+        } catch (RuntimeException e) { // arbitrary content: no marker may stop a publication
             return new Parsed.Malformed();
         }
     }
 
-    private static <E extends Enum<E>> E constant(E[] values, JsonNode name) {
-        return Arrays.stream(values).filter(value -> value.name().equals(name.asText())).findFirst()
+    private static String text(JsonObject object, String name) {
+        JsonElement value = object.get(name);
+        return value == null || !value.isJsonPrimitive() ? "" : value.getAsString();
+    }
+
+    private static <E extends Enum<E>> E constant(E[] values, String name) {
+        return Arrays.stream(values).filter(value -> value.name().equals(name)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("Not one of the names"));
     }
 

@@ -10,7 +10,6 @@ import com.sun.net.httpserver.HttpsServer;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.ScriptedHttpServer;
-import dev.granary.s3.TestTiming;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.DeviatingObjectStore;
@@ -22,6 +21,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -62,7 +62,7 @@ class BucketDiagnosticsTest {
     }
 
     private static List<BucketFinding> check(MemoryObjectStore store) {
-        try (BucketTier tier = new BucketTier(S3Config.parse("s3://bucket/team"), () -> store, new TestTiming(), TestSeed.random("check"))) {
+        try (BucketTier tier = new BucketTier(S3Config.parse("s3://bucket/team"), () -> store, new TestTicker(), TestSeed.random("check"))) {
             return tier.check();
         }
     }
@@ -269,7 +269,7 @@ class BucketDiagnosticsTest {
     void configuration() {
         MemoryObjectStore store = new MemoryObjectStore();
         S3Config config = S3Config.builder("kernels").endpoint(URI.create("http://kernels.minio.example:9000")).build();
-        try (BucketTier tier = new BucketTier(config, () -> store, new TestTiming(), TestSeed.random("configuration"))) {
+        try (BucketTier tier = new BucketTier(config, () -> store, new TestTicker(), TestSeed.random("configuration"))) {
             assertNotice(tier.check(), "begins with the name of the bucket", "leave it out");
         }
         StoreFailure none = StoreFailure.of(StoreFailure.Kind.DENIED, "no credentials were found: set them");

@@ -11,7 +11,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.BucketTier;
-import dev.granary.s3.TestTiming;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
@@ -22,6 +21,7 @@ import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,11 +42,11 @@ class CachedCapabilitiesTest {
     private static final String MARKER = "team/granary.json";
 
     private final TestEntries entries = new TestEntries(CachedCapabilitiesTest.class.getName());
-    private final TestTiming timing = new TestTiming();
+    private final TestTicker ticker = new TestTicker();
     private final S3Config config = S3Config.builder("bucket").prefix("team").producer("granary test").build();
 
     private BucketTier process(MemoryObjectStore store) {
-        return new BucketTier(config, () -> store, timing, TestSeed.random("CachedCapabilitiesTest"));
+        return new BucketTier(config, () -> store, ticker, TestSeed.random("CachedCapabilitiesTest"));
     }
 
     private void publish(BucketTier tier) {
@@ -130,7 +130,7 @@ class CachedCapabilitiesTest {
         MemoryObjectStore store = new MemoryObjectStore();
         publish(process(store));
         store.pass(CapabilityMarker.TIME_TO_LIVE.minusSeconds(1));
-        timing.pass(Duration.ofDays(1000)); // independent of this machine's clock
+        ticker.pass(Duration.ofDays(1000)); // independent of this machine's clock
         requests(store);
         publish(process(store));
         assertEquals(3, requests(store));
@@ -181,7 +181,7 @@ class CachedCapabilitiesTest {
         store.script(new Fault.Lost(DENIED));
         BucketTier tier = process(store);
         publish(tier);
-        timing.pass(Duration.ofDays(1));
+        ticker.pass(Duration.ofDays(1));
         publish(tier);
         assertEquals(List.of("GET", "PUT none-match", "GET", "PUT none-match", "GET"), store.requests());
     }
@@ -198,7 +198,7 @@ class CachedCapabilitiesTest {
         }
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
         assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)), "a wrong assumption costs only a pause");
-        timing.pass(Duration.ofMinutes(5));
+        ticker.pass(Duration.ofMinutes(5));
         publish(tier);
         assertEquals(Optional.of(ConditionalWriteSupport.NONE), tier.statistics().conditionalWrites());
     }

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.ObjectStoreFactory;
-import dev.granary.s3.TestTiming;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3Location;
@@ -24,6 +23,7 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
@@ -36,10 +36,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 class CapabilityProbeTest {
     private static final BucketLayout LAYOUT = new BucketLayout(S3Location.parse("s3://bucket/team"));
 
-    private final TestTiming timing = new TestTiming();
+    private final TestTicker ticker = new TestTicker();
 
     private ProbeResult probe(ObjectStore store) {
-        return new CapabilityProbe(store, LAYOUT, timing, TestSeed.random("CapabilityProbeTest")).run();
+        return new CapabilityProbe(store, LAYOUT, ticker, TestSeed.random("CapabilityProbeTest")).run();
     }
 
     private ProbeResult.Probed probed(ObjectStore store) {
@@ -62,7 +62,7 @@ class CapabilityProbeTest {
         assertEquals(10, result.findings().size(), result::toString);
         assertEquals(0, notices(result), result::toString);
         assertEquals(List.of(), store.keys());
-        assertEquals(List.of(), timing.pauses());
+        assertEquals(List.of(), ticker.pauses());
         assertTrue(store.requests().size() <= 100, () -> store.requests().size() + " requests");
         assertTrue(store.requests().stream().filter("PUT none-match"::equals).count() >= 32 + 2);
         assertTrue(store.requests().stream().filter("PUT match"::equals).count() >= 32 + 2);

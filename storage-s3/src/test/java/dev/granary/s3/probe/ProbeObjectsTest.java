@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.s3.TestTiming;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
@@ -12,6 +11,7 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -28,7 +28,7 @@ class ProbeObjectsTest {
             store.place(layout.root() + "opencl/some/e/00/entry", new byte[1], ObjectMarks.NONE);
             store.place(layout.marker(), new byte[1], ObjectMarks.NONE);
             List<String> before = store.keys();
-            CapabilityProbe probe = new CapabilityProbe(store, layout, new TestTiming(), TestSeed.random("ProbeObjectsTest"));
+            CapabilityProbe probe = new CapabilityProbe(store, layout, new TestTicker(), TestSeed.random("ProbeObjectsTest"));
             assertInstanceOf(ProbeResult.Probed.class, probe.run());
             assertTrue(store.requests().contains("DELETE"));
             assertEquals(before, store.keys());

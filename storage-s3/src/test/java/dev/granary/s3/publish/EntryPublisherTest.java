@@ -18,7 +18,6 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
-import dev.granary.s3.TestTiming;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
@@ -31,6 +30,7 @@ import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.time.Instant;
@@ -58,12 +58,12 @@ class EntryPublisherTest {
 
     private final TestEntries entries = new TestEntries(EntryPublisherTest.class.getName());
     private final MemoryObjectStore store = new MemoryObjectStore();
-    private final TestTiming timing = new TestTiming();
-    private final WriteSuspension pause = new WriteSuspension(new S3Location("bucket", ""), Duration.ofMinutes(5), timing);
+    private final TestTicker ticker = new TestTicker();
+    private final WriteSuspension pause = new WriteSuspension(new S3Location("bucket", ""), Duration.ofMinutes(5), ticker);
     private final RequestCounters counters = new RequestCounters();
     private final FakeCapabilities capabilities = new FakeCapabilities();
     private final EntryPublisher publisher =
-            new EntryPublisher(store, capabilities, pause, Duration.ofDays(90), counters, timing, TestSeed.random("EntryPublisherTest"));
+            new EntryPublisher(store, capabilities, pause, Duration.ofDays(90), counters, ticker, TestSeed.random("EntryPublisherTest"));
     private final Entry entry = entries.entry(1000);
 
     /** Capabilities set by the test. */
@@ -112,7 +112,7 @@ class EntryPublisherTest {
         assertEquals(store.body(KEY).length, stored.bytes());
         assertEquals(List.of("PUT none-match"), store.requests());
         assertStored(entry);
-        assertEquals(List.of(), timing.pauses());
+        assertEquals(List.of(), ticker.pauses());
     }
 
     @Test
@@ -134,7 +134,7 @@ class EntryPublisherTest {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500));
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(List.of("PUT none-match", "PUT none-match", "PUT none-match"), store.requests());
-        assertEquals(2, timing.pauses().size());
+        assertEquals(2, ticker.pauses().size());
         assertStored(entry);
     }
 
@@ -291,8 +291,8 @@ class EntryPublisherTest {
         Fault conflict = new Fault.Conflicting(Fault.Moment.BEFORE);
         store.script(conflict, conflict, conflict);
         assertInstanceOf(StoreResult.Stored.class, publish());
-        assertEquals(3, timing.pauses().size());
-        assertTrue(timing.pauses().stream().allMatch(pause -> pause.compareTo(Duration.ofMillis(200)) <= 0));
+        assertEquals(3, ticker.pauses().size());
+        assertTrue(ticker.pauses().stream().allMatch(pause -> pause.compareTo(Duration.ofMillis(200)) <= 0));
         store.remove(KEY);
         store.script(conflict, conflict, conflict, conflict);
         assertInstanceOf(StoreResult.Failed.class, publish());
@@ -315,7 +315,7 @@ class EntryPublisherTest {
             store.script(new Fault.Lost(failure));
             assertInstanceOf(StoreResult.Refused.class, publish());
             assertEquals(failure, pause.reason().orElseThrow());
-            timing.pass(Duration.ofMinutes(5));
+            ticker.pass(Duration.ofMinutes(5));
             assertTrue(pause.reason().isEmpty());
         }
         assertEquals(List.of(), store.keys());
@@ -511,7 +511,7 @@ class EntryPublisherTest {
         store.pass(Duration.ofDays(60));
         assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED));
         assertStored(entry);
-        EntryPublisher never = new EntryPublisher(store, capabilities, pause, Duration.ZERO, counters, timing, TestSeed.random("never"));
+        EntryPublisher never = new EntryPublisher(store, capabilities, pause, Duration.ZERO, counters, ticker, TestSeed.random("never"));
         assertInstanceOf(StoreResult.Duplicate.class, never.publish(entry, KEY, Existing.TRUSTED));
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
     }

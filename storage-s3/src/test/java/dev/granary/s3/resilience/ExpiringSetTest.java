@@ -3,24 +3,24 @@ package dev.granary.s3.resilience;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.s3.TestTiming;
+import dev.granary.testing.TestTicker;
 import java.time.Duration;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** Tests of expiry and eviction. */
 class ExpiringSetTest {
-    private final TestTiming timing = new TestTiming();
-    private final ExpiringSet<String> set = new ExpiringSet<>(3, Duration.ofSeconds(5), timing);
+    private final TestTicker ticker = new TestTicker();
+    private final ExpiringSet<String> set = new ExpiringSet<>(3, Duration.ofSeconds(5), ticker);
 
     @Test
     @DisplayName("R12 an element stays for the lifetime, not longer, and the oldest is evicted above the capacity")
     void lifetime() {
         set.add("a", set.mark());
-        timing.pass(Duration.ofSeconds(4));
+        ticker.pass(Duration.ofSeconds(4));
         assertTrue(set.contains("a"));
         set.add("b", set.mark());
-        timing.pass(Duration.ofSeconds(1));
+        ticker.pass(Duration.ofSeconds(1));
         assertFalse(set.contains("a"));
         assertTrue(set.contains("b"));
         for (String next : new String[] {"c", "d", "e"}) {
@@ -44,7 +44,7 @@ class ExpiringSetTest {
     @Test
     @DisplayName("with a lifetime of zero the set stays empty")
     void zeroLifetime() {
-        ExpiringSet<String> none = new ExpiringSet<>(3, Duration.ZERO, timing);
+        ExpiringSet<String> none = new ExpiringSet<>(3, Duration.ZERO, ticker);
         none.add("a", none.mark());
         assertFalse(none.contains("a"));
     }

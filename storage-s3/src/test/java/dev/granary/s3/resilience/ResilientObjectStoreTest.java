@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.s3.TestTiming;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
@@ -14,6 +13,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.TestTicker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,11 +29,11 @@ import org.junit.jupiter.api.Test;
 /** Tests of the layers around a transport. */
 class ResilientObjectStoreTest {
     private final MemoryObjectStore transport = new MemoryObjectStore();
-    private final TestTiming timing = new TestTiming();
+    private final TestTicker ticker = new TestTicker();
     private final RequestCounters counters = new RequestCounters();
 
     private ResilientObjectStore store(S3Config.Builder config, MemoryObjectStore behind) {
-        return new ResilientObjectStore(() -> behind, config.build(), timing, counters);
+        return new ResilientObjectStore(() -> behind, config.build(), ticker, counters);
     }
 
     private ResilientObjectStore store() {
@@ -50,7 +50,7 @@ class ResilientObjectStoreTest {
         assertInstanceOf(GetResult.Found.class, store.get("key", 10));
         transport.script(lost);
         assertInstanceOf(HeadResult.Found.class, store.head("key"));
-        assertEquals(3, timing.pauses().size());
+        assertEquals(3, ticker.pauses().size());
         assertEquals(3, counters.retries.sum());
         transport.forgetRequests();
         store = store();
@@ -80,16 +80,16 @@ class ResilientObjectStoreTest {
         MemoryObjectStore slow = new MemoryObjectStore() {
             @Override
             public GetResult get(String key, long limit) {
-                timing.pass(Duration.ofSeconds(4));
+                ticker.pass(Duration.ofSeconds(4));
                 return super.get(key, limit);
             }
         };
         Fault lost = new Fault.Lost(ERROR_500);
         slow.script(lost, lost, lost);
-        long start = timing.nanos();
+        long start = ticker.nanos();
         assertInstanceOf(GetResult.Unavailable.class, store(config, slow).get("key", 10));
         assertEquals(2, slow.requests().size());
-        assertTrue(timing.nanos() - start <= Duration.ofSeconds(10).toNanos());
+        assertTrue(ticker.nanos() - start <= Duration.ofSeconds(10).toNanos());
     }
 
     @Test
@@ -98,7 +98,7 @@ class ResilientObjectStoreTest {
         MemoryObjectStore slow = new MemoryObjectStore() {
             @Override
             public GetResult get(String key, long limit) {
-                timing.pass(Duration.ofMillis(3001));
+                ticker.pass(Duration.ofMillis(3001));
                 return super.get(key, limit);
             }
         };
