@@ -114,7 +114,7 @@ class QuotedMessagesTest {
         return quotes;
     }
 
-    /** Returns the literals of all main sources but the benchmarks, and the text of the launcher. */
+    /** Returns the literals of the main sources without benchmarks, and the launcher's text. */
     private static List<String> texts() throws IOException {
         List<String> texts = new ArrayList<>();
         texts.add(Files.readString(ROOT.resolve("granary")).replaceAll("(?m)^ *#.*$", ""));
