@@ -17,10 +17,8 @@ import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
-import dev.granary.coordinator.lookup.CompileTimeEstimate;
-import dev.granary.coordinator.lookup.LayeredLookup;
+import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.lookup.PrimitiveLookup;
-import dev.granary.coordinator.publish.UploadRouter;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LookupCounters;
@@ -67,8 +65,7 @@ public final class Granary implements AutoCloseable {
     private final ConstantTensorCaches constants;
     private final LookupCounters counters = new LookupCounters();
     private final SilenceMonitor waits = new SilenceMonitor();
-    private final LayeredLookup layers;
-    private final UploadRouter uploads;
+    private final RemoteLayers layers;
     private final WriteBehindQueue writeBehind;
     private final PrimitiveLookup lookup;
     private final AtomicBoolean isClosed = new AtomicBoolean();
@@ -79,9 +76,8 @@ public final class Granary implements AutoCloseable {
         this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy());
         this.composites = new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy()), this::primitive);
         this.constants = new ConstantTensorCaches(config.constantLimits());
-        this.layers = new LayeredLookup(stores.layers(), new CompileTimeEstimate(), config.bucketWait());
-        this.uploads = new UploadRouter(stores.local(), stores.layers(), publishing, counters, waits);
-        this.writeBehind = new WriteBehindQueue(stores.local(), uploads, counters, stores.clock(), whenPublished);
+        this.layers = RemoteLayers.open(stores.local(), stores.layers(), config.bucketWait(), publishing, counters, waits);
+        this.writeBehind = new WriteBehindQueue(stores.local(), layers, counters, stores.clock(), whenPublished);
         Optional<ClaimCoordinator> coordinator = stores.claims().map(claims -> claimCoordinator(claims, config.localWait(), counters));
         this.lookup = new PrimitiveLookup(stores.local(), layers, stores.quarantine(), coordinator, writeBehind, counters);
         for (OpenLayer layer : stores.layers()) {
@@ -189,7 +185,7 @@ public final class Granary implements AutoCloseable {
      * @return true if the local tier has the entry and there is a writable bucket
      */
     public boolean publish(Id id) {
-        if (uploads.hasTarget() && stores.local().cache().load(id) instanceof LoadResult.Hit hit) {
+        if (layers.isWritable() && stores.local().cache().load(id) instanceof LoadResult.Hit hit) {
             writeBehind.publish(hit.entry());
             return true;
         }

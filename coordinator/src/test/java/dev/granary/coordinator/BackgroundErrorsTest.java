@@ -12,9 +12,9 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
-import dev.granary.coordinator.lookup.CompileTimeEstimate;
-import dev.granary.coordinator.lookup.LayerClient;
-import dev.granary.coordinator.lookup.LookupTimeBudget;
+import dev.granary.coordinator.layer.CompileTimeEstimate;
+import dev.granary.coordinator.layer.LookupTimeBudget;
+import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.CountingCache;
@@ -105,7 +105,7 @@ class BackgroundErrorsTest {
         CompileTimeEstimate compileTimes = new CompileTimeEstimate();
         // so that the layer is probed in the background only
         LookupTimeBudget budget = new LookupTimeBudget(compileTimes, Duration.ZERO);
-        try (LayerClient client = new LayerClient(new OpenLayer(config, new CountingCache(bucket), Optional.empty(), List.of()), compileTimes, budget)) {
+        try (RemoteLayer client = new RemoteLayer(new OpenLayer(config, new CountingCache(bucket), Optional.empty(), List.of()), 0, compileTimes, budget, Optional.empty())) {
             for (int probes = 1; probes <= 3; probes++) {
                 client.load(id, TestNode.LONG.toNanos());
                 while (client.statistics().results().unavailable() < probes) {

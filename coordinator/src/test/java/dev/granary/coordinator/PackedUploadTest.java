@@ -9,7 +9,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.PublishMode;
-import dev.granary.coordinator.publish.PackUploader;
+import dev.granary.coordinator.layer.PackUploader;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.BucketTierFactory;

@@ -77,7 +77,7 @@ class ArchitectureTest {
         Map<String, List<String>> inner = Map.of(
                 "local", List.of("eviction", "file", "store"),
                 "s3", List.of("aws", "minio", "publish", "resilience"),
-                "coordinator", List.of("claim", "lookup", "publish", "session"));
+                "coordinator", List.of("claim", "layer", "lookup", "publish", "session"));
         inner.forEach((module, packages) -> packages.forEach(name -> assertRule(noClasses()
                 .that(describe("outside of " + module, type -> !module(type).equals(module)))
                 .should().dependOnClassesThat().resideInAPackage(ROOT + "." + module + "." + name + ".."))));

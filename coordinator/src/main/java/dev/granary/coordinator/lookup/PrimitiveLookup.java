@@ -13,6 +13,7 @@ import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.claim.CompileClaim;
+import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LookupCounters;
@@ -29,13 +30,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PrimitiveLookup {
     private final CountingCache local;
-    private final LayeredLookup layers;
+    private final RemoteLayers layers;
     private final Optional<RestoreQuarantine> quarantine;
     private final Optional<ClaimCoordinator> coordinator;
     private final WriteBehindQueue writeBehind;
     private final LookupCounters counters;
 
-    public PrimitiveLookup(CountingCache local, LayeredLookup layers, Optional<RestoreQuarantine> quarantine, Optional<ClaimCoordinator> coordinator, WriteBehindQueue writeBehind,
+    public PrimitiveLookup(CountingCache local, RemoteLayers layers, Optional<RestoreQuarantine> quarantine, Optional<ClaimCoordinator> coordinator, WriteBehindQueue writeBehind,
             LookupCounters counters) {
         this.local = local;
         this.layers = layers;
@@ -101,8 +102,8 @@ public final class PrimitiveLookup {
     private <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> findInLayers(
             Engine<D, P> engine, D descriptor, long start, CompileClaim claim) throws CompileException {
         try {
-            LayeredLookup.Attempt attempt = layers.start(descriptor.getId());
-            for (LayeredLookup.Hit hit = attempt.next(); hit != null; hit = attempt.next()) {
+            RemoteLayers.Attempt attempt = layers.start(descriptor.getId());
+            for (RemoteLayers.Hit hit = attempt.next(); hit != null; hit = attempt.next()) {
                 FoundPrimitive<P> found = restoreFromBucket(hit, engine, descriptor, start, claim);
                 if (found != null) {
                     return found;
@@ -137,18 +138,18 @@ public final class PrimitiveLookup {
      * The claim is passed on with the primitive.
      */
     private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable FoundPrimitive<P> restoreFromBucket(
-            LayeredLookup.Hit hit, Engine<D, P> engine, D descriptor, long start, CompileClaim claim) {
-        P primitive = restore(engine, descriptor, hit.entry(), start, _ -> layers.refused(hit));
+            RemoteLayers.Hit hit, Engine<D, P> engine, D descriptor, long start, CompileClaim claim) {
+        P primitive = restore(engine, descriptor, hit.entry(), start, _ -> hit.layer().refused(hit.entry()));
         if (primitive == null) {
             return null;
         }
-        layers.used(hit);
+        hit.layer().used(hit.entry());
         if (primitive.origin() == Primitive.Origin.RECOMPILED) {
             recompiled(primitive, hit.entry(), claim);
         } else {
-            writeBehind.fill(hit.entry(), hit.position(), claim);
+            writeBehind.fill(hit.entry(), hit.layer(), claim);
         }
-        return new FoundPrimitive<>(primitive, PrimitiveSource.BUCKET, OptionalInt.of(hit.position()));
+        return new FoundPrimitive<>(primitive, PrimitiveSource.BUCKET, OptionalInt.of(hit.layer().position()));
     }
 
     private void recompiled(Primitive primitive, Entry entry, CompileClaim claim) {

@@ -1,4 +1,4 @@
-/** Lookups through the local tier, the buckets and the compiler, with their time budget. */
+/** Lookups through the local tier, the buckets and the compiler, step by step. */
 @NullMarked
 package dev.granary.coordinator.lookup;
 

@@ -11,6 +11,9 @@ import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.claim.CompileClaim;
 import dev.granary.coordinator.config.LibraryVersion;
+import dev.granary.coordinator.layer.OpenTaskCounter;
+import dev.granary.coordinator.layer.RemoteLayer;
+import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
 import java.time.Duration;
@@ -28,7 +31,7 @@ import java.util.function.Consumer;
 
 /**
  * Queue of the work after a lookup: taking complete binaries from the driver, storing them in the
- * local tier, and passing them to the {@link UploadRouter}. It has one thread and a bounded queue;
+ * local tier, and passing them to the {@link RemoteLayers}. It has one thread and a bounded queue;
  * work that does not fit is counted as dropped. Thread-safe.
  */
 public final class WriteBehindQueue implements AutoCloseable {
@@ -41,7 +44,7 @@ public final class WriteBehindQueue implements AutoCloseable {
     public static final int MAX_INCOMPLETE = 1024;
 
     private final CountingCache local;
-    private final UploadRouter uploads;
+    private final RemoteLayers layers;
     private final LookupCounters counters;
     private final InstantSource clock;
     private final BiConsumer<Id, StoreResult> whenPublished;
@@ -67,9 +70,9 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
     }
 
-    public WriteBehindQueue(CountingCache local, UploadRouter uploads, LookupCounters counters, InstantSource clock, BiConsumer<Id, StoreResult> whenPublished) {
+    public WriteBehindQueue(CountingCache local, RemoteLayers layers, LookupCounters counters, InstantSource clock, BiConsumer<Id, StoreResult> whenPublished) {
         this.local = local;
-        this.uploads = uploads;
+        this.layers = layers;
         this.counters = counters;
         this.clock = clock;
         this.whenPublished = whenPublished;
@@ -140,14 +143,14 @@ public final class WriteBehindQueue implements AutoCloseable {
     }
 
     /**
-     * Stores an entry of the layer at {@code position} in the local tier, closes the claim, and
-     * queues the upload to the layers before it.
+     * Stores an entry of the layer {@code source} in the local tier, closes the claim, and queues
+     * the upload to the layers before it.
      */
-    public void fill(Entry entry, int position, CompileClaim claim) {
+    public void fill(Entry entry, RemoteLayer source, CompileClaim claim) {
         submit(() -> {
             StoreResult inLocalTier = local.store(entry);
             claim.close();
-            uploads.fill(entry, inLocalTier, position);
+            layers.copyToEarlier(entry, inLocalTier, source);
         }, claim, _ -> {});
     }
 
@@ -169,7 +172,7 @@ public final class WriteBehindQueue implements AutoCloseable {
         if (!openTasks.awaitNone(deadline)) {
             return false;
         }
-        return uploads.awaitIdle(deadline);
+        return layers.awaitUploads(deadline);
     }
 
     @Override
@@ -178,7 +181,6 @@ public final class WriteBehindQueue implements AutoCloseable {
         unstarted.forEach(task -> ((Task) task).end());
         allIncomplete().forEach(compiled -> closeQuietly(compiled.claim));
         counters.dropped.add(unstarted.size());
-        uploads.close();
     }
 
     private void takeBinaries(Compiled compiled) {
@@ -233,7 +235,7 @@ public final class WriteBehindQueue implements AutoCloseable {
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
         compiled.claim.close(); // other processes need not wait for the upload
-        if (uploads.hasTarget()) {
+        if (layers.isWritable()) {
             upload(entry, inLocalTier);
         } else {
             whenPublished.accept(id, inLocalTier);
@@ -250,7 +252,7 @@ public final class WriteBehindQueue implements AutoCloseable {
     }
 
     private void upload(Entry entry, StoreResult inLocalTier) {
-        uploads.publish(entry, inLocalTier, whenPublished);
+        layers.publish(entry, inLocalTier, whenPublished);
     }
 
     /**

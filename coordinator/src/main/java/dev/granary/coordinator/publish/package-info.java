@@ -1,4 +1,4 @@
-/** Write-behind and uploads: entries are stored and published after a lookup has returned. */
+/** Write-behind: entries are stored and queued for upload after a lookup has returned. */
 @NullMarked
 package dev.granary.coordinator.publish;
 

@@ -29,7 +29,7 @@ class PoclFaultsTest {
     @Test
     @DisplayName("No compile fails while the JVM gets signals for null pointers, at which the compiler removes its files")
     void compileAmidSignals() throws Exception {
-        String output = new Child(CompileAmidSignals.class, directory).run("30", "100");
+        String output = new Child(CompileAmidSignals.class, directory).run("30", "20");
         assertEquals("30", Child.value(output, "compiled"), output);
         assertTrue(Integer.parseInt(Child.value(output, "nulls")) > 0, output);
     }

@@ -1,4 +1,4 @@
-package dev.granary.coordinator.lookup;
+package dev.granary.coordinator.layer;
 
 /** Estimate of compile times: a moving average, and the total of this process. Thread-safe. */
 public final class CompileTimeEstimate {
@@ -9,13 +9,13 @@ public final class CompileTimeEstimate {
     private long total; // guarded by this
 
     /** Records a compile of this process, in nanoseconds. */
-    synchronized void compiled(long nanos) {
+    public synchronized void compiled(long nanos) {
         total += nanos;
         observe(nanos);
     }
 
     /** Records the compile time of a stored entry, in nanoseconds. */
-    synchronized void observe(long nanos) {
+    public synchronized void observe(long nanos) {
         if (nanos > 0) {
             expected = expected == 0 ? nanos : expected + (nanos - expected) / SMOOTHING;
         }

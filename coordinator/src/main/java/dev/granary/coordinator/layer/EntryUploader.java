@@ -1,4 +1,4 @@
-package dev.granary.coordinator.publish;
+package dev.granary.coordinator.layer;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
@@ -6,7 +6,7 @@ import dev.granary.coordinator.stores.CountingCache;
 import java.util.function.Consumer;
 
 /** Uploader of entries to a bucket for {@link UploadQueue}: unpacked, or in packs. Thread-safe. */
-interface EntryUploader extends AutoCloseable {
+public interface EntryUploader extends AutoCloseable {
     /**
      * Sends an entry, or buffers it until a pack is full.
      *

@@ -1,4 +1,4 @@
-package dev.granary.coordinator.lookup;
+package dev.granary.coordinator.layer;
 
 import dev.granary.cache.LoadResult;
 import java.util.Optional;

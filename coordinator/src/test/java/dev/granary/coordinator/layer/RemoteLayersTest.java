@@ -1,4 +1,4 @@
-package dev.granary.coordinator.lookup;
+package dev.granary.coordinator.layer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -23,7 +23,6 @@ import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.BucketTierFactory;
-import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.embedded.EmbeddedS3;
@@ -40,7 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Layers: the bucket of a team over that of a company over that of a vendor. */
-class LayeredLookupTest {
+class RemoteLayersTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
     private static final FakeDescriptor B = FakeDescriptor.of("b");
 
@@ -50,7 +49,7 @@ class LayeredLookupTest {
     private final FakeBucket company = new FakeBucket();
     private final FakeBucket vendor = new FakeBucket();
 
-    LayeredLookupTest(@TempDir Path directory) {
+    RemoteLayersTest(@TempDir Path directory) {
         this.directory = directory;
     }
 
@@ -198,8 +197,10 @@ class LayeredLookupTest {
     void allAreSilent() throws Exception {
         List<BucketConfig> named = config("local", "s3://team s3://company s3://vendor").build().buckets();
         List<GateBucket> silent = named.stream().map(_ -> new GateBucket()).toList();
-        List<OpenLayer> all = IntStream.range(0, named.size()).mapToObj(i -> silent.get(i).as(named.get(i))).toList();
-        try (LayeredLookup layers = new LayeredLookup(all, new CompileTimeEstimate(), GranaryConfig.DEFAULT_BUCKET_WAIT, Duration.ofSeconds(3))) {
+        CompileTimeEstimate compileTimes = new CompileTimeEstimate();
+        List<RemoteLayer> all = IntStream.range(0, named.size()).mapToObj(i -> new RemoteLayer(silent.get(i).as(named.get(i)), i, compileTimes,
+                new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT), Optional.empty())).toList();
+        try (RemoteLayers layers = new RemoteLayers(all, compileTimes, Duration.ofSeconds(3))) {
             assertNull(layers.start(A.getId()).next());
             assertEquals(List.of(1L, 1L, 1L), layers.statistics().stream().map(layer -> layer.results().unavailable()).toList());
             assertEquals(List.of(1, 1, 1), silent.stream().map(bucket -> bucket.requested.size()).toList());

@@ -1,4 +1,4 @@
-package dev.granary.coordinator.publish;
+package dev.granary.coordinator.layer;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;

@@ -1,4 +1,4 @@
-package dev.granary.coordinator.lookup;
+package dev.granary.coordinator.layer;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
@@ -21,28 +21,39 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Client of one layer for lookups, which waits no longer than the {@link LookupTimeBudget} allows.
- * Each load runs on a thread of the layer, so that its caller can go on without the answer. A
- * hanging layer does not affect the others. Thread-safe.
+ * One bucket as lookups and uploads use it: the tier with its counters, time budget, threads and
+ * upload queue. A lookup waits no longer than the {@link LookupTimeBudget} allows. Each load runs on
+ * a thread of the layer, so that its caller can go on without the answer. A hanging layer does not
+ * affect the others. Thread-safe.
  */
-public final class LayerClient implements AutoCloseable {
+public final class RemoteLayer implements AutoCloseable {
     /** The limit of a bucket tier for concurrent requests: more would queue there. */
     private static final int MAX_CONCURRENT = 64;
 
     private static final long IDLE_SECONDS = 10;
 
     private final OpenLayer layer;
+    private final int position;
     private final LookupTimeBudget budget;
     private final CompileTimeEstimate compileTimes;
+    private final Optional<UploadQueue> uploads;
     private final LongAdder skipped = new LongAdder();
     private final LayerFailure failure = new LayerFailure();
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(MAX_CONCURRENT, MAX_CONCURRENT, IDLE_SECONDS, TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(), DaemonThreads.named("granary-lookup"));
 
-    public LayerClient(OpenLayer layer, CompileTimeEstimate compileTimes, LookupTimeBudget budget) {
+    /**
+     * Creates a client of {@code layer}.
+     *
+     * @param position the position in the order of lookups, counted from 0
+     * @param uploads the queue of uploads; empty for a read-only layer
+     */
+    public RemoteLayer(OpenLayer layer, int position, CompileTimeEstimate compileTimes, LookupTimeBudget budget, Optional<UploadQueue> uploads) {
         this.layer = layer;
+        this.position = position;
         this.budget = budget;
         this.compileTimes = compileTimes;
+        this.uploads = uploads;
         threads.allowCoreThreadTimeOut(true);
     }
 
@@ -67,14 +78,24 @@ public final class LayerClient implements AutoCloseable {
         };
     }
 
+    /** Returns the position in the order of lookups, counted from 0. */
+    public int position() {
+        return position;
+    }
+
+    /** Returns the queue of uploads; empty for a read-only layer. */
+    Optional<UploadQueue> uploads() {
+        return uploads;
+    }
+
     /** Records that an entry of this layer was used. */
-    void used(Entry entry) {
+    public void used(Entry entry) {
         budget.credit(entry.compileTime().toNanos());
         compileTimes.observe(entry.compileTime().toNanos());
     }
 
     /** Discards an entry of this layer that the driver rejected. */
-    void refused(Entry entry) {
+    public void refused(Entry entry) {
         layer.tier().cache().discard(entry);
     }
 
@@ -83,9 +104,12 @@ public final class LayerClient implements AutoCloseable {
                 failure.lateAnswers(), layer.tier().lostPacks().snapshot());
     }
 
-    /** Starts no further loads; those under way end by themselves. */
+    /**
+     * Closes the queue of uploads, and starts no further loads; those under way end by themselves.
+     */
     @Override
     public void close() {
+        uploads.ifPresent(UploadQueue::close);
         threads.shutdown();
     }
 

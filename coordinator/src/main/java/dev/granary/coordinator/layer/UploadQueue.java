@@ -1,4 +1,4 @@
-package dev.granary.coordinator.publish;
+package dev.granary.coordinator.layer;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * when the bucket has the entry, or when no bucket could ever accept it. Any other failure may be
  * temporary (rights, clock, region, a pause after one), so the record stays for the next process.
  */
-final class UploadQueue implements AutoCloseable {
+public final class UploadQueue implements AutoCloseable {
     private static final int MAX_CONCURRENT = 8;
     private static final long MEMORY_BYTES = 64L << 20;
 
@@ -76,7 +76,7 @@ final class UploadQueue implements AutoCloseable {
         }
     }
 
-    UploadQueue(CountingCache local, EntryUploader uploader, Optional<UploadOutbox> outbox, LookupCounters counters) {
+    public UploadQueue(CountingCache local, EntryUploader uploader, Optional<UploadOutbox> outbox, LookupCounters counters) {
         this.local = local;
         this.uploader = uploader;
         this.outbox = outbox;
@@ -88,7 +88,7 @@ final class UploadQueue implements AutoCloseable {
      *
      * @param inLocalTier the result of storing it in the local tier
      */
-    void add(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
+    public void add(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
         boolean isReadable = inLocalTier instanceof StoreResult.Stored || inLocalTier instanceof StoreResult.Duplicate;
         synchronized (outboxLock) {
             boolean isInOutbox = isReadable && addToOutbox(entry.id());
@@ -123,7 +123,7 @@ final class UploadQueue implements AutoCloseable {
     }
 
     /** Queues an upload that an ended process left. Its entry is in the local tier, if anywhere. */
-    synchronized void addInherited(Id id) {
+    public synchronized void addInherited(Id id) {
         counters.adopted.increment();
         // several processes may have left the same upload
         PendingUpload upload = pending.containsKey(id) ? pending.get(id) : enqueue(id);
@@ -175,7 +175,7 @@ final class UploadQueue implements AutoCloseable {
      *
      * @return true if the queue was idle
      */
-    synchronized boolean awaitIdle(long deadline) throws InterruptedException {
+    public synchronized boolean awaitIdle(long deadline) throws InterruptedException {
         while (!isIdle() && !isClosed) {
             long remaining = deadline - System.nanoTime();
             if (remaining <= 0) {

@@ -1,4 +1,4 @@
-package dev.granary.coordinator.lookup;
+package dev.granary.coordinator.layer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,6 +14,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -25,12 +26,12 @@ class LayerFailureTest {
     private static final long SHORT_NANOS = 1_000_000;
 
     private final GateBucket bucket = new GateBucket();
-    private final LayerClient client;
+    private final RemoteLayer client;
 
     LayerFailureTest(@TempDir Path directory) throws Exception {
         BucketConfig named = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
         CompileTimeEstimate compileTimes = new CompileTimeEstimate();
-        this.client = new LayerClient(bucket.as(named), compileTimes, new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT));
+        this.client = new RemoteLayer(bucket.as(named), 0, compileTimes, new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT), Optional.empty());
     }
 
     @AfterEach

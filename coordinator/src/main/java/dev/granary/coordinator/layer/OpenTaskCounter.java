@@ -1,4 +1,4 @@
-package dev.granary.coordinator.publish;
+package dev.granary.coordinator.layer;
 
 import java.util.concurrent.TimeUnit;
 

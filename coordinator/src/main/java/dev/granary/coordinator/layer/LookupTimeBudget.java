@@ -1,4 +1,4 @@
-package dev.granary.coordinator.lookup;
+package dev.granary.coordinator.layer;
 
 import java.time.Duration;
 

@@ -1,0 +1,159 @@
+package dev.granary.coordinator.layer;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.coordinator.stores.OpenLayer;
+import dev.granary.coordinator.stores.SilenceMonitor;
+import dev.granary.s3.BucketTier;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The buckets in order. A lookup goes through them until one has the entry. The
+ * {@link LookupTimeBudget} limits the wait for each. One deadline limits the wait for all; each
+ * bucket may use an equal share of the time that is left.
+ *
+ * <p>A compiled entry is uploaded to the first writable bucket only: those after it are shared more
+ * widely. An entry that a bucket had is copied to the writable ones before it. Thread-safe.
+ */
+public final class RemoteLayers implements AutoCloseable {
+    /**
+     * The deadline of a lookup for all layers together, unless the configured wait for one is
+     * longer.
+     */
+    private static final Duration DEADLINE = Duration.ofSeconds(10);
+
+    private final List<RemoteLayer> all;
+    private final CompileTimeEstimate compileTimes;
+    private final long deadlineNanos;
+
+    /** Creates a lookup through {@code layers}, with a deadline for all of them together. */
+    RemoteLayers(List<RemoteLayer> layers, CompileTimeEstimate compileTimes, Duration deadline) {
+        this.all = List.copyOf(layers);
+        this.compileTimes = compileTimes;
+        this.deadlineNanos = deadline.toNanos();
+    }
+
+    /**
+     * Opens lookups and uploads of {@code layers}, and queues the uploads that ended processes left.
+     *
+     * @param local the local tier, from which queued entries are read
+     * @param bucketWait the initial time budget for each layer
+     * @param waits receives the activity of connections that uploads open
+     */
+    public static RemoteLayers open(CountingCache local, List<OpenLayer> layers, Duration bucketWait, PublishMode publishing,
+            LookupCounters counters, SilenceMonitor waits) {
+        CompileTimeEstimate compileTimes = new CompileTimeEstimate();
+        List<RemoteLayer> opened = new ArrayList<>();
+        for (OpenLayer layer : layers) {
+            Optional<UploadQueue> uploads = layer.bucket().isWritable()
+                    ? Optional.of(new UploadQueue(local, uploader(layer, publishing, waits), layer.outbox(), counters))
+                    : Optional.empty();
+            opened.add(new RemoteLayer(layer, opened.size(), compileTimes, new LookupTimeBudget(compileTimes, bucketWait), uploads));
+        }
+        for (int i = 0; i < layers.size(); i++) {
+            List<Id> inherited = layers.get(i).inherited();
+            opened.get(i).uploads().ifPresent(queue -> inherited.forEach(queue::addInherited));
+        }
+        return new RemoteLayers(opened, compileTimes, bucketWait.compareTo(DEADLINE) > 0 ? bucketWait : DEADLINE);
+    }
+
+    /** Returns the uploader of a layer. A tier of another implementation has no packs. */
+    private static EntryUploader uploader(OpenLayer layer, PublishMode publishing, SilenceMonitor waits) {
+        return switch (publishing) {
+            case UNPACKED -> EntryUploader.unpacked(layer.tier());
+            case IN_PACKS -> layer.tier().cache() instanceof BucketTier bucket
+                    ? new PackUploader(bucket, layer.tier(), packed -> waits.watch(layer.name(), packed.traffic()::quiet))
+                    : EntryUploader.unpacked(layer.tier());
+        };
+    }
+
+    /** An entry with its layer. */
+    public record Hit(Entry entry, RemoteLayer layer) {}
+
+    /** One lookup in progress through the layers. For one thread. */
+    public final class Attempt {
+        private final Id id;
+        private long leftNanos = deadlineNanos;
+        private int position;
+
+        private Attempt(Id id) {
+            this.id = id;
+        }
+
+        /** Returns the next hit; null if none of the remaining layers has the entry. */
+        public @Nullable Hit next() {
+            while (position < all.size() && leftNanos > 0) {
+                long shareNanos = leftNanos / (all.size() - position);
+                RemoteLayer layer = all.get(position++);
+                long start = System.nanoTime();
+                Optional<Entry> entry = layer.load(id, shareNanos);
+                leftNanos -= System.nanoTime() - start;
+                if (entry.isPresent()) {
+                    return new Hit(entry.get(), layer);
+                }
+            }
+            return null;
+        }
+    }
+
+    /** Starts a lookup of {@code id}; sends nothing yet. */
+    public Attempt start(Id id) {
+        return new Attempt(id);
+    }
+
+    /** Returns the estimate of compile times. */
+    public CompileTimeEstimate compileTimes() {
+        return compileTimes;
+    }
+
+    /** Returns true if there is a writable layer. */
+    public boolean isWritable() {
+        return all.stream().anyMatch(layer -> layer.uploads().isPresent());
+    }
+
+    /** Queues the upload of an entry to the first writable layer, if there is one. */
+    public void publish(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
+        all.stream().map(RemoteLayer::uploads).flatMap(Optional::stream).findFirst().ifPresent(queue -> queue.add(entry, inLocalTier, whenDone));
+    }
+
+    /**
+     * Queues the upload of an entry of {@code source} to the layers before it. A layer that has the
+     * entry by then reports a duplicate.
+     */
+    public void copyToEarlier(Entry entry, StoreResult inLocalTier, RemoteLayer source) {
+        all.subList(0, source.position()).forEach(earlier -> earlier.uploads().ifPresent(queue -> queue.add(entry, inLocalTier, (_, _) -> {})));
+    }
+
+    /**
+     * Waits until all uploads are done or closed, or until {@code System.nanoTime()} reaches
+     * {@code deadline}.
+     *
+     * @return true if all were done
+     */
+    public boolean awaitUploads(long deadline) throws InterruptedException {
+        boolean isIdle = true;
+        for (RemoteLayer layer : all) {
+            isIdle &= layer.uploads().isEmpty() || layer.uploads().get().awaitIdle(deadline);
+        }
+        return isIdle;
+    }
+
+    public List<LayerStatistics> statistics() {
+        return all.stream().map(RemoteLayer::statistics).toList();
+    }
+
+    @Override
+    public void close() {
+        all.forEach(RemoteLayer::close);
+    }
+}
