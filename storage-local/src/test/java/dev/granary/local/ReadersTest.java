@@ -217,7 +217,7 @@ final class ReadersTest {
                 SegmentFile mapped = files.segments().get(EntryLocation.segment(located.location()));
                 tier.discard(leaves);
                 tier.reclaim();
-                assertThrows(SegmentFile.CutException.class, () -> mapped.copy(EntryLocation.offset(located.location()), LARGE, memory));
+                assertThrows(SegmentFile.TruncatedException.class, () -> mapped.copy(EntryLocation.offset(located.location()), LARGE, memory));
                 assertEquals(LoadResult.ABSENT, reader.find(files, leaves.id(), memory).result());
             } finally {
                 store.release();

@@ -62,10 +62,10 @@ public final class SegmentFile {
     private boolean isClosed; // guarded by this
 
     /** Thrown if the file is shorter than it was when it was mapped. */
-    public static final class CutException extends IOException {
+    public static final class TruncatedException extends IOException {
         private static final long serialVersionUID = 1;
 
-        private CutException(Path file, Throwable cause) {
+        private TruncatedException(Path file, Throwable cause) {
             super(file + " was truncated while it was read", cause);
         }
     }
@@ -181,7 +181,7 @@ public final class SegmentFile {
      * ends the process.
      *
      * @param memory the arena of the copy, or null for memory that the garbage collector frees
-     * @throws CutException if the file was truncated under the mapping
+     * @throws TruncatedException if the file was truncated under the mapping
      * @throws IOException if the disk fails, or there is no memory
      */
     public MemorySegment copy(long offset, long length, @Nullable Arena memory) throws IOException {
@@ -190,7 +190,7 @@ public final class SegmentFile {
             Arena arena = memory == null ? Arena.ofAuto() : memory;
             return arena.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, available == 0 ? 0 : offset, available);
         } catch (InternalError e) {
-            throw isShorterThan(offset + available) ? new CutException(file, e) : new IOException(file + " could not be read", e);
+            throw isShorterThan(offset + available) ? new TruncatedException(file, e) : new IOException(file + " could not be read", e);
         } catch (OutOfMemoryError e) {
             throw new IOException("no off-heap memory for " + available + " bytes of " + file, e);
         }

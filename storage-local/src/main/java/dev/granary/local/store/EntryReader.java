@@ -116,7 +116,7 @@ public final class EntryReader {
         long offset = EntryLocation.offset(location);
         try {
             return decoder.decode(segment.copy(offset, length(segment, offset, units), memory));
-        } catch (SegmentFile.CutException e) {
+        } catch (SegmentFile.TruncatedException e) {
             files.segments().drop(segment); // a sweep truncates removed entries; the rest of the segment must be mapped anew
             return TRUNCATED_SEGMENT;
         }
@@ -235,7 +235,7 @@ public final class EntryReader {
                     }
                 }
             }
-        } catch (SegmentFile.CutException e) {
+        } catch (SegmentFile.TruncatedException e) {
             files.segments().drop(segment);
             return Optional.empty();
         }
