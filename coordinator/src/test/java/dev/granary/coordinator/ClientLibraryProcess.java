@@ -21,7 +21,7 @@ final class ClientLibraryProcess {
             granary.connect();
             return "opened, " + granary.statistics().layers().getFirst().name();
         } catch (ConfigException e) {
-            return e.getMessage();
+            return String.valueOf(e.getMessage());
         }
     }
 }
