@@ -96,7 +96,7 @@ class ArchitectureTest {
                 "com.github.benmanes..", new String[] {ROOT + ".cache.memory.."},
                 "io.github.resilience4j..", new String[] {ROOT + ".s3.resilience.."},
                 "picocli..", new String[] {ROOT + ".cli.."},
-                "com.google.gson..", new String[] {ROOT + ".cli..", ROOT + ".demo.."});
+                "com.google.gson..", new String[] {ROOT + ".cli..", ROOT + ".demo..", ROOT + ".s3.probe.."});
         homes.forEach((library, packages) -> assertRule(classes().that(describe("use " + library, type -> type.getDirectDependenciesFromSelf().stream()
                         .anyMatch(use -> use.getTargetClass().getPackageName().startsWith(library.substring(0, library.length() - 2)))))
                 .should().resideInAnyPackage(packages)));
