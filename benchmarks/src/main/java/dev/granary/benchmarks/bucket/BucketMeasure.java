@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.bucket;
 
-/** What can be measured. */
+/** Measures of the bucket benchmark. */
 enum BucketMeasure {
     /** Filling a node, against the fastest way to move as many bytes, and against copying loose objects. */
     WARM,

@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.local;
 
-/** What can be measured, each a section of the output. */
+/** Measures of the local benchmark, each a section of the output. */
 enum LocalMeasure {
     /** Look-ups: one thread, two threads, two processes. */
     GET,

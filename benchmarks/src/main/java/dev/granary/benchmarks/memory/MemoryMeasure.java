@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.memory;
 
-/** What can be measured, by its name on the command line. */
+/** Measures of the memory benchmark, by their names on the command line. */
 enum MemoryMeasure {
     HIT,
     CHURN,

@@ -48,7 +48,7 @@ public final class TierVerifier {
      */
     public record Bad(EntryCatalog.Listed listed, String reason, String detail, Fate fate) {}
 
-    /** What was done with an entry that is not sound. */
+    /** The action taken on an entry that is not sound. */
     public enum Fate {
         /** It is still in the tier. */
         LEFT,
