@@ -13,9 +13,9 @@ import java.util.concurrent.ConcurrentHashMap;
  * <p>Entries count as found only if they were read under a manifest that a process with an empty
  * directory has reached since the run began.
  *
- * <p>The manifest of a target takes four requests once, or one if the target has no packs. Each
- * pack with entries takes one request, each unpacked entry two: one of them checks that lookups
- * request it.
+ * <p>The manifest of a target takes five requests once, or one if the target has no packs. A hint
+ * that is behind is advanced. Each pack with entries takes one request, each unpacked entry two: one
+ * of them checks that lookups request it.
  */
 public final class DuplicateFinder {
     private final BucketTier bucket;

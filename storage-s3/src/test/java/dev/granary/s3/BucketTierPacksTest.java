@@ -1,6 +1,7 @@
 package dev.granary.s3;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -22,6 +23,7 @@ import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 import java.time.Duration;
@@ -100,7 +102,7 @@ class BucketTierPacksTest {
         PersistentCacheContract.assertHit(one, load(one.id()));
         store.newRequests();
         assertEquals(StoreResult.DUPLICATE, tier.store(one));
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "HEAD pack"), store.newRequests());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "GET newest", "HEAD pack"), store.newRequests());
     }
 
     @Test
@@ -407,9 +409,23 @@ class BucketTierPacksTest {
         DuplicateFinder run = ci.duplicates();
         store.newRequests();
         assertTrue(run.find(one).isPresent() && run.find(two).isPresent() && run.find(one).isPresent());
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "HEAD pack", "RANGE pack", "RANGE pack", "RANGE pack"), store.newRequests());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "GET newest", "HEAD pack", "RANGE pack", "RANGE pack", "RANGE pack"),
+                store.newRequests());
         assertTrue(holds(ci, one));
-        assertEquals(6, store.newRequests().size());
+        assertEquals(7, store.newRequests().size());
+    }
+
+    @Test
+    @DisplayName("B5 the hint is behind, and would expire first: it is advanced before an entry counts as a duplicate")
+    void hintBehind() {
+        packs.publish(one);
+        packs.publish(two);
+        store.place(PackFixture.KEYS.hint(), new byte[] {'1'}, ObjectMarks.NONE);
+        assertTrue(tier.duplicates().find(two).isPresent());
+        assertEquals("2", new String(store.body(PackFixture.KEYS.hint()), US_ASCII));
+        store.place(PackFixture.KEYS.hint(), new byte[] {'1'}, ObjectMarks.NONE);
+        assertEquals(StoreResult.DUPLICATE, tier.store(two));
+        assertEquals("2", new String(store.body(PackFixture.KEYS.hint()), US_ASCII));
     }
 
     @Test

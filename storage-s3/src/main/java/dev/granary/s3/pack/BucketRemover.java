@@ -9,7 +9,9 @@ import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -80,20 +82,37 @@ public final class BucketRemover {
     }
 
     /**
-     * Removes packs that no manifest names. Their age is requested before the manifest is: a writer
-     * names no pack older than {@link #LONGEST_COMMIT}, so none is named after that.
+     * Removes packs that readers no longer use: orphans, and packs that have been retired for
+     * longer than the grace period.
      *
+     * <p>The age of orphans is requested first. Then a manifest is committed on top of the newest
+     * one, which neither names nor needs these packs; only then are they removed. A suspended
+     * writer that is about to name one of them finds the number of its manifest taken, plans again,
+     * and reads the age or the absence of its pack. An expired pack must still be listed as
+     * retired: numbering may have restarted, and a pack may have been restored.
+     *
+     * @param expired packs that were retired for longer than the grace period
      * @return the number of removed packs
      */
-    public long removeOrphans(List<Orphan> orphans) {
+    public long removeUnused(List<Orphan> orphans, List<PackManifest.Retired> expired) {
         List<Sha256> old = orphans.stream().filter(this::isOld).map(Orphan::name).toList();
-        if (old.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
+        if ((old.isEmpty() && expired.isEmpty()) || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return 0;
         }
-        Set<Sha256> known = new HashSet<>();
-        newest.packs().forEach(pack -> known.add(pack.name()));
-        newest.retired().forEach(retired -> known.add(retired.name()));
-        return old.stream().filter(name -> !known.contains(name) && isRemoved(store.delete(keys.pack(name)))).count();
+        Set<Sha256> unused = new LinkedHashSet<>();
+        PackManifestLog.Committed committed = log.commit(base -> {
+            unused.clear();
+            if (base.number() < newest.number()) {
+                return Optional.empty(); // the newest manifest was damaged meanwhile
+            }
+            Set<PackManifest.Retired> dropped = new HashSet<>(base.retired());
+            dropped.retainAll(expired);
+            dropped.removeIf(one -> base.names(one.name()));
+            dropped.forEach(one -> unused.add(one.name()));
+            old.stream().filter(name -> !base.namesOrRetires(name)).forEach(unused::add);
+            return unused.isEmpty() ? Optional.empty() : Optional.of(base.withoutRetired(dropped));
+        });
+        return committed instanceof PackManifestLog.Committed.Done ? unused.stream().filter(name -> isRemoved(store.delete(keys.pack(name)))).count() : 0;
     }
 
     /**
@@ -108,27 +127,6 @@ public final class BucketRemover {
     /** Returns true if an object has at least that age by the server's clock. */
     public static boolean isOlder(ServerTimestamps dates, Duration age) {
         return dates.age().filter(actual -> actual.compareTo(age) >= 0).isPresent();
-    }
-
-    /**
-     * Removes packs that have been retired for longer than the grace period. The newest manifest
-     * must still list them as retired: numbering may have restarted, and a pack may have been
-     * restored.
-     *
-     * @return the removed packs, which the next manifest need not list
-     */
-    public Set<PackManifest.Retired> removeRetired(List<PackManifest.Retired> expired) {
-        Set<PackManifest.Retired> removed = new HashSet<>();
-        if (expired.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
-            return removed;
-        }
-        Set<PackManifest.Retired> retired = Set.copyOf(newest.retired());
-        for (PackManifest.Retired one : expired) {
-            if (retired.contains(one) && !newest.names(one.name()) && isRemoved(store.delete(keys.pack(one.name())))) {
-                removed.add(one);
-            }
-        }
-        return removed;
     }
 
     /**

@@ -57,6 +57,7 @@ public final class TargetPackReader {
     private volatile String failureCause = "";
     private final AtomicLong fullReadsBegun = new AtomicLong(); // reads of the newest manifest from nothing; counted with the lock held
     private volatile long lastFullRead; // the last of them that succeeded
+    private volatile long lastConfirmed; // the last of them after which the hint was repaired
     private volatile long refreshAt;
     private final AtomicLong readCount = new AtomicLong(); // reads of the manifest; counted with the lock held
 
@@ -166,21 +167,25 @@ public final class TargetPackReader {
 
     /**
      * Ensures that the known manifest is one that a process with an empty directory has read since
-     * the {@linkplain #mark mark}.
+     * the {@linkplain #mark mark}, and that the hint names it, as far as possible: an older hint
+     * would expire before the manifest does. Not for lookups, since it may write the hint.
      *
-     * @return false if the bucket does not report it
+     * @return false if lookups do not reach the manifest, or the bucket does not report it
      */
     boolean confirm(long mark, ObjectStore store) {
-        if (lastFullRead <= mark && tryFetchLock(store)) {
+        if (lastConfirmed <= mark && tryFetchLock(store)) {
             try {
                 if (lastFullRead <= mark) {
                     readNewest(store, PackManifest.NONE, LostPacks.FORGET);
+                }
+                if (lastConfirmed <= mark && lastFullRead > mark && logs.apply(store).repairHint(known())) {
+                    lastConfirmed = lastFullRead;
                 }
             } finally {
                 fetchLock.unlock();
             }
         }
-        return lastFullRead > mark;
+        return lastConfirmed > mark;
     }
 
     /** The outcome of {@link #unseal}. */

@@ -40,10 +40,12 @@ final class Ledger {
     private final Map<Id, Set<Sha256>> contents = new HashMap<>();
     private final Map<String, Set<Sha256>> idsOfPacks = new HashMap<>(); // by key, of all packs that were ever written
     private final Map<String, Long> lastNamed = new HashMap<>(); // by key of the pack: the highest manifest that ever named it
+    private final Map<String, Long> firstNamed = new HashMap<>(); // the lowest such manifest
     private final Map<String, Remover> removers = new HashMap<>();
     private final Set<String> repacked = new HashSet<>(); // by key, of packs that a compaction has written
     private int removals;
     private boolean wasHintWritten;
+    private long hintedBefore; // the number in the hint when it was last written
     private int verifiedVersion = -1;
 
     /** The component that has removed a pack. */
@@ -84,13 +86,22 @@ final class Ledger {
         if (by == Remover.COMPACTOR && isPack(key)) {
             repacked.add(key);
         }
-        wasHintWritten |= key.endsWith("/m/newest");
-        if (isPack(key)) {
+        if (key.equals(hintKey())) {
+            wasHintWritten = true;
+            long number = Long.parseLong(new String(body, US_ASCII));
+            if (bucket.matching() != Bucket.Matching.HONORED && number < hintedBefore) {
+                forgetNamedAfter(lastFrom(number));
+            }
+            hintedBefore = number;
+        } else if (isPack(key)) {
             idsOfPacks.put(key, new HashSet<>(PackInspector.ids(body, namespace)));
             removers.remove(key);
         } else if (manifestNumber(key) > 0) {
             PackInspector.manifest(body).ifPresent(manifest ->
-                    manifest.packs().forEach(pack -> lastNamed.merge(packKey(pack), manifest.number(), Math::max)));
+                    manifest.packs().forEach(pack -> {
+                        lastNamed.merge(packKey(pack), manifest.number(), Math::max);
+                        firstNamed.merge(packKey(pack), manifest.number(), Math::min);
+                    }));
         }
     }
 
@@ -162,6 +173,29 @@ final class Ledger {
             }
         });
         forget(packed);
+    }
+
+    /**
+     * Withdraws entries of packs that only manifests with higher numbers have named. Without
+     * conditional replacement, a request that began long ago may set the hint back to a chain from
+     * before a rule removed the hint.
+     */
+    private void forgetNamedAfter(long number) {
+        removals++;
+        idsOfPacks.forEach((key, ids) -> {
+            if (firstNamed.getOrDefault(key, 0L) > number) {
+                forget(ids);
+            }
+        });
+    }
+
+    /** Returns the number of the last manifest that follows that number without a gap. */
+    private long lastFrom(long number) {
+        long last = number;
+        while (isStored(last + 1)) {
+            last++;
+        }
+        return last;
     }
 
     private void forget(Set<Sha256> ids) {

@@ -2,10 +2,12 @@ package dev.granary.s3.pack;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
@@ -711,6 +713,35 @@ class AcknowledgedPacksTest {
         assertEquals(1, doomed.size());
         doomed.forEach(store::remove);
         assertFound(all);
+    }
+
+    @Test
+    @DisplayName("B9 a compaction is suspended between the check of its pack and its commit, and its pack is removed: never named")
+    void compactionSuspendedBeforeCommit() {
+        List<Entry> all = some(6);
+        bucket.publish(bucket.pack(all.subList(0, 3)));
+        bucket.publish(bucket.pack(all.subList(3, 6)));
+        AtomicBoolean once = new AtomicBoolean();
+        ObjectStore suspended = new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                if (key.contains("/m/0") && once.compareAndSet(false, true)) {
+                    store.pass(Duration.ofHours(25));
+                    assertEquals(1, new BucketRemover(store, PackFixture.KEYS, bucket.log()).removeUnused(store.keys().stream()
+                            .filter(name -> name.endsWith(".pack")).map(name -> Sha256.parse(name.substring(name.lastIndexOf('/') + 1, name.length() - 5)))
+                            .filter(pack -> !bucket.newest().names(pack)).map(pack -> new BucketRemover.Orphan(pack, Duration.ZERO)).toList(), List.of()));
+                }
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                assertFound(all); // after each manifest
+                return result;
+            }
+        };
+        PackCompactor compaction = bucket.compaction(suspended);
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+        assertTrue(once.get());
+        assertFalse(result instanceof PackCompactor.Result.Done, result::toString);
+        assertFound(all);
+        assertEquals(List.of(), bucket.newest().packs().stream().filter(pack -> !store.keys().contains(PackFixture.KEYS.pack(pack.name()))).toList());
     }
 
     @Test

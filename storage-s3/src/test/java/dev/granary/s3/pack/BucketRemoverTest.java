@@ -12,6 +12,7 @@ import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -76,11 +77,11 @@ class BucketRemoverTest {
     void orphanAge() {
         PackInfo pack = placed().info();
         store.pass(BucketRemover.ORPHAN_AGE.minusSeconds(1));
-        assertEquals(0, remover.removeOrphans(List.of(orphan(pack))));
+        assertEquals(0, remover.removeUnused(List.of(orphan(pack)), List.of()));
         store.pass(Duration.ofSeconds(1));
-        assertEquals(0, remover.removeOrphans(List.of(new BucketRemover.Orphan(pack.name(), DAY))));
+        assertEquals(0, remover.removeUnused(List.of(new BucketRemover.Orphan(pack.name(), DAY)), List.of()));
         assertTrue(isThere(pack));
-        assertEquals(1, remover.removeOrphans(List.of(orphan(pack))));
+        assertEquals(1, remover.removeUnused(List.of(orphan(pack)), List.of()));
         assertFalse(isThere(pack));
     }
 
@@ -91,7 +92,7 @@ class BucketRemoverTest {
         PackInfo retired = bucket.publish(made.entry(100));
         PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         store.pass(DAY);
-        assertEquals(0, remover.removeOrphans(List.of(orphan(named), orphan(retired))));
+        assertEquals(0, remover.removeUnused(List.of(orphan(named), orphan(retired)), List.of()));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
     }
 
@@ -106,7 +107,7 @@ class BucketRemoverTest {
                 bucket.commit(pack.info());
             }
         });
-        assertEquals(0, remover.removeOrphans(List.of(orphan(pack.info()))));
+        assertEquals(0, remover.removeUnused(List.of(orphan(pack.info())), List.of()));
         assertTrue(isThere(pack.info()));
     }
 
@@ -116,14 +117,15 @@ class BucketRemoverTest {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
         PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
-        assertEquals(Set.of(), remover.removeRetired(List.of(new PackManifest.Retired(named.name(), 3), new PackManifest.Retired(retired.name(), 1))));
+        assertEquals(0, remover.removeUnused(List.of(), List.of(new PackManifest.Retired(named.name(), 3), new PackManifest.Retired(retired.name(), 1))));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
         PackManifest.Retired known = new PackManifest.Retired(retired.name(), 3);
         PackFixture.done(bucket.log().commit(base -> Optional.of(base.plus(retired)))); // it was restored, and is retired as well
-        assertEquals(Set.of(), remover.removeRetired(List.of(known)));
+        assertEquals(0, remover.removeUnused(List.of(), List.of(known)));
         PackFixture.done(bucket.log().commit(base -> Optional.of(
                 new PackManifest(base.number() + 1, base.unpackedEntries(), List.of(named), base.retired()))));
-        assertEquals(Set.of(known), remover.removeRetired(List.of(known)));
+        assertEquals(1, remover.removeUnused(List.of(), List.of(known)));
+        assertEquals(List.of(), bucket.newest().retired());
         assertEquals(List.of(true, false), List.of(isThere(named), isThere(retired)));
     }
 
@@ -178,15 +180,69 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("retired packs: one that could not be removed is not reported as removed")
+    @DisplayName("retired packs: one that could not be removed is not counted, and is an orphan from then on")
     void notRemoved() {
         PackInfo pack = bucket.publish(made.entry(100));
         PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.unpackedEntries()))));
         store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.TIMEOUT)));
-        assertEquals(Set.of(), remover.removeRetired(retiring.retired()));
+        assertEquals(0, remover.removeUnused(List.of(), retiring.retired()));
         store.plan(FaultPlan.SOUND);
-        assertEquals(Set.copyOf(retiring.retired()), remover.removeRetired(retiring.retired()));
+        assertTrue(isThere(pack));
+        store.pass(DAY);
+        assertEquals(1, remover.removeUnused(List.of(orphan(pack)), retiring.retired()));
         assertFalse(isThere(pack));
+    }
+
+    @Test
+    @DisplayName("B9 before packs are removed, a manifest takes the number that a suspended writer would create")
+    void numberTaken() {
+        Pack unnamed = placed();
+        PackInfo retired = bucket.publish(made.entry(100));
+        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        store.pass(DAY);
+        List<Long> newest = new ArrayList<>();
+        store.beforeEach(() -> {
+            if (store.namedRequests().getLast().startsWith("DELETE")) {
+                newest.add(bucket.newest().number());
+            }
+        });
+        assertEquals(2, remover.removeUnused(List.of(orphan(unnamed.info())), retiring.retired()));
+        assertEquals(List.of(retiring.number() + 1, retiring.number() + 1), newest);
+    }
+
+    @Test
+    @DisplayName("B9 another writer names an orphan just before that manifest: the pack stays, and others are removed")
+    void namedJustBefore() {
+        Pack named = placed();
+        PackInfo unnamed = placed().info();
+        store.pass(DAY);
+        AtomicBoolean once = new AtomicBoolean();
+        BucketRemover late = new BucketRemover(store, PackFixture.KEYS, bucket.log(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                if (key.contains("/m/0") && once.compareAndSet(false, true)) {
+                    bucket.commit(named.info());
+                }
+                return super.putIfAbsent(key, body, marks);
+            }
+        }));
+        assertEquals(1, late.removeUnused(List.of(orphan(named.info()), orphan(unnamed)), List.of()));
+        assertEquals(List.of(true, false), List.of(isThere(named.info()), isThere(unnamed)));
+    }
+
+    @Test
+    @DisplayName("B9 that manifest cannot be created: nothing is removed")
+    void notCommitted() {
+        PackInfo unnamed = placed().info();
+        PackInfo retired = bucket.publish(made.entry(100));
+        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        store.pass(DAY);
+        for (StoreFailure failure : List.of(Fault.DENIED, Fault.TIMEOUT)) {
+            store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(failure)));
+            assertEquals(0, remover.removeUnused(List.of(orphan(unnamed)), retiring.retired()));
+            store.plan(FaultPlan.SOUND);
+            assertEquals(List.of(true, true), List.of(isThere(unnamed), isThere(retired)));
+        }
     }
 
     @Test
@@ -207,12 +263,33 @@ class BucketRemoverTest {
         for (Runnable fault : faults) {
             fault.run();
             assertEquals(BucketRemover.OwnPackState.UNKNOWN, remover.removeOwn(List.of(unnamed)));
-            assertEquals(0, remover.removeOrphans(List.of(orphan(unnamed))));
-            assertEquals(Set.of(), remover.removeRetired(List.of(new PackManifest.Retired(retired.name(), 3))));
+            assertEquals(0, remover.removeUnused(List.of(orphan(unnamed)), List.of()));
+            assertEquals(0, remover.removeUnused(List.of(), List.of(new PackManifest.Retired(retired.name(), 3))));
             assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
             store.plan(FaultPlan.SOUND);
             assertEquals(before, store.keys());
         }
+    }
+
+    @Test
+    @DisplayName("nothing is removed if the newest manifest is damaged after it was confirmed")
+    void damagedMeanwhile() {
+        PackInfo retired = bucket.publish(made.entry(100));
+        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        bucket.publish(made.entry(10));
+        PackInfo unnamed = placed().info();
+        store.pass(DAY);
+        String newest = PackFixture.KEYS.manifest(bucket.newest().number());
+        store.newRequests();
+        store.beforeEach(() -> {
+            if (store.namedRequests().stream().filter("GET newest"::equals).count() == 2) { // the second begins the commit
+                store.place(newest, new byte[60], new ObjectMarks("00".repeat(16), ""));
+            }
+        });
+        assertEquals(0, remover.removeUnused(List.of(orphan(unnamed)), retiring.retired()));
+        store.beforeEach(() -> {});
+        assertEquals(60, store.body(newest).length);
+        assertEquals(List.of(true, true), List.of(isThere(retired), isThere(unnamed)));
     }
 
     @Test

@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.random.RandomGenerator;
@@ -253,18 +254,17 @@ public final class PackCompactor {
 
     private Result commit(CompactionPlan plan, Set<CompactionPlan.OldPack> merge, List<BucketRemover.VerifiedCopy> removable, Sealing sealing,
             PackRewriter rewriter) {
-        Optional<String> lost = lost(rewriter.written(), pack -> writer.stateBeforeCommit(pack, keys));
-        if (lost.isPresent()) {
-            remover.removeOwn(rewriter.written());
-            return new Result.Failed(lost.get());
-        }
         Set<Sha256> replaced = new HashSet<>(rewriter.moved());
         replaced.addAll(plan.lostNames());
         boolean areAllKept = plan.lostNames().isEmpty() && rewriter.missing().isEmpty();
         boolean isChanged = !replaced.isEmpty() || !rewriter.written().isEmpty()
                 || plan.base().unpackedEntries() != sealing.nextState(plan.base(), areAllKept);
+        AtomicReference<String> lost = new AtomicReference<>("");
         PackManifestLog.Committed committed = isChanged || !log.repairHint(plan.base())
-                ? log.commit(base -> next(base, replaced, rewriter.written(), sealing.nextState(base, areAllKept)))
+                ? log.commit(base -> {
+                    lost.set(lost(rewriter.written(), pack -> writer.stateBeforeCommit(pack, keys)).orElse("")); // after base was read: see BucketRemover
+                    return lost.get().isEmpty() ? next(base, replaced, rewriter.written(), sealing.nextState(base, areAllKept)) : Optional.empty();
+                })
                 : new PackManifestLog.Committed.Done(plan.base());
         return switch (committed) {
             case PackManifestLog.Committed.Done(PackManifest done) -> {
@@ -275,7 +275,7 @@ public final class PackCompactor {
             }
             case PackManifestLog.Committed.Overtaken _ -> {
                 remover.removeOwn(rewriter.written());
-                yield new Result.Overtaken();
+                yield lost.get().isEmpty() ? new Result.Overtaken() : new Result.Failed(lost.get());
             }
             case PackManifestLog.Committed.Failed failed -> {
                 remover.removeOwn(rewriter.written());
@@ -346,12 +346,7 @@ public final class PackCompactor {
     private Result.Done finish(CompactionPlan plan, List<BucketRemover.VerifiedCopy> removable, PackManifest.UnpackedEntries unpackedEntries,
             PackRewriter rewriter) {
         CompactionPlan.InPacks packs = plan.inPacks();
-        long removed = remover.removeCopied(removable) + remover.removeOrphans(packs.orphans());
-        Set<PackManifest.Retired> gone = remover.removeRetired(packs.expired());
-        if (!gone.isEmpty()) {
-            log.commit(base -> Optional.of(base.withoutRetired(gone)));
-        }
-        removed += gone.size();
+        long removed = remover.removeCopied(removable) + remover.removeUnused(packs.orphans(), packs.expired());
         return new Result.Done(rewriter.packed(), rewriter.written().size(), removed,
                 removable.size() + packs.expired().size() + packs.orphans().size() - removed,
                 rewriter.left().and(plan.unpacked()), rewriter.missing().size(), unpackedEntries);
