@@ -25,7 +25,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.random.RandomGenerator;
@@ -259,11 +258,11 @@ public final class PackCompactor {
         boolean areAllKept = plan.lostNames().isEmpty() && rewriter.missing().isEmpty();
         boolean isChanged = !replaced.isEmpty() || !rewriter.written().isEmpty()
                 || plan.base().unpackedEntries() != sealing.nextState(plan.base(), areAllKept);
-        AtomicReference<String> lost = new AtomicReference<>("");
+        String[] lost = {""};
         PackManifestLog.Committed committed = isChanged || !log.repairHint(plan.base())
                 ? log.commit(base -> {
-                    lost.set(lost(rewriter.written(), pack -> writer.stateBeforeCommit(pack, keys)).orElse("")); // after base was read: see BucketRemover
-                    return lost.get().isEmpty() ? next(base, replaced, rewriter.written(), sealing.nextState(base, areAllKept)) : Optional.empty();
+                    lost[0] = lost(rewriter.written(), pack -> writer.stateBeforeCommit(pack, keys)).orElse(""); // after base was read: see BucketRemover
+                    return lost[0].isEmpty() ? next(base, replaced, rewriter.written(), sealing.nextState(base, areAllKept)) : Optional.empty();
                 })
                 : new PackManifestLog.Committed.Done(plan.base());
         return switch (committed) {
@@ -275,7 +274,7 @@ public final class PackCompactor {
             }
             case PackManifestLog.Committed.Overtaken _ -> {
                 remover.removeOwn(rewriter.written());
-                yield lost.get().isEmpty() ? new Result.Overtaken() : new Result.Failed(lost.get());
+                yield lost[0].isEmpty() ? new Result.Overtaken() : new Result.Failed(lost[0]);
             }
             case PackManifestLog.Committed.Failed failed -> {
                 remover.removeOwn(rewriter.written());
