@@ -102,7 +102,7 @@ public final class BucketRemover {
         Set<Sha256> unused = new LinkedHashSet<>();
         PackManifestLog.Committed committed = log.commit(base -> {
             unused.clear();
-            if (base.number() < newest.number()) {
+            if (base.number() <= newest.number() && !base.isSameAs(newest)) {
                 return Optional.empty(); // the newest manifest was damaged meanwhile
             }
             Set<PackManifest.Retired> dropped = new HashSet<>(base.retired());

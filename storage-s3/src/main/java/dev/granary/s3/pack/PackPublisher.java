@@ -175,29 +175,24 @@ public final class PackPublisher {
                 return new StoreResult.Failed("the pack could not be written: " + failed.failure());
             }
             PackInfo info = current.info();
-            switch (log.commit(base -> next(base, info, ids, lost))) {
-                case PackManifestLog.Committed.Overtaken _ -> {
-                    return overtaken(info);
+            PackWriter.PackState[] before = {new PackWriter.PackState.Lasting()};
+            PackManifestLog.Committed committed = log.commit(base -> next(base, info, ids, lost, before));
+            PackWriter.PackState state = switch (committed) {
+                case PackManifestLog.Committed.Overtaken _ -> before[0];
+                case PackManifestLog.Committed.Done(PackManifest done) -> writer.stateAfterCommit(info, keys, done.number());
+                case PackManifestLog.Committed.Failed _, PackManifestLog.Committed.Unknown _ -> new PackWriter.PackState.Lasting();
+            };
+            switch (state) {
+                case PackWriter.PackState.Lasting _ -> {
+                    return result(committed, info);
                 }
-                case PackManifestLog.Committed.Unknown unknown -> {
-                    return new StoreResult.Unknown("the outcome of the commit is unknown: " + unknown.cause());
+                case PackWriter.PackState.Unknown unavailable -> {
+                    String cause = "the presence of the pack is unknown: " + unavailable.failure();
+                    return committed instanceof PackManifestLog.Committed.Done ? new StoreResult.Unknown(cause) : new StoreResult.Failed(cause);
                 }
-                case PackManifestLog.Committed.Failed failed -> {
-                    return new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
-                }
-                case PackManifestLog.Committed.Done(PackManifest committed) -> {
-                    switch (writer.stateAfterCommit(info, keys, committed.number())) {
-                        case PackWriter.PackState.Lasting _ -> {
-                            return new StoreResult.Stored(info.bytes());
-                        }
-                        case PackWriter.PackState.Unknown unavailable -> {
-                            return new StoreResult.Unknown("the presence of the pack is unknown: " + unavailable.failure());
-                        }
-                        case PackWriter.PackState.Late _, PackWriter.PackState.Gone _ -> {
-                            lost.add(info.name());
-                            current = PackBuilder.renamed(current, random);
-                        }
-                    }
+                case PackWriter.PackState.Late _, PackWriter.PackState.Gone _ -> {
+                    lost.add(info.name());
+                    current = PackBuilder.renamed(current, random);
                 }
             }
         }
@@ -205,13 +200,29 @@ public final class PackPublisher {
                 + " commits: this process or the server is suspended for hours, or new packs are removed");
     }
 
+    private StoreResult result(PackManifestLog.Committed committed, PackInfo pack) {
+        return switch (committed) {
+            case PackManifestLog.Committed.Done _ -> new StoreResult.Stored(pack.bytes());
+            case PackManifestLog.Committed.Overtaken _ -> overtaken(pack);
+            case PackManifestLog.Committed.Failed failed -> new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
+            case PackManifestLog.Committed.Unknown unknown -> new StoreResult.Unknown("the outcome of the commit is unknown: " + unknown.cause());
+        };
+    }
+
     /**
-     * Returns the next manifest; empty if other packs have all entries. A pack that was named and
-     * is gone is replaced by the new one. One that was named too late, and exists, stays named:
-     * other writers may rely on its entries.
+     * Returns the next manifest; empty if other packs have all entries, or the pack cannot be named
+     * any more: its state is then the one in {@code before}, read after {@code base} was.
+     *
+     * <p>A pack that was named and is gone is replaced by the new one. One that was named too late,
+     * and exists, stays named: other writers may rely on its entries.
      */
-    private Optional<PackManifest> next(PackManifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost) {
+    private Optional<PackManifest> next(PackManifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost, PackWriter.PackState[] before) {
+        before[0] = new PackWriter.PackState.Lasting();
         if (hasAll(base, ids, lost)) {
+            return Optional.empty();
+        }
+        before[0] = writer.stateBeforeCommit(pack, keys);
+        if (!(before[0] instanceof PackWriter.PackState.Lasting)) {
             return Optional.empty();
         }
         Set<Sha256> gone = base.packs().stream()

@@ -52,6 +52,13 @@ public final class PackFixture {
         return random;
     }
 
+    /** Returns the packs that the newest manifest does not name, to be removed at any age. */
+    List<BucketRemover.Orphan> unnamedPacks() {
+        PackManifest newest = newest();
+        return store.keys().stream().filter(key -> key.endsWith(".pack")).map(key -> Sha256.parse(key.substring(key.length() - 69, key.length() - 5)))
+                .filter(pack -> !newest.names(pack)).map(pack -> new BucketRemover.Orphan(pack, Duration.ZERO)).toList();
+    }
+
     public PackManifestLog log() {
         return log(store);
     }

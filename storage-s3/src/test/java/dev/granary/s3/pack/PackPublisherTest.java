@@ -27,6 +27,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -76,7 +77,7 @@ class PackPublisherTest {
         assertEquals(List.of(), results);
         publisher.finish();
         assertEquals("PUT pack", store.namedRequests().getFirst());
-        assertEquals(11, store.namedRequests().size());
+        assertEquals(12, store.namedRequests().size());
         assertEquals(100, results.size());
         long bytes = results.stream().mapToLong(result -> assertInstanceOf(StoreResult.Stored.class, result).bytes()).sum();
         PackInfo pack = bucket.newest().packs().getFirst();
@@ -248,7 +249,7 @@ class PackPublisherTest {
         add(all);
         Fault none = new Fault.None();
         Fault lost = new Fault.AnswerLost(TIMEOUT);
-        store.script(none, none, none, none, none, none, lost, lost, lost, lost);
+        store.script(none, none, none, none, none, none, none, lost, lost, lost, lost);
         publisher.finish();
         assertEquals(5, results.size());
         results.forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result));
@@ -261,7 +262,7 @@ class PackPublisherTest {
         List<Entry> all = some(5);
         add(all);
         Fault none = new Fault.None();
-        store.script(none, none, none, none, none, none, new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
+        store.script(none, none, none, none, none, none, none, new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
         publisher.finish();
         results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
         assertEquals(1, packObjects());
@@ -304,9 +305,43 @@ class PackPublisherTest {
         bucket.publish(bucket.pack(some(2)));
         store.newRequests();
         publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
-        assertEquals(1, store.newRequests().stream().filter("HEAD pack"::equals).count());
-        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"), new Fault.Lost(TIMEOUT)));
+        assertEquals(2, store.newRequests().stream().filter("HEAD pack"::equals).count());
+        AtomicInteger heads = new AtomicInteger();
+        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().endsWith(".pack") && heads.incrementAndGet() > 1,
+                new Fault.Lost(TIMEOUT)));
         publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result, result::toString));
+        assertEquals(4, bucket.newest().number());
+    }
+
+    @Test
+    @DisplayName("A1 the presence of the new pack is unknown before its commit: failed, and no manifest names it")
+    void silentNewPackBeforeCommit() {
+        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"), new Fault.Lost(TIMEOUT)));
+        publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Failed.class, result, result::toString));
+        store.plan(FaultPlan.SOUND);
+        assertEquals(0, bucket.newest().number());
+    }
+
+    @Test
+    @DisplayName("B9 a publisher is suspended before its commit, and its pack is removed: written anew, and the removed one is never named")
+    void suspendedBeforeCommit() {
+        AtomicBoolean once = new AtomicBoolean();
+        PackPublisher suspended = bucket.publisher(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                if (key.contains("/m/0") && once.compareAndSet(false, true)) {
+                    store.pass(BucketRemover.ORPHAN_AGE);
+                    assertEquals(1, new BucketRemover(store, PackFixture.KEYS, bucket.log()).removeUnused(bucket.unnamedPacks(), List.of()));
+                }
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                assertEquals(List.of(), bucket.newest().packs().stream().filter(pack -> !store.keys().contains(PackFixture.KEYS.pack(pack.name()))).toList());
+                return result;
+            }
+        });
+        List<Entry> all = some(3);
+        publish(suspended, all).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        assertTrue(once.get());
+        assertAllHit(all);
     }
 
     @Test
