@@ -105,7 +105,7 @@ final class PackManifestChain {
      */
     Optional<Hint> hint() throws UnknownStateException {
         GetResult answer = store.get(keys.hint(), AbsenceVerifier.HINT_BYTES);
-        for (int read = 1; read < READER_READS && answer instanceof GetResult.Found found && parsed(found).isEmpty(); read++) {
+        for (int read = 1; read < READER_READS && isMalformed(answer); read++) {
             answer = store.get(keys.hint(), AbsenceVerifier.HINT_BYTES);
         }
         return switch (answer) {
@@ -113,6 +113,14 @@ final class PackManifestChain {
             case GetResult.TooLarge _ -> Optional.of(new Hint(0, "", 0));
             case GetResult.Absent _ -> Optional.empty();
             case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
+        };
+    }
+
+    private static boolean isMalformed(GetResult hint) {
+        return switch (hint) {
+            case GetResult.Found found -> parsed(found).isEmpty();
+            case GetResult.TooLarge _ -> true;
+            case GetResult.Absent _, GetResult.Unavailable _ -> false;
         };
     }
 
@@ -148,14 +156,15 @@ final class PackManifestChain {
 
     /**
      * Returns true if a new reader comes to {@code known}, as far as the hint and the next number
-     * show.
+     * show; false if the hint is malformed, or no manifest was committed yet.
      */
     boolean isNewest(PackManifest known) throws UnknownStateException {
         Optional<Hint> hint = hint();
         if (hint.isEmpty()) {
             return known.number() == 0;
         }
-        return hint.get().number() <= known.number() && !exists(known.number() == 0 ? hint.get().first() : known.number() + 1);
+        long number = hint.get().number();
+        return number > 0 && number <= known.number() && !exists(known.number() + 1);
     }
 
     /**

@@ -15,8 +15,10 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -30,6 +32,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Results from known packs: the reads of the manifest and of packs that each of them requires. */
@@ -47,7 +50,11 @@ class ConfirmedPacksTest {
     private final PackReader packs = machine();
 
     private PackReader machine() {
-        return new PackReader(store, bucket.settings(Optional.empty()),
+        return machine(store);
+    }
+
+    private PackReader machine(ObjectStore over) {
+        return new PackReader(over, bucket.settings(Optional.empty()),
                 new RefreshSchedule(INTERVAL, Duration.ofSeconds(HANG_SECONDS), () -> nanos, () -> 0, bucket.random()), background::add);
     }
 
@@ -304,6 +311,27 @@ class ConfirmedPacksTest {
         bucket.seal();
         store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(TIMEOUT)));
         assertInstanceOf(StoreResult.Failed.class, packs.unseal(two.id()).orElseThrow());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, true", "1, true", "2, true", "1000, true", "1, false", "2, false", "1000, false"})
+    @DisplayName("B8 stored unpacked into a target that was sealed meanwhile, and wrong responses hide the hint: success only if lookups find the entry")
+    void garbledHint(int times, boolean isTooLarge) {
+        AtomicInteger left = new AtomicInteger();
+        GetResult garbage = isTooLarge ? new GetResult.TooLarge(10) : new GetResult.Found(MemorySegment.ofArray(new byte[] {'x'}), "e", ObjectMarks.NONE);
+        PackReader reader = machine(new ForwardingStore(store) {
+            @Override
+            public GetResult get(String key, long limit) {
+                return key.equals(PackFixture.KEYS.hint()) && left.getAndDecrement() > 0 ? garbage : super.get(key, limit);
+            }
+        });
+        reader.load(two.id(), store); // no packs yet
+        bucket.publish(one);
+        bucket.seal();
+        left.set(times);
+        boolean isSuccess = reader.unseal(two.id()).isEmpty();
+        assertEquals(isSuccess, bucket.newest().unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE);
+        assertTrue(isSuccess || times > 2);
     }
 
     /** Responses that deny reads of packs, and optionally of the hint. */

@@ -191,7 +191,7 @@ class ManifestRepairTest {
         assertEquals(Optional.of(false), packs.log().isNewest(three), "without a hint there is none");
         store.pass(YEARS);
         hint(0);
-        assertEquals(Optional.of(true), packs.log().isNewest(PackManifest.NONE));
+        assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE), "a first commit may be under way");
         assertTrue(done(commit(store)).number() > 1_000_000);
     }
 
