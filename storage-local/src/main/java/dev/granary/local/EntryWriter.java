@@ -9,6 +9,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.local.eviction.CapacityEnforcer;
 import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.store.CommitLockQueue;
 import dev.granary.local.store.EntryReader;
@@ -106,6 +107,7 @@ final class EntryWriter {
             if (!pending.isEmpty()) {
                 enforcer.afterStore();
             }
+            MappingFault.throwPending();
         } catch (IOException | InternalError e) {
             StoreResult failed = failed(e);
             Arrays.setAll(results, i -> results[i] instanceof StoreResult.Stored && !isCommitted(pending, entries.get(i)) ? failed : results[i]);

@@ -14,6 +14,7 @@ import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.eviction.CapacityEnforcer;
 import dev.granary.local.eviction.Evictor;
 import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
@@ -292,7 +293,9 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     private long amount(Amount amount) {
         requireOpen();
         try {
-            return amount.bytes();
+            long bytes = amount.bytes();
+            MappingFault.throwPending();
+            return bytes;
         } catch (IOException | InternalError e) {
             failures.record(IoFailureLog.Kind.ACCOUNTING, e);
             return 0;

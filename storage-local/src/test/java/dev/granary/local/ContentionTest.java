@@ -164,9 +164,10 @@ final class ContentionTest {
                 }));
             }
             for (Thread thread : waiting) {
-                while (thread.getState() != Thread.State.TIMED_WAITING) {
+                while (thread.isAlive() && thread.getState() != Thread.State.TIMED_WAITING) {
                     Thread.onSpinWait();
                 }
+                assertTrue(thread.isAlive(), () -> "ended before its interrupt: " + ends);
                 thread.interrupt();
             }
             assertEquals("Stored", process.resume());

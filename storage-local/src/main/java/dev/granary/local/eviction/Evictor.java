@@ -4,6 +4,7 @@ import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.IndexSnapshot;
+import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
@@ -80,6 +81,7 @@ public final class Evictor {
             return store.runSweep(() -> {
                 try {
                     work.run();
+                    MappingFault.throwPending();
                 } catch (IOException | InternalError e) {
                     failures.record(IoFailureLog.Kind.SWEEPING, e);
                 }

@@ -44,6 +44,7 @@ public final class OpenStoreFiles {
             if (state.get(StatePage.MARK) == StatePage.MAGIC) {
                 open();
             }
+            MappingFault.throwPending();
         } catch (IOException | InternalError e) {
             return; // InternalError: the file was truncated under the mapping
         }

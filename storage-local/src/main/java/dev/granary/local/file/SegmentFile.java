@@ -169,7 +169,9 @@ public final class SegmentFile {
      */
     public long statedLength(long offset) {
         try {
-            return offset >= bytes.byteSize() ? -1 : EntryFormat.statedLength(map, (int) offset);
+            long length = offset >= bytes.byteSize() ? -1 : EntryFormat.statedLength(map, (int) offset);
+            MappingFault.throwPending();
+            return length;
         } catch (InternalError e) {
             return -1; // truncated under the mapping
         }
@@ -188,7 +190,9 @@ public final class SegmentFile {
         long available = Math.clamp(bytes.byteSize() - offset, 0, length);
         try {
             Arena arena = memory == null ? Arena.ofAuto() : memory;
-            return arena.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, available == 0 ? 0 : offset, available);
+            MemorySegment copy = arena.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, available == 0 ? 0 : offset, available);
+            MappingFault.throwPending();
+            return copy;
         } catch (InternalError e) {
             throw isShorterThan(offset + available) ? new TruncatedException(file, e) : new IOException(file + " could not be read", e);
         } catch (OutOfMemoryError e) {

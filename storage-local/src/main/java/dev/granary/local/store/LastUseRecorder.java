@@ -2,6 +2,7 @@ package dev.granary.local.store;
 
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.FileThreads;
+import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
 import java.io.IOException;
 import java.time.Duration;
@@ -102,6 +103,7 @@ public final class LastUseRecorder {
                 files.writeUses(nowMicros());
                 files.segments().dropGone();
             }
+            MappingFault.throwPending();
         } catch (IOException | InternalError e) {
             failures.record(IoFailureLog.Kind.STAMPING, e);
         }

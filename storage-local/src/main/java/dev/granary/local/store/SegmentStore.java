@@ -3,6 +3,7 @@ package dev.granary.local.store;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.file.InterruptGuard;
+import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreLayout;
@@ -306,7 +307,9 @@ public final class SegmentStore {
      */
     private static boolean isInitialised(OpenStoreFiles open) {
         try {
-            return open.state().get(StatePage.MARK) == StatePage.MAGIC;
+            boolean isInitialised = open.state().get(StatePage.MARK) == StatePage.MAGIC;
+            MappingFault.throwPending();
+            return isInitialised;
         } catch (InternalError e) {
             return false; // truncated under the mapping
         }

@@ -3,6 +3,7 @@ package dev.granary.local.store;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.LoadResult;
 import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.SegmentFile;
 import java.io.IOException;
@@ -84,16 +85,20 @@ public final class StoreCaretaker {
 
     /**
      * Reads again after a file was truncated under its mapping, which a sweep does and which is no
-     * failure. {@link SegmentFile#copy} reports most truncations itself. Compiled code may report
-     * one only after the copy, with the mapping still in use.
+     * failure. {@link SegmentFile#copy} reports those of segments itself.
      */
     public static <T> T retryAfterTruncation(SegmentStore store, ReadOperation<T> operation) throws IOException {
         try {
-            return operation.read();
+            return throwPendingFault(operation.read());
         } catch (InternalError e) {
             store.dropCutSegments();
-            return operation.read();
+            return throwPendingFault(operation.read());
         }
+    }
+
+    private static <T> T throwPendingFault(T result) {
+        MappingFault.throwPending();
+        return result;
     }
 
     /**
@@ -104,7 +109,7 @@ public final class StoreCaretaker {
      */
     public <T> T read(ReadOperation<T> operation) throws IOException {
         try {
-            return operation.read();
+            return throwPendingFault(operation.read());
         } catch (InternalError e) {
             failures.record(IoFailureLog.Kind.READING, e);
             repair();
@@ -119,7 +124,7 @@ public final class StoreCaretaker {
     /** Runs a removal; returns false if it failed. */
     public boolean remove(Removal removal) {
         try {
-            return removal.run();
+            return throwPendingFault(removal.run());
         } catch (IOException | InternalError e) {
             failures.record(IoFailureLog.Kind.REMOVING, e);
             return false;
@@ -130,6 +135,7 @@ public final class StoreCaretaker {
     public void repair() {
         try {
             store.repair();
+            MappingFault.throwPending();
         } catch (IOException | InternalError e) {
             failures.record(IoFailureLog.Kind.ACCOUNTING, e);
         }

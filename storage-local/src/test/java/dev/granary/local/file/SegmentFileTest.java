@@ -3,7 +3,9 @@ package dev.granary.local.file;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -51,6 +53,35 @@ final class SegmentFileTest {
                 opened.close();
             }
             cutting.get();
+        }
+    }
+
+    @Test
+    @DisplayName("L5 truncation under a mapping is reported by the copy itself, also when the copy is compiled")
+    void cutUnderCompiledCopy() throws Exception {
+        Path file = temporary.resolve("segment");
+        SegmentFile.create(file, 1, LENGTH).close();
+        try (RandomAccessFile other = new RandomAccessFile(file.toFile(), "rw")) {
+            for (int round = 0; round < 20; round++) {
+                other.setLength(LENGTH);
+                SegmentFile whole = SegmentFile.open(file, 1);
+                for (int i = 0; i < 5_000; i++) {
+                    copied(whole);
+                }
+                other.setLength(USED);
+                for (int i = 0; i < 5; i++) {
+                    assertEquals(-1, copied(whole));
+                }
+                whole.close();
+            }
+        }
+    }
+
+    private static long copied(SegmentFile segment) throws IOException {
+        try (Arena memory = Arena.ofConfined()) {
+            return segment.copy(LENGTH / 2, 10_000, memory).byteSize();
+        } catch (SegmentFile.TruncatedException e) {
+            return -1;
         }
     }
 
