@@ -150,7 +150,7 @@ final class ContentionTest {
     @Test
     @DisplayName("A7 A8 an interrupted store continues to wait for the lock and keeps the interrupt status; the queue stays usable")
     void interrupted() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).background(Runnable::run).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).storeTimeout(Duration.ofDays(1)).background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             process.request("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
