@@ -172,10 +172,14 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
         };
     }
 
-    /** Returns true if the bytes begin the manifest of that number, in any version. */
+    /**
+     * Returns true if the bytes begin the manifest of that number, in any version. Fewer than
+     * {@link #HEAD_BYTES} bytes are what is left of a truncated one, whose number is taken.
+     */
     static boolean isHeadOf(byte[] first, long number) {
-        return first.length >= HEAD_BYTES && Arrays.equals(first, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
-                && ByteBuffer.wrap(first).getLong(HEAD_BYTES - Long.BYTES) == number;
+        int length = Math.min(first.length, MAGIC.length);
+        return length > 0 && Arrays.equals(first, 0, length, MAGIC, 0, length)
+                && (first.length < HEAD_BYTES || ByteBuffer.wrap(first).getLong(HEAD_BYTES - Long.BYTES) == number);
     }
 
     static Read decode(byte[] stored) {

@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -835,6 +836,24 @@ class AcknowledgedPacksTest {
         }
         PackManifest now = assertInstanceOf(PackManifestLog.Newest.Found.class, bucket.log(stripping).newest(known)).manifest();
         assertEquals(bucket.newest().packs().stream().map(PackInfo::name).toList(), now.packs().stream().map(PackInfo::name).toList());
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 8, 20, 23, 24})
+    @DisplayName("S4 without metadata the newest manifest is truncated to a few bytes: its number is taken, and publishing goes on")
+    void strippedAndTruncated(int length) {
+        ObjectStore stripping = new Stripping(store);
+        List<Entry> first = some(3);
+        List<Entry> second = some(3);
+        assertStored(populate(stripping, first));
+        assertStored(populate(stripping, second));
+        String newest = PackFixture.KEYS.manifest(2);
+        store.place(newest, Arrays.copyOf(store.body(newest), length), ObjectMarks.NONE);
+        assertStored(populate(stripping, some(3)));
+        assertStored(populate(stripping, second));
+        assertEquals(4, bucket.newest().number());
+        assertFound(first);
+        assertFound(second);
     }
 
     @Test
