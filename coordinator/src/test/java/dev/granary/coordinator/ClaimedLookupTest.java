@@ -11,10 +11,11 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Mine;
 import dev.granary.local.claim.ClaimResult.Stage;
+import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
+import dev.granary.testing.Await;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -123,9 +124,7 @@ class ClaimedLookupTest {
             FakePrimitive launched = granary.primitive(engine, A);
             assertEquals(awaiting, claimOfOther(A));
             launched.launch();
-            while (!(claimOfOther(A) instanceof Mine)) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> claimOfOther(A) instanceof Mine);
             assertEquals(1, granary.statistics().local().stored());
             granary.primitive(engine, b);
             assertTrue(granary.flush(TestNode.LONG));
@@ -155,9 +154,7 @@ class ClaimedLookupTest {
             FutureTask<PrimitiveSource> holder = start(() -> first.obtain(engine, A).source()).task();
             compiling.await();
             Started waiter = start(() -> second.obtain(engine, A).source());
-            while (waiter.thread().getState() != Thread.State.TIMED_WAITING) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> waiter.thread().getState() == Thread.State.TIMED_WAITING);
             proceed.countDown();
             assertEquals(PrimitiveSource.COMPILED, holder.get());
             assertEquals(PrimitiveSource.LOCAL, waiter.task().get());

@@ -25,6 +25,7 @@ import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.testing.Await;
 import dev.granary.testing.TestSeed;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -328,9 +329,7 @@ class GranaryErrorsTest {
             for (int i = 0; i < WriteBehindQueue.MAX_INCOMPLETE + excess; i++) {
                 granary.primitive(engine, FakeDescriptor.of("k" + i));
             }
-            while (granary.statistics().local().stored() < excess) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> granary.statistics().local().stored() >= excess);
             assertEquals(excess, granary.statistics().local().stored());
             try (Granary other = node.openWithoutBucket()) {
                 assertEquals(PrimitiveSource.LOCAL, other.obtain(engine, FakeDescriptor.of("k" + (excess - 1))).source());

@@ -18,6 +18,7 @@ import dev.granary.s3.BucketTier;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.embedded.ConditionMode;
+import dev.granary.testing.Await;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -94,9 +95,7 @@ class PackedUploadTest {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
         Granary stopped = Granary.open(fleet.config("ci").flushLimit(Duration.ZERO).build(), PublishMode.IN_PACKS, fleet.published::put);
         compile(stopped, 5);
-        while (stopped.statistics().local().stored() < 5) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> stopped.statistics().local().stored() >= 5);
         stopped.close();
         assertEquals(5, stopped.statistics().leftForLater());
         assertEquals(5, node.sessionFiles(UploadOutbox.DIRECTORY).size());

@@ -13,6 +13,7 @@ import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
+import dev.granary.testing.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -164,9 +165,7 @@ final class ContentionTest {
                 }));
             }
             for (Thread thread : waiting) {
-                while (thread.isAlive() && thread.getState() != Thread.State.TIMED_WAITING) {
-                    Thread.onSpinWait();
-                }
+                Await.holds(() -> !thread.isAlive() || thread.getState() == Thread.State.TIMED_WAITING);
                 assertTrue(thread.isAlive(), () -> "ended before its interrupt: " + ends);
                 thread.interrupt();
             }

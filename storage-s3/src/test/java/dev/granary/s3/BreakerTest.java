@@ -16,6 +16,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.Await;
 import dev.granary.testing.TestTicker;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -261,9 +262,7 @@ class BreakerTest {
             threads.add(Thread.ofPlatform().start(() -> over.put("key", new byte[1], ObjectMarks.NONE)));
         }
         active.await();
-        while (threads.stream().filter(thread -> thread.getState() == Thread.State.TIMED_WAITING).count() < 49) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> threads.stream().filter(thread -> thread.getState() == Thread.State.TIMED_WAITING).count() >= 49);
         leave.countDown();
         for (Thread thread : threads) {
             thread.join();

@@ -12,6 +12,7 @@ import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.testing.Await;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -51,9 +52,7 @@ class LayerFailureTest {
 
     private LayerStatistics answer(Object answer) {
         bucket.answers.add(answer);
-        while (client.statistics().late() > 0) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> client.statistics().late() == 0);
         return client.statistics();
     }
 

@@ -26,6 +26,7 @@ import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.testing.Await;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -151,9 +152,7 @@ class RemoteLayersTest {
                 team, company, vendor);
         assertEquals(OptionalInt.of(2), stopped.obtain(engine, A).layer());
         assertEquals(PrimitiveSource.COMPILED, stopped.obtain(engine, B).source());
-        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 3) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() >= 3);
         stopped.close();
         assertEquals(3, stopped.statistics().leftForLater());
         team.behavior = FakeBucket.Behavior.WORKS;

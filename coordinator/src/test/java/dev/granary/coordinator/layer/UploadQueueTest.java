@@ -18,6 +18,7 @@ import dev.granary.coordinator.session.ProcessSession;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.testing.Await;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -66,9 +67,7 @@ class UploadQueueTest {
         for (int i = 0; i < WORKERS; i++) {
             add(TestEntries.entry(TestEntries.id("small " + i), KernelBinaries.of(new byte[1])));
         }
-        while (bucket.stores.get() < WORKERS) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> bucket.stores.get() >= WORKERS);
         for (int i = 0; i < 3; i++) {
             add(large("in memory " + i));
         }
@@ -210,9 +209,7 @@ class UploadQueueTest {
             bucket.behavior = FakeBucket.Behavior.HANGS;
             for (int i = 0; i < WORKERS; i++) {
                 add(large("sent " + i));
-                while (bucket.stores.get() <= i) {
-                    Thread.onSpinWait();
-                }
+                Await.holds(() -> bucket.stores.get() > i);
             }
             for (int i = 0; i < WORKERS; i++) {
                 add(large("sent " + i));
@@ -253,9 +250,7 @@ class UploadQueueTest {
         try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.empty(), counters)) {
             Entry entry = small("left, too");
             queue.add(entry, local.store(entry), results::put);
-            while (uploader.buffered.isEmpty()) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> !uploader.buffered.isEmpty());
             queue.addInherited(entry.id());
             queue.addInherited(entry.id());
             uploader.nextResult = () -> {
@@ -422,9 +417,7 @@ class UploadQueueTest {
                 uploader.nextResult = () -> answer;
                 try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.of(outbox), counters)) {
                     queue.add(small("buffered"), StoreResult.DUPLICATE, results::put);
-                    while (uploader.buffered.isEmpty()) {
-                        Thread.onSpinWait();
-                    }
+                    Await.holds(() -> !uploader.buffered.isEmpty());
                     queue.add(small("buffered"), new StoreResult.Failed("the disk is full"), results::put);
                     assertTrue(isIdleSoon(queue));
                 }
@@ -467,9 +460,7 @@ class UploadQueueTest {
         };
         UploadQueue queue = new UploadQueue(new CountingCache(local), slow, Optional.empty(), counters);
         queue.add(small("buffered"), StoreResult.DUPLICATE, results::put);
-        while (uploader.buffered.isEmpty()) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> !uploader.buffered.isEmpty());
         FutureTask<Boolean> wait = new FutureTask<>(() -> queue.awaitIdle(System.nanoTime() + Duration.ofDays(1).toNanos()));
         Thread.ofPlatform().daemon().start(wait);
         started.await();
@@ -477,9 +468,7 @@ class UploadQueueTest {
         queue.close();
         assertFalse(wait.get(TestNode.LONG.toSeconds(), TimeUnit.SECONDS), "the buffered entry has no result");
         released.countDown();
-        while (!queue.awaitIdle(0)) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> queue.awaitIdle(0));
         assertEquals(1, finishes.get());
     }
 
@@ -490,16 +479,12 @@ class UploadQueueTest {
         for (int i = 0; i < WORKERS + 3; i++) {
             add(small("closed " + i));
         }
-        while (bucket.stores.get() < WORKERS) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> bucket.stores.get() >= WORKERS);
         queue.close();
         assertEquals(WORKERS + 3, counters.dropped.sum());
         bucket.released.countDown();
         long deadline = System.nanoTime() + TestNode.LONG.toNanos();
-        while (!queue.awaitIdle(0) && System.nanoTime() < deadline) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> queue.awaitIdle(0) || System.nanoTime() >= deadline);
         assertTrue(queue.awaitIdle(0));
         assertEquals(WORKERS, bucket.stores.get());
     }

@@ -16,6 +16,7 @@ import dev.granary.coordinator.session.ProcessSession;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.testing.Await;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
@@ -100,9 +101,7 @@ class UploadsUnderWayTest {
             for (int i = 0; i < WORKERS; i++) {
                 queue.add(small("sent " + i), StoreResult.DUPLICATE, results::put);
             }
-            while (bucket.stores.get() < IN_MEMORY + WORKERS) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> bucket.stores.get() >= IN_MEMORY + WORKERS);
             for (int i = 0; i < IN_MEMORY; i++) {
                 queue.add(large("in memory " + i), StoreResult.DUPLICATE, results::put);
             }
@@ -125,9 +124,7 @@ class UploadsUnderWayTest {
         KeepingUploader uploader = new KeepingUploader();
         try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.empty(), counters)) {
             WeakReference<Entry> entry = addSmall(queue);
-            while (uploader.buffered.isEmpty()) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> !uploader.buffered.isEmpty());
             long start = System.nanoTime();
             while (!entry.refersTo(null)) {
                 assertTrue(System.nanoTime() - start < TestNode.LONG.toNanos(), "still held");
@@ -149,9 +146,7 @@ class UploadsUnderWayTest {
                 try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.of(outbox), counters)) {
                     Entry entry = small("round " + round);
                     queue.add(entry, StoreResult.DUPLICATE, (_, _) -> {});
-                    while (uploader.buffered.isEmpty()) {
-                        Thread.onSpinWait();
-                    }
+                    Await.holds(() -> !uploader.buffered.isEmpty());
                     Runnable answer = () -> uploader.buffered.getFirst().accept(new StoreResult.Stored(1));
                     Runnable caller = () -> queue.add(entry, StoreResult.DUPLICATE, results::put);
                     runAtOnce(queue, round % 2 == 0 ? List.of(answer, caller) : List.of(caller, answer));
@@ -171,9 +166,7 @@ class UploadsUnderWayTest {
             for (Runnable each : both) {
                 Thread thread = Thread.ofPlatform().start(each);
                 threads.add(thread);
-                while (thread.isAlive() && thread.getState() != Thread.State.BLOCKED) {
-                    Thread.onSpinWait();
-                }
+                Await.holds(() -> !thread.isAlive() || thread.getState() == Thread.State.BLOCKED);
             }
         }
         for (Thread thread : threads) {

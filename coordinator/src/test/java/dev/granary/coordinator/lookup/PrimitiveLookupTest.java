@@ -25,6 +25,7 @@ import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.testing.Await;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -152,9 +153,7 @@ class PrimitiveLookupTest {
         FakeDescriptor wrong = FakeDescriptor.of("wrong");
         try (Granary granary = node.open(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             engine.beforeCompile = () -> {
-                while (granary.statistics().memoryMisses() < threads) {
-                    Thread.onSpinWait();
-                }
+                Await.holds(() -> granary.statistics().memoryMisses() >= threads);
             };
             List<Future<FakePrimitive>> all = new ArrayList<>();
             for (int i = 0; i < threads; i++) {
@@ -295,9 +294,7 @@ class PrimitiveLookupTest {
             granary.primitive(engine, b);
             assertEquals(0, granary.statistics().local().stored());
             launched.launch();
-            while (!bucket.entries.containsKey(A.getId())) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> bucket.entries.containsKey(A.getId()));
             assertFalse(bucket.entries.containsKey(b.getId()));
         }
         assertEquals(Set.of(A.getId(), b.getId()), bucket.entries.keySet());

@@ -13,6 +13,7 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.testing.Await;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -158,13 +159,9 @@ class WriteBehindQueueTest {
         for (int i = 0; i < 12; i++) {
             granary.primitive(engine, FakeDescriptor.of("k" + i));
         }
-        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 12) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() >= 12);
         granary.close();
-        while (node.published.size() < 8) { // the interrupted workers
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> node.published.size() >= 8); // the interrupted workers
         assertEquals(12, granary.statistics().leftForLater());
         assertEquals(12, new LifetimeStatistics(node.directory).read().get("compiled"));
     }

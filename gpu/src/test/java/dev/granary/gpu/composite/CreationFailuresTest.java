@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.build.StackEdge;
+import dev.granary.testing.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -67,9 +68,7 @@ class CreationFailuresTest {
                 implementation.action = name -> {
                     if (name.equals("leaf")) {
                         leaves.incrementAndGet();
-                        while (callers.get() < 12) {
-                            Thread.onSpinWait();
-                        }
+                        Await.holds(() -> callers.get() >= 12);
                         fail(failure);
                     }
                 };

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.Await;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -40,9 +41,7 @@ final class CommitLockQueueTest {
                     turns.add(e.toString());
                 }
             });
-            while (waiting.getState() != Thread.State.TIMED_WAITING) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> waiting.getState() == Thread.State.TIMED_WAITING);
             first.close();
             try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
                 turns.add("had a turn");

@@ -12,6 +12,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.testing.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -187,9 +188,7 @@ class CompactionFaultsTest {
                 scene.bucket.placeUnpacked(scene.all.get(19 - i % 10));
                 assertInstanceOf(PackCompactor.Result.Done.class, scene.compact());
                 long seen = lookups.get();
-                while (lookups.get() < seen + 100) { // readers run in every state
-                    Thread.onSpinWait();
-                }
+                Await.holds(() -> lookups.get() >= seen + 100); // readers run in every state
             }
             isOver.set(true);
             for (Future<?> reader : readers) {

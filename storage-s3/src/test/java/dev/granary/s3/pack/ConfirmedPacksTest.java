@@ -18,6 +18,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.testing.Await;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -244,9 +245,7 @@ class ConfirmedPacksTest {
         store.beforeEach(() -> {
             if (second.getState() == Thread.State.NEW) {
                 second.start();
-                while (second.isAlive() && second.getState() != Thread.State.TIMED_WAITING) { // for the thread that reads
-                    Thread.onSpinWait();
-                }
+                Await.holds(() -> !second.isAlive() || second.getState() == Thread.State.TIMED_WAITING); // for the thread that reads
             }
         });
         assertTrue(packs.confirm(one.id(), mark, store));
