@@ -11,7 +11,6 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
-import dev.granary.testing.Await;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -50,7 +49,9 @@ class ProcessCrashTest {
         for (String name : names) {
             granary.primitive(engine, FakeDescriptor.of(name));
         }
-        Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() >= names.length);
+        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < names.length) {
+            Thread.onSpinWait();
+        }
         granary.close();
         bucket.behavior = FakeBucket.Behavior.WORKS;
         return granary.statistics();

@@ -26,7 +26,6 @@ import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.embedded.EmbeddedS3;
-import dev.granary.testing.Await;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -152,7 +151,9 @@ class RemoteLayersTest {
                 team, company, vendor);
         assertEquals(OptionalInt.of(2), stopped.obtain(engine, A).layer());
         assertEquals(PrimitiveSource.COMPILED, stopped.obtain(engine, B).source());
-        Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() >= 3);
+        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 3) {
+            Thread.onSpinWait();
+        }
         stopped.close();
         assertEquals(3, stopped.statistics().leftForLater());
         team.behavior = FakeBucket.Behavior.WORKS;

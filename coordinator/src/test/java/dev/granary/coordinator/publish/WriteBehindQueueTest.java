@@ -13,7 +13,6 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
-import dev.granary.testing.Await;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -159,9 +158,13 @@ class WriteBehindQueueTest {
         for (int i = 0; i < 12; i++) {
             granary.primitive(engine, FakeDescriptor.of("k" + i));
         }
-        Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() >= 12);
+        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 12) {
+            Thread.onSpinWait();
+        }
         granary.close();
-        Await.holds(() -> node.published.size() >= 8); // the interrupted workers
+        while (node.published.size() < 8) { // the interrupted workers
+            Thread.onSpinWait();
+        }
         assertEquals(12, granary.statistics().leftForLater());
         assertEquals(12, new LifetimeStatistics(node.directory).read().get("compiled"));
     }
