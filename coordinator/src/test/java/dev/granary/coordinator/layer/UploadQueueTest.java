@@ -18,7 +18,6 @@ import dev.granary.coordinator.session.ProcessSession;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
-import dev.granary.testing.Await;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -67,7 +66,9 @@ class UploadQueueTest {
         for (int i = 0; i < WORKERS; i++) {
             add(TestEntries.entry(TestEntries.id("small " + i), KernelBinaries.of(new byte[1])));
         }
-        Await.holds(() -> bucket.stores.get() >= WORKERS);
+        while (bucket.stores.get() < WORKERS) {
+            Thread.onSpinWait();
+        }
         for (int i = 0; i < 3; i++) {
             add(large("in memory " + i));
         }
@@ -209,7 +210,9 @@ class UploadQueueTest {
             bucket.behavior = FakeBucket.Behavior.HANGS;
             for (int i = 0; i < WORKERS; i++) {
                 add(large("sent " + i));
-                Await.holds(() -> bucket.stores.get() > i);
+                while (bucket.stores.get() <= i) {
+                    Thread.onSpinWait();
+                }
             }
             for (int i = 0; i < WORKERS; i++) {
                 add(large("sent " + i));
@@ -250,7 +253,9 @@ class UploadQueueTest {
         try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.empty(), counters)) {
             Entry entry = small("left, too");
             queue.add(entry, local.store(entry), results::put);
-            Await.holds(() -> !uploader.buffered.isEmpty());
+            while (uploader.buffered.isEmpty()) {
+                Thread.onSpinWait();
+            }
             queue.addInherited(entry.id());
             queue.addInherited(entry.id());
             uploader.nextResult = () -> {
@@ -417,7 +422,9 @@ class UploadQueueTest {
                 uploader.nextResult = () -> answer;
                 try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.of(outbox), counters)) {
                     queue.add(small("buffered"), StoreResult.DUPLICATE, results::put);
-                    Await.holds(() -> !uploader.buffered.isEmpty());
+                    while (uploader.buffered.isEmpty()) {
+                        Thread.onSpinWait();
+                    }
                     queue.add(small("buffered"), new StoreResult.Failed("the disk is full"), results::put);
                     assertTrue(isIdleSoon(queue));
                 }
@@ -460,7 +467,9 @@ class UploadQueueTest {
         };
         UploadQueue queue = new UploadQueue(new CountingCache(local), slow, Optional.empty(), counters);
         queue.add(small("buffered"), StoreResult.DUPLICATE, results::put);
-        Await.holds(() -> !uploader.buffered.isEmpty());
+        while (uploader.buffered.isEmpty()) {
+            Thread.onSpinWait();
+        }
         FutureTask<Boolean> wait = new FutureTask<>(() -> queue.awaitIdle(System.nanoTime() + Duration.ofDays(1).toNanos()));
         Thread.ofPlatform().daemon().start(wait);
         started.await();
@@ -468,7 +477,9 @@ class UploadQueueTest {
         queue.close();
         assertFalse(wait.get(TestNode.LONG.toSeconds(), TimeUnit.SECONDS), "the buffered entry has no result");
         released.countDown();
-        Await.holds(() -> queue.awaitIdle(0));
+        while (!queue.awaitIdle(0)) {
+            Thread.onSpinWait();
+        }
         assertEquals(1, finishes.get());
     }
 
@@ -479,12 +490,16 @@ class UploadQueueTest {
         for (int i = 0; i < WORKERS + 3; i++) {
             add(small("closed " + i));
         }
-        Await.holds(() -> bucket.stores.get() >= WORKERS);
+        while (bucket.stores.get() < WORKERS) {
+            Thread.onSpinWait();
+        }
         queue.close();
         assertEquals(WORKERS + 3, counters.dropped.sum());
         bucket.released.countDown();
         long deadline = System.nanoTime() + TestNode.LONG.toNanos();
-        Await.holds(() -> queue.awaitIdle(0) || System.nanoTime() >= deadline);
+        while (!queue.awaitIdle(0) && System.nanoTime() < deadline) {
+            Thread.onSpinWait();
+        }
         assertTrue(queue.awaitIdle(0));
         assertEquals(WORKERS, bucket.stores.get());
     }
