@@ -22,7 +22,6 @@ import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
-import dev.granary.testing.Await;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -362,7 +361,9 @@ class LocalCommandsTest {
         Process export = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1", "-cp",
                 System.getProperty("java.class.path"), Main.class.getName(), "export", tree, "--dir", local)
                 .redirectErrorStream(true).redirectOutput(directory.resolve("output").toFile()).start();
-        Await.holds(() -> !export.isAlive() || completeEntries() >= 20);
+        while (export.isAlive() && completeEntries() < 20) {
+            Thread.onSpinWait();
+        }
         export.destroyForcibly().waitFor();
         JsonObject imported = Cli.run("import", tree, "--dry-run", "--json", "--dir", directory.resolve("other").toString()).exits(0).json();
         long whole = imported.get("stored").getAsLong();
