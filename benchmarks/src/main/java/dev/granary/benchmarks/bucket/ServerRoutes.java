@@ -37,7 +37,7 @@ final class ServerRoutes implements AutoCloseable {
                         return new ServerRoutes(server, ways(workplace, scripts, up.script().told(), delays, started), started);
                     }
                     case ServerScript.Started.Failed(int code, String message) when code == ServerScript.NOT_INSTALLED -> workplace.tell(message);
-                    case ServerScript.Started.Failed(_, String message) -> throw new IOException("the server " + server + " did not start: " + message);
+                    case ServerScript.Started.Failed failed -> throw new IOException("the server " + server + " did not start: " + failed.message());
                 }
             }
             throw new IOException("no S3 server is installed of " + String.join(", ", servers));
@@ -64,7 +64,7 @@ final class ServerRoutes implements AutoCloseable {
                     workplace.tell(message + " Nothing is measured with a delay.");
                     return ways;
                 }
-                case ServerScript.Started.Failed(_, String message) -> throw new IOException("the proxy did not start: " + message);
+                case ServerScript.Started.Failed failed -> throw new IOException("the proxy did not start: " + message);
             }
         }
         return ways;
