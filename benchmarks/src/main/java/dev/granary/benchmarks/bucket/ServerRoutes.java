@@ -64,7 +64,7 @@ final class ServerRoutes implements AutoCloseable {
                     workplace.tell(message + " Nothing is measured with a delay.");
                     return ways;
                 }
-                case ServerScript.Started.Failed failed -> throw new IOException("the proxy did not start: " + message);
+                case ServerScript.Started.Failed failed -> throw new IOException("the proxy did not start: " + failed.message());
             }
         }
         return ways;
