@@ -216,7 +216,7 @@ class PopulateTruthTest {
             String endpoint = "http://127.0.0.1:" + server.getAddress().getPort();
             Cli run = at("run", "node", "s3://kernels/ci", endpoint).exits(0).prints("1 compiled").reports("granary: s3://kernels/ci at " + endpoint + ": ");
             assertEquals(1, run.err().lines().count(), run.err());
-            Cli required = at("run", "other", "s3://kernels/ci", endpoint, "--require-bucket").exits(1).prints("1 compiled").reports("there is no S3 server");
+            Cli required = at("run", "other", "s3://kernels/ci", endpoint, "--require-bucket").exits(1).prints("1 compiled").reports("is this an S3 server?");
             assertEquals(1, required.err().lines().count(), required.err());
         } finally {
             server.stop(0);

@@ -104,10 +104,18 @@ final class PackManifestChain {
      * hint is requested again.
      */
     Optional<Hint> hint() throws UnknownStateException {
+        return hint(hintAnswer());
+    }
+
+    private GetResult hintAnswer() {
         GetResult answer = store.get(keys.hint(), AbsenceVerifier.HINT_BYTES);
         for (int read = 1; read < READER_READS && isMalformed(answer); read++) {
             answer = store.get(keys.hint(), AbsenceVerifier.HINT_BYTES);
         }
+        return answer;
+    }
+
+    private static Optional<Hint> hint(GetResult answer) throws UnknownStateException {
         return switch (answer) {
             case GetResult.Found found -> Optional.of(new Hint(parsed(found).orElse(0), found.etag(), found.dates().lastModifiedMillis()));
             case GetResult.TooLarge _ -> Optional.of(new Hint(0, "", 0));
@@ -156,15 +164,18 @@ final class PackManifestChain {
 
     /**
      * Returns true if a new reader comes to {@code known}, as far as the hint and the next number
-     * show; false if the hint is malformed, or no manifest was committed yet.
+     * show.
      */
     boolean isNewest(PackManifest known) throws UnknownStateException {
-        Optional<Hint> hint = hint();
+        GetResult answer = hintAnswer();
+        if (isMalformed(answer)) {
+            throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, keys.hint() + " is malformed: is this an S3 server?"));
+        }
+        Optional<Hint> hint = hint(answer);
         if (hint.isEmpty()) {
             return known.number() == 0;
         }
-        long number = hint.get().number();
-        return number > 0 && number <= known.number() && !exists(known.number() + 1);
+        return hint.get().number() <= known.number() && !exists(known.number() == 0 ? hint.get().first() : known.number() + 1);
     }
 
     /**

@@ -123,15 +123,9 @@ public final class PackManifestLog {
         }
     }
 
-    /**
-     * Returns true if new readers come to {@code known}; empty if the bucket does not report it.
-     */
-    Optional<Boolean> isNewest(PackManifest known) {
-        try {
-            return Optional.of(chain.isNewest(known));
-        } catch (UnknownStateException e) {
-            return Optional.empty();
-        }
+    /** Returns true if new readers come to {@code known}. */
+    boolean isNewest(PackManifest known) throws UnknownStateException {
+        return chain.isNewest(known);
     }
 
     /**

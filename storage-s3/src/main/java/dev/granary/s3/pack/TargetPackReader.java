@@ -210,13 +210,14 @@ public final class TargetPackReader {
         Optional<TargetPackState> ignored = state(store); // reads the manifest if none is known
         boolean isFresh = lastFullRead > mark; // evaluated before the manifest is taken, which is then at least as new
         PackManifest known = known();
-        Optional<Boolean> isNewest = isFresh ? Optional.of(true) : logs.apply(store).isNewest(known);
-        if (isNewest.isEmpty()) {
+        try {
+            boolean isNewest = isFresh || logs.apply(store).isNewest(known);
+            if (isNewest && known.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE) {
+                return new Unsealed.Done();
+            }
+        } catch (UnknownStateException e) {
             hasWrittenUnpacked = true;
-            return new Unsealed.Unknown("the bucket does not report whether lookups request unpacked entries");
-        }
-        if (isNewest.get() && known.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE) {
-            return new Unsealed.Done();
+            return new Unsealed.Unknown("the bucket does not report whether lookups request unpacked entries: " + e.failure());
         }
         Unsealed unsealed = commitUnsealed(store);
         refresh(store);

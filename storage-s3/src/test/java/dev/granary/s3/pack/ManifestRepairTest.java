@@ -177,33 +177,33 @@ class ManifestRepairTest {
 
     @Test
     @DisplayName("B8 a known manifest is the newest one only if the hint is not later, and the next number is free")
-    void isNewest() {
+    void isNewest() throws Exception {
         PackManifest two = chain(2);
-        assertEquals(Optional.of(true), packs.log().isNewest(two));
-        assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE));
+        assertTrue(packs.log().isNewest(two));
+        assertFalse(packs.log().isNewest(PackManifest.NONE));
         PackManifest three = place(3);
-        assertEquals(Optional.of(false), packs.log().isNewest(two));
+        assertFalse(packs.log().isNewest(two));
         store.remove(key(3));
         hint(3);
-        assertEquals(Optional.of(false), packs.log().isNewest(two));
+        assertFalse(packs.log().isNewest(two));
         clear();
-        assertEquals(Optional.of(true), packs.log().isNewest(PackManifest.NONE));
-        assertEquals(Optional.of(false), packs.log().isNewest(three), "without a hint there is none");
+        assertTrue(packs.log().isNewest(PackManifest.NONE));
+        assertFalse(packs.log().isNewest(three), "without a hint there is none");
         store.pass(YEARS);
         hint(0);
-        assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE), "a first commit may be under way");
+        assertTrue(packs.log().isNewest(PackManifest.NONE));
         assertTrue(done(commit(store)).number() > 1_000_000);
     }
 
     @Test
     @DisplayName("B4 a first manifest whose hint is not advanced yet is found as the newest one by all new readers")
-    void firstWithoutAdvancedHint() {
+    void firstWithoutAdvancedHint() throws Exception {
         store.pass(YEARS);
         silenceReplacing();
         assertInstanceOf(PackManifestLog.Committed.Done.class, commit(store));
         store.plan(FaultPlan.SOUND);
         assertEquals("0", hintText());
-        assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE));
+        assertFalse(packs.log().isNewest(PackManifest.NONE));
         assertEquals(1, newest(new PackManifestLogTest.LookupStore(store), PackManifest.NONE).packs().size(), "lookups do not list");
     }
 
