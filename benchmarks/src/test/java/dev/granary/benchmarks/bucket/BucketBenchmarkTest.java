@@ -89,7 +89,7 @@ class BucketBenchmarkTest {
     void wrongUsage() {
         Path work = directory.resolve("work");
         assertEquals(USAGE, run("heat", "--dir", work.toString()));
-        assertTrue(err.toString().contains("'heat' is none of warm, loose, transports, fleet"), err::toString);
+        assertTrue(err.toString().contains("'heat'"), err::toString);
         assertEquals(USAGE, run("--server", "floppy", "--dir", work.toString()));
         assertEquals(USAGE, run("--delays", "0", "--dir", work.toString()));
         assertEquals(USAGE, run("--entries", "1", "--dir", work.toString()));

@@ -1,6 +1,5 @@
-package dev.granary.it.servers;
+package dev.granary.s3.embedded;
 
-import dev.granary.s3.embedded.EmbeddedS3;
 import java.io.IOException;
 import java.nio.file.Path;
 
