@@ -13,9 +13,14 @@ module dev.granary.cache {
     requires org.slf4j;
 
     exports dev.granary.cache;
-    exports dev.granary.cache.build to dev.granary.coordinator, dev.granary.gpu;
+    exports dev.granary.cache.build to
+            dev.granary.coordinator,
+            dev.granary.gpu;
     exports dev.granary.cache.constant;
     exports dev.granary.cache.format;
     exports dev.granary.cache.memory;
-    exports dev.granary.cache.support to dev.granary.coordinator, dev.granary.local, dev.granary.s3;
+    exports dev.granary.cache.support to
+            dev.granary.coordinator,
+            dev.granary.local,
+            dev.granary.s3;
 }

@@ -12,5 +12,6 @@ module dev.granary.cli {
     exports dev.granary.demo;
     exports dev.granary.demo.kernels;
 
-    opens dev.granary.cli to info.picocli;
+    opens dev.granary.cli to
+            info.picocli;
 }

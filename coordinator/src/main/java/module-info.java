@@ -12,6 +12,7 @@ module dev.granary.coordinator {
     exports dev.granary.coordinator.config;
     exports dev.granary.coordinator.statistics;
     exports dev.granary.coordinator.stores;
-    exports dev.granary.coordinator.toml to dev.granary.cli;
+    exports dev.granary.coordinator.toml to
+            dev.granary.cli;
     exports dev.granary.coordinator.transfer;
 }

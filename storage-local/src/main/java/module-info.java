@@ -7,5 +7,6 @@ module dev.granary.local {
     exports dev.granary.local;
     exports dev.granary.local.claim;
     exports dev.granary.local.config;
-    exports dev.granary.local.directory to dev.granary.coordinator;
+    exports dev.granary.local.directory to
+            dev.granary.coordinator;
 }

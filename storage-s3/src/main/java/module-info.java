@@ -21,7 +21,8 @@ module dev.granary.s3 {
     requires software.amazon.awssdk.retries.api;
     requires software.amazon.awssdk.services.s3;
     requires software.amazon.awssdk.utils;
-    // The MinIO client is optional. It is not a module and declares no dependencies, so those are here.
+    // The MinIO client is optional. It is not a module and declares no dependencies, so those are
+    // here.
     requires static com.fasterxml.jackson.databind;
     requires static com.google.common;
     requires static minio;

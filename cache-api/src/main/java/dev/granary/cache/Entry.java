@@ -1,12 +1,13 @@
 package dev.granary.cache;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A stored unit: an id with its binaries, their compile time, and metadata. Immutable and
@@ -21,7 +22,11 @@ public final class Entry {
     private final Supplier<Optional<EntryMetadata>> metadata;
     private @Nullable Sha256 contentHash; // computed on first use, or set by a reader
 
-    private Entry(Id id, KernelBinaries binaries, Duration compileTime, Supplier<Optional<EntryMetadata>> metadata) {
+    private Entry(
+            Id id,
+            KernelBinaries binaries,
+            Duration compileTime,
+            Supplier<Optional<EntryMetadata>> metadata) {
         if (id.isEmpty()) {
             throw new IllegalArgumentException("The empty id has no entry: " + id.reason());
         }
@@ -39,7 +44,8 @@ public final class Entry {
      *
      * @throws IllegalArgumentException if the id or the binaries are empty
      */
-    public static Entry of(Id id, KernelBinaries binaries, Duration compileTime, EntryMetadata metadata) {
+    public static Entry of(
+            Id id, KernelBinaries binaries, Duration compileTime, EntryMetadata metadata) {
         Optional<EntryMetadata> value = Optional.of(metadata);
         return new Entry(id, binaries, compileTime, () -> value);
     }
@@ -51,7 +57,11 @@ public final class Entry {
      * @param metadata the source of the metadata, called only on access
      */
     public static Entry ofStored(
-            Id id, KernelBinaries binaries, Duration compileTime, Sha256 contentHash, Supplier<Optional<EntryMetadata>> metadata) {
+            Id id,
+            KernelBinaries binaries,
+            Duration compileTime,
+            Sha256 contentHash,
+            Supplier<Optional<EntryMetadata>> metadata) {
         Entry entry = new Entry(id, binaries, compileTime, metadata);
         entry.contentHash = contentHash;
         return entry;

@@ -30,7 +30,11 @@ public interface EntryCatalog {
         /** Returns true if the known part of the hash begins with these hexadecimal digits. */
         public boolean beginsWith(String digits) {
             boolean isKnown = !namespace.equals(UNKNOWN_NAMESPACE);
-            return hash.hex().startsWith(isKnown ? digits : digits.substring(0, Math.min(KNOWN_DIGITS, digits.length())));
+            return hash.hex()
+                    .startsWith(
+                            isKnown
+                                    ? digits
+                                    : digits.substring(0, Math.min(KNOWN_DIGITS, digits.length())));
         }
     }
 

@@ -18,13 +18,20 @@ import java.util.List;
  * @param readableKey the key as one line of readable text
  */
 public record EntryMetadata(
-        String libraryVersion, String producer, Instant createdAt, List<String> kernels, List<String> geometries, String readableKey) {
+        String libraryVersion,
+        String producer,
+        Instant createdAt,
+        List<String> kernels,
+        List<String> geometries,
+        String readableKey) {
     private static final Instant FIRST = Instant.ofEpochMilli(Long.MIN_VALUE);
     private static final Instant LAST = Instant.ofEpochMilli(Long.MAX_VALUE);
 
     /** Copies the lists, truncates the time to milliseconds and clamps it. */
     public EntryMetadata {
-        createdAt = createdAt.isBefore(FIRST) ? FIRST : createdAt.isAfter(LAST) ? LAST : createdAt.truncatedTo(ChronoUnit.MILLIS);
+        createdAt = createdAt.isBefore(FIRST)
+                ? FIRST
+                : createdAt.isAfter(LAST) ? LAST : createdAt.truncatedTo(ChronoUnit.MILLIS);
         kernels = List.copyOf(kernels);
         geometries = List.copyOf(geometries);
     }

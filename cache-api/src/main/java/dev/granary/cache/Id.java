@@ -2,12 +2,13 @@ package dev.granary.cache;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.jspecify.annotations.Nullable;
+
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The bytes that identify a binary representation: equal ids mean interchangeable binaries.
@@ -30,12 +31,14 @@ public final class Id {
     public static final int MAX_BYTES = 64 << 20;
 
     private static final byte[] MAGIC = {'G', 'R', 'I', 'D', 0, (byte) SCHEMA};
-    private static final List<String> TARGET_FIELDS = List.of("backend", "vendor", "device", "driver");
+    private static final List<String> TARGET_FIELDS =
+            List.of("backend", "vendor", "device", "driver");
 
     private final byte[] bytes;
     private final @Nullable Target target;
     private final String reason;
-    private @Nullable Sha256 hash; // computed on first use; a race computes the same value twice
+    // computed on first use; a race computes the same value twice
+    private @Nullable Sha256 hash;
 
     private Id(byte[] bytes, @Nullable Target target, String reason) {
         this.bytes = bytes;
@@ -95,7 +98,8 @@ public final class Id {
          */
         public Builder field(String name, String value) {
             if (!UTF_8.newEncoder().canEncode(value)) {
-                reason = "the field " + name + " contains an unpaired surrogate, which is not valid text";
+                reason = "the field " + name
+                        + " contains an unpaired surrogate, which is not valid text";
             }
             return field(name, value.getBytes(UTF_8));
         }
@@ -113,7 +117,8 @@ public final class Id {
         public Id build() {
             byte[] bytes = out.toByteArray();
             if (bytes.length > MAX_BYTES) {
-                throw new IllegalArgumentException("An id of " + bytes.length + " bytes is longer than " + MAX_BYTES);
+                throw new IllegalArgumentException(
+                        "An id of " + bytes.length + " bytes is longer than " + MAX_BYTES);
             }
             return reason.isEmpty() ? new Id(bytes, target, "") : notCacheable(reason);
         }
@@ -240,7 +245,9 @@ public final class Id {
 
     /** Returns the bytes after the magic and schema numbers, or null if those do not match. */
     private static @Nullable ByteBuffer body(byte[] stored) {
-        return stored.length <= MAX_BYTES && stored.length >= MAGIC.length && Arrays.equals(stored, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
+        return stored.length <= MAX_BYTES
+                        && stored.length >= MAGIC.length
+                        && Arrays.equals(stored, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
                 ? ByteBuffer.wrap(stored, MAGIC.length, stored.length - MAGIC.length)
                 : null;
     }
@@ -248,7 +255,9 @@ public final class Id {
     private static @Nullable Field nextField(ByteBuffer in) {
         ByteBuffer name = frame(in);
         ByteBuffer value = name == null ? null : frame(in);
-        return name == null || value == null ? null : new Field(UTF_8.decode(name).toString(), bytesOf(value));
+        return name == null || value == null
+                ? null
+                : new Field(UTF_8.decode(name).toString(), bytesOf(value));
     }
 
     /** Returns a view of the next framed bytes, or null if they are incomplete. */

@@ -30,7 +30,9 @@ public final class KernelBinaries {
 
     /** Returns binaries with a copy of each array. */
     public static KernelBinaries of(byte[]... binaries) {
-        return ofSegments(Arrays.stream(binaries).map(b -> MemorySegment.ofArray(b.clone())).toList());
+        return ofSegments(Arrays.stream(binaries)
+                .map(b -> MemorySegment.ofArray(b.clone()))
+                .toList());
     }
 
     /**
@@ -91,7 +93,8 @@ public final class KernelBinaries {
             return false;
         }
         for (int i = 0; i < segments.size(); i++) {
-            if (segments.get(i).byteSize() != that.segments.get(i).byteSize() || segments.get(i).mismatch(that.segments.get(i)) >= 0) {
+            if (segments.get(i).byteSize() != that.segments.get(i).byteSize()
+                    || segments.get(i).mismatch(that.segments.get(i)) >= 0) {
                 return false;
             }
         }
@@ -102,7 +105,10 @@ public final class KernelBinaries {
     public int hashCode() {
         int hash = segments.size();
         for (MemorySegment segment : segments) {
-            hash = 31 * hash + segment.asSlice(0, Math.min(segment.byteSize(), Integer.MAX_VALUE)).asByteBuffer().hashCode();
+            hash = 31 * hash
+                    + segment.asSlice(0, Math.min(segment.byteSize(), Integer.MAX_VALUE))
+                            .asByteBuffer()
+                            .hashCode();
         }
         return hash;
     }

@@ -9,6 +9,7 @@ import java.util.List;
  * must pass.
  *
  * <p><b>Guarantees.</b>
+ *
  * <ul>
  *   <li>A hit is fully verified. The id was compared byte for byte, every checksum matched, and the
  *       binaries are those of some {@code store} for this id, in their order. Anything else is

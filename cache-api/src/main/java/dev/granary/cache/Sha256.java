@@ -34,7 +34,8 @@ public final class Sha256 {
         for (MemorySegment part : parts) {
             sha.update(IdEncoder.longBytes(part.byteSize()));
             for (long at = 0; at < part.byteSize(); at += CHUNK) {
-                sha.update(part.asSlice(at, Math.min(CHUNK, part.byteSize() - at)).asByteBuffer());
+                sha.update(
+                        part.asSlice(at, Math.min(CHUNK, part.byteSize() - at)).asByteBuffer());
             }
         }
         return new Sha256(sha.digest());
@@ -47,7 +48,8 @@ public final class Sha256 {
      */
     public static Sha256 ofDigest(byte[] digest) {
         if (digest.length != BYTES) {
-            throw new IllegalArgumentException("A SHA-256 digest has " + BYTES + " bytes, not " + digest.length);
+            throw new IllegalArgumentException(
+                    "A SHA-256 digest has " + BYTES + " bytes, not " + digest.length);
         }
         return new Sha256(digest.clone());
     }
@@ -58,9 +60,13 @@ public final class Sha256 {
      * @throws IllegalArgumentException if {@code hex} is anything else
      */
     public static Sha256 parse(String hex) {
-        if (hex.length() != 2 * BYTES || !hex.chars().allMatch(c -> (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
-            String shown = hex.length() <= 80 ? hex : hex.substring(0, 80) + "... (" + hex.length() + " characters)";
-            throw new IllegalArgumentException("Not a name of 64 lower-case hexadecimal digits: " + shown);
+        if (hex.length() != 2 * BYTES
+                || !hex.chars().allMatch(c -> (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
+            String shown = hex.length() <= 80
+                    ? hex
+                    : hex.substring(0, 80) + "... (" + hex.length() + " characters)";
+            throw new IllegalArgumentException(
+                    "Not a name of 64 lower-case hexadecimal digits: " + shown);
         }
         return new Sha256(HexFormat.of().parseHex(hex));
     }

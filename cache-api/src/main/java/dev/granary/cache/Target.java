@@ -51,7 +51,8 @@ public record Target(Backend backend, String vendor, String device, String drive
      * ones.
      */
     public String name() {
-        return shortened(vendor) + "_" + shortened(device) + "_" + shortened(driver) + "_" + digest();
+        return shortened(vendor) + "_" + shortened(device) + "_" + shortened(driver) + "_"
+                + digest();
     }
 
     /**
@@ -71,7 +72,8 @@ public record Target(Backend backend, String vendor, String device, String drive
     }
 
     private static String shortened(String part) {
-        String safe = withoutMarksAround(part.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9.]+", "-"));
+        String safe =
+                withoutMarksAround(part.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9.]+", "-"));
         if (safe.isEmpty()) {
             return "x";
         }
@@ -100,10 +102,12 @@ public record Target(Backend backend, String vendor, String device, String drive
 
     private static void requireText(String part, String name) {
         if (part.isBlank()) {
-            throw new IllegalArgumentException("A target needs its " + name + "; if the driver does not report it, use Target.UNKNOWN");
+            throw new IllegalArgumentException("A target needs its " + name
+                    + "; if the driver does not report it, use Target.UNKNOWN");
         }
         if (!UTF_8.newEncoder().canEncode(part)) {
-            throw new IllegalArgumentException("The " + name + " of a target must be valid text, without unpaired surrogates: " + part);
+            throw new IllegalArgumentException("The " + name
+                    + " of a target must be valid text, without unpaired surrogates: " + part);
         }
     }
 }

@@ -65,7 +65,9 @@ public final class TierStatistics {
 
         /** Returns the number of lookups that were not hits. */
         public long misses() {
-            return absent + unavailable + damaged.values().stream().mapToLong(Long::longValue).sum();
+            return absent
+                    + unavailable
+                    + damaged.values().stream().mapToLong(Long::longValue).sum();
         }
     }
 
@@ -116,8 +118,20 @@ public final class TierStatistics {
                 counts.put(kind, count.sum());
             }
         });
-        return new Snapshot(hits.sum(), absent.sum(), counts, unavailable.sum(), bytesRead.sum(), loadNanos.sum(), stored.sum(),
-                bytesStored.sum(), duplicates.sum(), divergent.sum(), refused.sum(), failed.sum(), unknown.sum());
+        return new Snapshot(
+                hits.sum(),
+                absent.sum(),
+                counts,
+                unavailable.sum(),
+                bytesRead.sum(),
+                loadNanos.sum(),
+                stored.sum(),
+                bytesStored.sum(),
+                duplicates.sum(),
+                divergent.sum(),
+                refused.sum(),
+                failed.sum(),
+                unknown.sum());
     }
 
     private LongAdder counter(DamageKind damage) {

@@ -9,6 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.contract.TestEntries;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -16,25 +20,27 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests of binaries, metadata and entries as immutable values compared by content. */
 class EntryValuesTest {
-    private static final EntryMetadata METADATA =
-            new EntryMetadata("1", "p", Instant.ofEpochSecond(1, 1_999_999), List.of("k"), List.of("g"), "key");
+    private static final EntryMetadata METADATA = new EntryMetadata(
+            "1", "p", Instant.ofEpochSecond(1, 1_999_999), List.of("k"), List.of("g"), "key");
 
     @Test
     @DisplayName("binaries are equal by content, order and boundaries, on and off the heap")
     void binariesEquality() {
         KernelBinaries heap = KernelBinaries.of(new byte[] {1, 2}, new byte[] {3});
         try (Arena arena = Arena.ofShared()) {
-            MemorySegment first = arena.allocate(2).copyFrom(MemorySegment.ofArray(new byte[] {1, 2}));
-            MemorySegment second = arena.allocate(1).copyFrom(MemorySegment.ofArray(new byte[] {3}));
+            MemorySegment first =
+                    arena.allocate(2).copyFrom(MemorySegment.ofArray(new byte[] {1, 2}));
+            MemorySegment second =
+                    arena.allocate(1).copyFrom(MemorySegment.ofArray(new byte[] {3}));
             KernelBinaries outside = KernelBinaries.ofSegments(List.of(first, second));
             assertEquals(heap, outside);
             assertEquals(heap.hashCode(), outside.hashCode());
-            assertEquals(Entry.contentHash(TestEntries.id("x"), heap), Entry.contentHash(TestEntries.id("x"), outside));
+            assertEquals(
+                    Entry.contentHash(TestEntries.id("x"), heap),
+                    Entry.contentHash(TestEntries.id("x"), outside));
         }
         assertNotEquals(heap, KernelBinaries.of(new byte[] {3}, new byte[] {1, 2}));
         assertNotEquals(heap, KernelBinaries.of(new byte[] {1}, new byte[] {2, 3}));
@@ -51,8 +57,10 @@ class EntryValuesTest {
         given[0] = 9;
         binaries.toByteArrays().getFirst()[1] = 9;
         assertArrayEquals(new byte[] {1, 2, 3}, binaries.toByteArrays().getFirst());
-        assertThrows(IllegalArgumentException.class, () -> binaries.binary(0).set(ValueLayout.JAVA_BYTE, 0, (byte) 9));
-        assertThrows(UnsupportedOperationException.class, () -> binaries.segments().clear());
+        assertThrows(IllegalArgumentException.class, () -> binaries.binary(0)
+                .set(ValueLayout.JAVA_BYTE, 0, (byte) 9));
+        assertThrows(
+                UnsupportedOperationException.class, () -> binaries.segments().clear());
         List<MemorySegment> list = new ArrayList<>(List.of(MemorySegment.ofArray(new byte[1])));
         KernelBinaries binariesOfList = KernelBinaries.ofSegments(list);
         list.clear();
@@ -73,10 +81,16 @@ class EntryValuesTest {
     @DisplayName("K13 an entry without id or binaries is rejected, with the reason")
     void emptyEntries() {
         Id none = Id.notCacheable("because");
-        String message = assertThrows(IllegalArgumentException.class,
-                () -> Entry.of(none, KernelBinaries.of(new byte[1]), Duration.ZERO, METADATA)).getMessage();
+        String message = assertThrows(
+                        IllegalArgumentException.class,
+                        () -> Entry.of(
+                                none, KernelBinaries.of(new byte[1]), Duration.ZERO, METADATA))
+                .getMessage();
         assertTrue(String.valueOf(message).contains("because"));
-        assertThrows(IllegalArgumentException.class, () -> Entry.of(TestEntries.id("x"), KernelBinaries.none(), Duration.ZERO, METADATA));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> Entry.of(
+                        TestEntries.id("x"), KernelBinaries.none(), Duration.ZERO, METADATA));
     }
 
     @Test
@@ -84,10 +98,21 @@ class EntryValuesTest {
     void contentHash() {
         Id id = TestEntries.id("x");
         Sha256 hash = Entry.contentHash(id, KernelBinaries.of(new byte[] {1, 2}, new byte[] {3}));
-        assertEquals(hash, Entry.of(id, KernelBinaries.of(new byte[] {1, 2}, new byte[] {3}), Duration.ofDays(1), METADATA).contentHash());
-        assertNotEquals(hash, Entry.contentHash(id, KernelBinaries.of(new byte[] {1}, new byte[] {2, 3})));
+        assertEquals(
+                hash,
+                Entry.of(
+                                id,
+                                KernelBinaries.of(new byte[] {1, 2}, new byte[] {3}),
+                                Duration.ofDays(1),
+                                METADATA)
+                        .contentHash());
+        assertNotEquals(
+                hash, Entry.contentHash(id, KernelBinaries.of(new byte[] {1}, new byte[] {2, 3})));
         assertNotEquals(hash, Entry.contentHash(id, KernelBinaries.of(new byte[] {1, 2, 3})));
-        assertNotEquals(hash, Entry.contentHash(TestEntries.id("y"), KernelBinaries.of(new byte[] {1, 2}, new byte[] {3})));
+        assertNotEquals(
+                hash,
+                Entry.contentHash(
+                        TestEntries.id("y"), KernelBinaries.of(new byte[] {1, 2}, new byte[] {3})));
     }
 
     @Test

@@ -5,20 +5,26 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests of parsing ids from untrusted bytes. */
 class IdParseTest {
     private static final Target TARGET = new Target(Backend.OPENCL, "pocl", "cpu-haswell", "6.0");
     private static final int HEAD = 6;
 
-    private final byte[] good = Id.builder(TARGET).field("options", "-cl-mad-enable").field("bits", 64).build().bytes();
+    private final byte[] good = Id.builder(TARGET)
+            .field("options", "-cl-mad-enable")
+            .field("bits", 64)
+            .build()
+            .bytes();
     private final int targetLength = Id.builder(TARGET).build().length();
 
     @Test
@@ -27,7 +33,10 @@ class IdParseTest {
         for (int length = 0; length < good.length; length++) {
             Optional<Id> parsed = Id.parse(Arrays.copyOf(good, length));
             int position = length;
-            assertEquals(length == targetLength || length == targetLength + 4 + 7 + 4 + 14, parsed.isPresent(), () -> "at " + position);
+            assertEquals(
+                    length == targetLength || length == targetLength + 4 + 7 + 4 + 14,
+                    parsed.isPresent(),
+                    () -> "at " + position);
         }
         assertTrue(Id.parse(good).isPresent());
     }
@@ -45,7 +54,8 @@ class IdParseTest {
     @Test
     @DisplayName("T5 hostile lengths at every offset: no exception, no allocation of that length")
     void hostileLengths() {
-        for (int length : new int[] {-1, Integer.MIN_VALUE, Integer.MAX_VALUE, 1 << 30, good.length}) {
+        for (int length :
+                new int[] {-1, Integer.MIN_VALUE, Integer.MAX_VALUE, 1 << 30, good.length}) {
             for (int at = 0; at + 4 <= good.length; at++) {
                 byte[] bad = good.clone();
                 ByteBuffer.wrap(bad).putInt(at, length);
@@ -64,7 +74,9 @@ class IdParseTest {
         assertTrue(Id.parse(bytes("OPENCL", "v")).isEmpty());
         assertTrue(Id.parse(bytes("", "v")).isEmpty());
         assertTrue(Id.parse(bytes("opencl", " ")).isEmpty());
-        assertTrue(Id.parse(bytes("opencl", "\u00ff")).isEmpty(), "0xff is not UTF-8: it would decode to a replacement character");
+        assertTrue(
+                Id.parse(bytes("opencl", "\u00ff")).isEmpty(),
+                "0xff is not UTF-8: it would decode to a replacement character");
     }
 
     private static byte[] bytes(String backend, String vendor) {
@@ -87,7 +99,8 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("K15 random bytes and changes: no exception, and a parsed id has exactly those bytes")
+    @DisplayName(
+            "K15 random bytes and changes: no exception, and a parsed id has exactly those bytes")
     void random() {
         SplittableRandom random = TestSeed.random(getClass().getName());
         for (int i = 0; i < 20_000; i++) {
@@ -117,10 +130,20 @@ class IdParseTest {
         assertEquals("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", good);
         assertEquals(Sha256.of(new byte[0]), Sha256.parse(good));
         for (String bad : new String[] {
-            "", good.substring(1), good + "0", good.toUpperCase(java.util.Locale.ROOT), " " + good.substring(1), "../" + good.substring(3),
-            good.substring(1) + "\n", good.substring(1) + "g", good.substring(1) + "\uFF11", "x".repeat(1_000_000)
+            "",
+            good.substring(1),
+            good + "0",
+            good.toUpperCase(java.util.Locale.ROOT),
+            " " + good.substring(1),
+            "../" + good.substring(3),
+            good.substring(1) + "\n",
+            good.substring(1) + "g",
+            good.substring(1) + "\uFF11",
+            "x".repeat(1_000_000)
         }) {
-            String message = String.valueOf(assertThrows(IllegalArgumentException.class, () -> Sha256.parse(bad)).getMessage());
+            String message = String.valueOf(
+                    assertThrows(IllegalArgumentException.class, () -> Sha256.parse(bad))
+                            .getMessage());
             assertTrue(message.length() < 200, "the message is short for a name of any length");
         }
         assertThrows(IllegalArgumentException.class, () -> Sha256.ofDigest(new byte[31]));

@@ -8,6 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.testing.ChildJvm;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -19,9 +24,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 class IdTest {
     private static final Target TARGET = new Target(Backend.OPENCL, "pocl", "cpu-haswell", "6.0");
@@ -52,23 +54,37 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K1, K12 two JVMs with different encoding, locale, line ends, hash seed and directory: identical bytes")
+    @DisplayName(
+            "K1, K12 two JVMs with different encoding, locale, line ends, hash seed and directory:"
+                    + " identical bytes")
     void twoJvms(@TempDir Path elsewhere) throws Exception {
-        List<String> there = ChildJvm.run(IdSamples.class, elsewhere, "-Dfile.encoding=ISO-8859-1", "-Dstdout.encoding=ISO-8859-1",
-                "-Duser.language=tr", "-Duser.country=TR", "-Dline.separator=\r\n", "-Duser.timezone=Asia/Kathmandu",
-                "-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=3");
+        List<String> there = ChildJvm.run(
+                IdSamples.class,
+                elsewhere,
+                "-Dfile.encoding=ISO-8859-1",
+                "-Dstdout.encoding=ISO-8859-1",
+                "-Duser.language=tr",
+                "-Duser.country=TR",
+                "-Dline.separator=\r\n",
+                "-Duser.timezone=Asia/Kathmandu",
+                "-XX:+UnlockExperimentalVMOptions",
+                "-XX:hashCode=3");
         assertEquals(IdSamples.lines(), there);
     }
 
     @Test
     @DisplayName("K1 the bytes of an id never change: the layout written by hand")
     void golden() {
-        Id id = Id.builder(new Target(Backend.OPENCL, "v", "d", "1")).field("n", 258).build();
-        String expected = "GRID\0\1" + framed("backend", "opencl") + framed("vendor", "v") + framed("device", "d") + framed("driver", "1")
-                + framed("n", "\0\0\0\0\0\0\1\2");
+        Id id = Id.builder(new Target(Backend.OPENCL, "v", "d", "1"))
+                .field("n", 258)
+                .build();
+        String expected = "GRID\0\1" + framed("backend", "opencl") + framed("vendor", "v")
+                + framed("device", "d") + framed("driver", "1") + framed("n", "\0\0\0\0\0\0\1\2");
         assertArrayEquals(expected.getBytes(StandardCharsets.ISO_8859_1), id.bytes());
         assertEquals(expected.length(), id.length());
-        assertEquals("830b6d3128437c60a2a4d10ff7c8669745a56f889187e79d10ac879e1c9fe57e", id.hash().hex());
+        assertEquals(
+                "830b6d3128437c60a2a4d10ff7c8669745a56f889187e79d10ac879e1c9fe57e",
+                id.hash().hex());
         assertEquals(Sha256.of(id.bytes()), id.hash());
     }
 
@@ -80,7 +96,11 @@ class IdTest {
     @DisplayName("K2 a change of any part of the target or any field changes the id")
     void everyField() {
         List<Id> all = new ArrayList<>(List.of(
-                id("a", "b"), id("A", "b"), id("a", "B"), id("a"), id("a", "b", ""),
+                id("a", "b"),
+                id("A", "b"),
+                id("a", "B"),
+                id("a"),
+                id("a", "b", ""),
                 Id.builder(TARGET).field("f0", "a").field("g1", "b").build(),
                 Id.builder(TARGET).field("f1", "b").field("f0", "a").build(),
                 Id.builder(TARGET).field("n", 1).build(),
@@ -101,19 +121,37 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K3 fields are framed: a byte moved across a boundary, embedded NULs and empty fields change the id")
+    @DisplayName(
+            "K3 fields are framed: a byte moved across a boundary, embedded NULs and empty fields"
+                    + " change the id")
     void framing() {
-        assertEquals(12, Set.of(
-                id("ab", "c"), id("a", "bc"), id("abc", ""), id("", "abc"), id("abc"), id("", "", "abc"),
-                id("a\0b", "c"), id("a", "\0b", "c"), id("a\0", "b", "c"), id("a", "b", "c"),
-                id("a\0\0\0\2f1\0\0\0\1b"), id("a", "b")).size());
-        assertNotEquals(Id.builder(TARGET).field("ab", "c").build(), Id.builder(TARGET).field("a", "bc").build());
+        assertEquals(
+                12,
+                Set.of(
+                                id("ab", "c"),
+                                id("a", "bc"),
+                                id("abc", ""),
+                                id("", "abc"),
+                                id("abc"),
+                                id("", "", "abc"),
+                                id("a\0b", "c"),
+                                id("a", "\0b", "c"),
+                                id("a\0", "b", "c"),
+                                id("a", "b", "c"),
+                                id("a\0\0\0\2f1\0\0\0\1b"),
+                                id("a", "b"))
+                        .size());
+        assertNotEquals(
+                Id.builder(TARGET).field("ab", "c").build(),
+                Id.builder(TARGET).field("a", "bc").build());
     }
 
     @Test
     @DisplayName("K5 text and its UTF-8 bytes are the same value")
     void spellings() {
-        Id bytes = Id.builder(TARGET).field("f0", "ä".getBytes(StandardCharsets.UTF_8)).build();
+        Id bytes = Id.builder(TARGET)
+                .field("f0", "ä".getBytes(StandardCharsets.UTF_8))
+                .build();
         assertEquals(id("ä"), bytes);
         assertEquals(id("ä").hash(), bytes.hash());
     }
@@ -135,8 +173,12 @@ class IdTest {
         assertEquals(0, none.bytes().length);
         assertEquals(List.of(), none.fields());
         assertEquals("it includes a header that cannot be read", none.reason());
-        assertTrue(assertThrows(IllegalStateException.class, none::hash).toString().contains("a header that cannot be read"));
-        assertTrue(assertThrows(IllegalStateException.class, none::target).toString().contains("a header that cannot be read"));
+        assertTrue(assertThrows(IllegalStateException.class, none::hash)
+                .toString()
+                .contains("a header that cannot be read"));
+        assertTrue(assertThrows(IllegalStateException.class, none::target)
+                .toString()
+                .contains("a header that cannot be read"));
         assertTrue(none.toString().contains("a header that cannot be read"));
         assertFalse(id("a").isEmpty());
         assertEquals("", id("a").reason());
@@ -144,7 +186,8 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K7 text without a UTF-8 encoding is not cacheable: an unpaired surrogate is not a question mark")
+    @DisplayName("K7 text without a UTF-8 encoding is not cacheable: an unpaired surrogate is not a"
+            + " question mark")
     void halfSurrogate() {
         Id id = id("ok", "a\uD800b");
         assertTrue(id.isEmpty());
@@ -163,7 +206,9 @@ class IdTest {
         assertEquals(id.hash(), back.hash());
         assertEquals(64, back.hash().hex().length());
         assertEquals(TARGET, back.target());
-        assertEquals(List.of("backend", "vendor", "device", "driver", "source", "last"), back.fields().stream().map(Id.Field::name).toList());
+        assertEquals(
+                List.of("backend", "vendor", "device", "driver", "source", "last"),
+                back.fields().stream().map(Id.Field::name).toList());
         assertArrayEquals(source, back.fields().get(4).value());
         assertEquals("cpu-haswell", back.fields().get(2).text());
     }
@@ -172,7 +217,9 @@ class IdTest {
     @DisplayName("K15 an id above the limit is rejected with the limit in the message")
     void tooLarge() {
         Id.Builder builder = Id.builder(TARGET).field("source", new byte[Id.MAX_BYTES]);
-        assertTrue(assertThrows(IllegalArgumentException.class, builder::build).toString().contains(String.valueOf(Id.MAX_BYTES)));
+        assertTrue(assertThrows(IllegalArgumentException.class, builder::build)
+                .toString()
+                .contains(String.valueOf(Id.MAX_BYTES)));
     }
 
     @Test

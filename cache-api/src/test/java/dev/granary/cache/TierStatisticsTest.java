@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.granary.cache.contract.TestEntries;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -13,8 +17,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 class TierStatisticsTest {
     private final TierStatistics statistics = new TierStatistics();
@@ -56,8 +58,20 @@ class TierStatisticsTest {
             count++;
             damaged.put(damage, times * count);
         }
-        return new TierStatistics.Snapshot(2 * times, 3 * times, damaged, times, 246 * times, (3530 + damageCount()) * times, 2 * times, 200 * times,
-                times, 2 * times, times, 3 * times, times);
+        return new TierStatistics.Snapshot(
+                2 * times,
+                3 * times,
+                damaged,
+                times,
+                246 * times,
+                (3530 + damageCount()) * times,
+                2 * times,
+                200 * times,
+                times,
+                2 * times,
+                times,
+                3 * times,
+                times);
     }
 
     private static long damageCount() {
@@ -95,10 +109,13 @@ class TierStatisticsTest {
     @DisplayName("O1 a snapshot does not change, and contains only kinds that occurred")
     void snapshot() {
         TierStatistics.Snapshot before = statistics.snapshot();
-        assertEquals(new TierStatistics.Snapshot(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), before);
+        assertEquals(
+                new TierStatistics.Snapshot(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), before);
         statistics.count(new LoadResult.Damaged(DamageKind.FOREIGN, "a page"), 5);
         assertEquals(0, before.misses());
         assertEquals(Map.of(DamageKind.FOREIGN, 1L), statistics.snapshot().damaged());
-        assertThrows(UnsupportedOperationException.class, () -> statistics.snapshot().damaged().clear());
+        assertThrows(
+                UnsupportedOperationException.class,
+                () -> statistics.snapshot().damaged().clear());
     }
 }

@@ -11,34 +11,40 @@ import org.opentest4j.TestAbortedException;
  * the seed. Builds show messages of failures, but rarely earlier output. The service loader finds
  * it in all modules; {@code junit-platform.properties} enables this. Thread-safe.
  */
-public final class SeedReporter implements TestExecutionExceptionHandler, LifecycleMethodExecutionExceptionHandler {
+public final class SeedReporter
+        implements TestExecutionExceptionHandler, LifecycleMethodExecutionExceptionHandler {
     private static final String PROPERTY = "granary.seed=";
 
     /** Used by JUnit. */
     public SeedReporter() {}
 
     @Override
-    public void handleTestExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+    public void handleTestExecutionException(ExtensionContext context, Throwable failure)
+            throws Throwable {
         throw withSeed(failure);
     }
 
     @Override
-    public void handleBeforeAllMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+    public void handleBeforeAllMethodExecutionException(ExtensionContext context, Throwable failure)
+            throws Throwable {
         throw withSeed(failure);
     }
 
     @Override
-    public void handleBeforeEachMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+    public void handleBeforeEachMethodExecutionException(
+            ExtensionContext context, Throwable failure) throws Throwable {
         throw withSeed(failure);
     }
 
     @Override
-    public void handleAfterEachMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+    public void handleAfterEachMethodExecutionException(ExtensionContext context, Throwable failure)
+            throws Throwable {
         throw withSeed(failure);
     }
 
     @Override
-    public void handleAfterAllMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+    public void handleAfterAllMethodExecutionException(ExtensionContext context, Throwable failure)
+            throws Throwable {
         throw withSeed(failure);
     }
 
@@ -52,7 +58,9 @@ public final class SeedReporter implements TestExecutionExceptionHandler, Lifecy
      */
     static Throwable withSeed(Throwable failure, long seed) {
         boolean hasSeed = String.valueOf(failure.getMessage()).contains(PROPERTY);
-        if (hasSeed || failure instanceof TestAbortedException || failure instanceof VirtualMachineError) {
+        if (hasSeed
+                || failure instanceof TestAbortedException
+                || failure instanceof VirtualMachineError) {
             return failure;
         }
         String suffix = " [-D" + PROPERTY + seed + "]";

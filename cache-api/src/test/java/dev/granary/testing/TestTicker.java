@@ -1,13 +1,15 @@
 package dev.granary.testing;
 
 import dev.granary.cache.support.Ticker;
+
+import org.jspecify.annotations.Nullable;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A manual monotonic clock. Pauses advance it and are recorded, and scheduled events run when their
@@ -16,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 public final class TestTicker implements Ticker {
     private final List<Duration> pauses = new ArrayList<>();
     private final NavigableMap<Long, Runnable> events = new TreeMap<>();
-    private long nanos = -Duration.ofDays(1).toNanos(); // negative: the origin of a clock is arbitrary
+    // negative: the origin of a clock is arbitrary
+    private long nanos = -Duration.ofDays(1).toNanos();
 
     @Override
     public synchronized long nanos() {
@@ -43,7 +46,9 @@ public final class TestTicker implements Ticker {
 
     private synchronized @Nullable Runnable nextDue() {
         Map.Entry<Long, Runnable> first = events.firstEntry();
-        return first == null || first.getKey() > nanos ? null : events.pollFirstEntry().getValue();
+        return first == null || first.getKey() > nanos
+                ? null
+                : events.pollFirstEntry().getValue();
     }
 
     /** Schedules {@code event} after {@code delay}. */

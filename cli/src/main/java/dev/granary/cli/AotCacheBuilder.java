@@ -12,6 +12,7 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.pack.PackPublisher;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -59,8 +60,10 @@ public final class AotCacheBuilder {
      * @throws InterruptedException if the calling thread is interrupted
      */
     public void make(Path file) throws IOException, InterruptedException {
-        Path unfinished = file.resolveSibling(file.getFileName() + "-" + ProcessHandle.current().pid() + ".part");
-        try (TemporaryDirectory directory = new TemporaryDirectory("granary-training-"); EmbeddedS3 server = EmbeddedS3.start(null)) {
+        Path unfinished = file.resolveSibling(
+                file.getFileName() + "-" + ProcessHandle.current().pid() + ".part");
+        try (TemporaryDirectory directory = new TemporaryDirectory("granary-training-");
+                EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket(BUCKET);
             publish(server);
             record(server, directory.path(), unfinished);
@@ -71,30 +74,40 @@ public final class AotCacheBuilder {
     }
 
     private static void publish(EmbeddedS3 server) throws IOException, InterruptedException {
-        S3Config config = S3Config.builder(new S3Location(BUCKET, "")).endpoint(server.endpoint()).region("us-east-1")
-                .credentials(server.accessKey(), server.secretKey()).build();
+        S3Config config = S3Config.builder(new S3Location(BUCKET, ""))
+                .endpoint(server.endpoint())
+                .region("us-east-1")
+                .credentials(server.accessKey(), server.secretKey())
+                .build();
         SplittableRandom random = new SplittableRandom(SEED);
-        EntryMetadata metadata = new EntryMetadata("granary", "training", Instant.EPOCH, List.of("kernel"), List.of(), "training");
+        EntryMetadata metadata = new EntryMetadata(
+                "granary", "training", Instant.EPOCH, List.of("kernel"), List.of(), "training");
         try (BulkBucket bucket = BulkBucket.open(config)) {
             PackPublisher publisher = bucket.publisher(TARGET.path());
             for (int i = 0; i < ENTRIES; i++) {
                 byte[] binary = new byte[ENTRY_BYTES];
                 random.nextBytes(binary);
                 Id id = Id.builder(TARGET).field("number", i).build();
-                publisher.add(Entry.of(id, KernelBinaries.of(binary), Duration.ofMillis(1), metadata), _ -> {});
+                publisher.add(
+                        Entry.of(id, KernelBinaries.of(binary), Duration.ofMillis(1), metadata),
+                        _ -> {});
             }
             publisher.finish();
         }
     }
 
-    private void record(EmbeddedS3 server, Path directory, Path output) throws IOException, InterruptedException {
+    private void record(EmbeddedS3 server, Path directory, Path output)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(trainingCommand);
         command.add(1, "-XX:AOTCacheOutput=" + output.toAbsolutePath());
         command.addAll(List.of(TARGET.path(), directory.toString()));
         Path log = directory.resolve("log");
-        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
         Map<String, String> environment = builder.environment();
-        environment.keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
+        environment
+                .keySet()
+                .removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
         environment.putAll(Map.of(
                 "GRANARY_BUCKET", "s3://" + BUCKET,
                 "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
@@ -104,7 +117,8 @@ public final class AotCacheBuilder {
                 "XDG_CONFIG_HOME", directory.resolve("config").toString()));
         int exitCode = builder.start().waitFor();
         if (exitCode != 0 || !Files.exists(output)) {
-            throw new IOException("the training run ended with " + exitCode + ": " + Files.readString(log).strip());
+            throw new IOException("the training run ended with " + exitCode + ": "
+                    + Files.readString(log).strip());
         }
     }
 }

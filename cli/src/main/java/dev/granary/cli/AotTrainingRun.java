@@ -1,17 +1,19 @@
 package dev.granary.cli;
 
+import picocli.CommandLine;
+
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.file.Path;
 import java.util.List;
-import picocli.CommandLine;
 
 /**
  * Training workload: runs the usual commands in one process, while {@link AotCacheBuilder} records
  * the classes that they load and the methods that they run.
  */
 public final class AotTrainingRun {
-    private static final int NODES = 3; // later passes are compiled with the profile of the first
+    // later passes are compiled with the profile of the first
+    private static final int NODES = 3;
 
     private AotTrainingRun() {}
 

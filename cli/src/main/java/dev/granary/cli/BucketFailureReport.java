@@ -6,6 +6,7 @@ import dev.granary.coordinator.admin.BucketTrial;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.statistics.LayerStatistics;
+
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,7 +21,8 @@ final class BucketFailureReport {
     private final List<BucketConfig> buckets;
     private final List<LayerStatistics> layers;
     private final Map<Integer, String> lines = new TreeMap<>();
-    private final Map<Integer, String> suspicions = new TreeMap<>(); // not failures: an upload may have replaced the damage
+    // not failures: an upload may have replaced the damage
+    private final Map<Integer, String> suspicions = new TreeMap<>();
 
     /**
      * Creates a report.
@@ -29,17 +31,30 @@ final class BucketFailureReport {
      * @param layers their statistics, in the same order
      * @param published the results of uploads to the first writable bucket
      */
-    BucketFailureReport(List<BucketConfig> buckets, List<LayerStatistics> layers, PublishResults published) {
+    BucketFailureReport(
+            List<BucketConfig> buckets, List<LayerStatistics> layers, PublishResults published) {
         this.buckets = List.copyOf(buckets);
         this.layers = List.copyOf(layers);
-        OptionalInt written = IntStream.range(0, buckets.size()).filter(i -> buckets.get(i).isWritable()).findFirst();
+        OptionalInt written = IntStream.range(0, buckets.size())
+                .filter(i -> buckets.get(i).isWritable())
+                .findFirst();
         for (int i = 0; i < layers.size(); i++) {
-            Optional<String> uploadFailure = written.equals(OptionalInt.of(i)) ? published.causes().keySet().stream().findFirst() : Optional.empty();
+            Optional<String> uploadFailure = written.equals(OptionalInt.of(i))
+                    ? published.causes().keySet().stream().findFirst()
+                    : Optional.empty();
             Optional<String> cause = layers.get(i).failure().or(() -> uploadFailure);
             if (cause.isPresent()) {
-                lines.put(i, cause.get() + counts(layers.get(i), uploadFailure.isPresent() ? published.failed() : 0));
+                lines.put(
+                        i,
+                        cause.get()
+                                + counts(
+                                        layers.get(i),
+                                        uploadFailure.isPresent() ? published.failed() : 0));
             } else if (hasOnlyDamaged(layers.get(i))) {
-                suspicions.put(i, Units.plural(damaged(layers.get(i)), "lookup") + " found a damaged entry, and none a sound one");
+                suspicions.put(
+                        i,
+                        Units.plural(damaged(layers.get(i)), "lookup")
+                                + " found a damaged entry, and none a sound one");
             }
         }
     }
@@ -49,7 +64,9 @@ final class BucketFailureReport {
     }
 
     private static long damaged(LayerStatistics layer) {
-        return layer.results().damaged().values().stream().mapToLong(Long::longValue).sum();
+        return layer.results().damaged().values().stream()
+                .mapToLong(Long::longValue)
+                .sum();
     }
 
     private static String counts(LayerStatistics layer, long failedUploads) {
@@ -73,8 +90,15 @@ final class BucketFailureReport {
 
     private static boolean hasAnswered(LayerStatistics layer) {
         TierStatistics.Snapshot results = layer.results();
-        return layer.lateAnswers() + results.hits() + results.misses() - results.unavailable() + results.stored() + results.duplicates() + results.divergent()
-                + results.refused() > 0;
+        return layer.lateAnswers()
+                        + results.hits()
+                        + results.misses()
+                        - results.unavailable()
+                        + results.stored()
+                        + results.duplicates()
+                        + results.divergent()
+                        + results.refused()
+                > 0;
     }
 
     /**
@@ -83,7 +107,8 @@ final class BucketFailureReport {
      */
     void probeUnproven() throws ConfigException {
         for (int i = 0; i < layers.size(); i++) {
-            if (!lines.containsKey(i) && (!hasAnswered(layers.get(i)) || suspicions.containsKey(i))) {
+            if (!lines.containsKey(i)
+                    && (!hasAnswered(layers.get(i)) || suspicions.containsKey(i))) {
                 Optional<String> problem = BucketTrial.problem(buckets.get(i));
                 if (problem.isPresent()) {
                     suspicions.remove(i);
@@ -102,7 +127,8 @@ final class BucketFailureReport {
     void print(PrintWriter err) {
         Map<Integer, String> all = new TreeMap<>(suspicions);
         all.putAll(lines);
-        all.forEach((layer, line) -> err.println("granary: " + layers.get(layer).name() + ": " + line + "; granary doctor shows what to do"));
+        all.forEach((layer, line) -> err.println("granary: " + layers.get(layer).name() + ": "
+                + line + "; granary doctor shows what to do"));
         err.flush();
     }
 }

@@ -2,6 +2,7 @@ package dev.granary.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.output.JsonOutput;
@@ -12,23 +13,25 @@ import dev.granary.demo.Demo;
 import dev.granary.demo.DemoRoleResult;
 import dev.granary.demo.DemoRoleResult.KernelResult;
 import dev.granary.demo.DriverCacheSettings;
-import java.io.IOException;
-import java.io.PrintWriter;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Locale;
-import java.util.concurrent.Callable;
+
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+
 /** {@code granary demo}: the main use case with embedded defaults. */
 @Command(
         name = "demo",
         mixinStandardHelpOptions = true,
-        description = "Compile real kernels once, on one machine, and use them on two others that compile nothing.")
+        description = "Compile real kernels once, on one machine, and use them on two others that"
+                + " compile nothing.")
 final class DemoCommand implements Callable<Integer> {
     @Mixin
     private DeviceOption device = new DeviceOption();
@@ -79,65 +82,134 @@ final class DemoCommand implements Callable<Integer> {
             KernelResult ci = results.ci().kernels().get(i);
             KernelResult node = results.node().kernels().get(i);
             KernelResult laptop = results.laptop().kernels().get(i);
-            table.row(ci.name(), Units.bytes(ci.bytes()), Units.millis(ci.readyMillis()), Units.millis(node.readyMillis()),
-                    Units.millis(laptop.readyMillis()), faster(ci.readyMillis(), laptop.readyMillis()));
+            table.row(
+                    ci.name(),
+                    Units.bytes(ci.bytes()),
+                    Units.millis(ci.readyMillis()),
+                    Units.millis(node.readyMillis()),
+                    Units.millis(laptop.readyMillis()),
+                    faster(ci.readyMillis(), laptop.readyMillis()));
         }
-        table.row("total", Units.bytes(results.ci().kernels().stream().mapToLong(KernelResult::bytes).sum()),
-                Units.millis(results.ci().millis()), Units.millis(results.node().millis()), Units.millis(results.laptop().millis()),
+        table.row(
+                "total",
+                Units.bytes(results.ci().kernels().stream()
+                        .mapToLong(KernelResult::bytes)
+                        .sum()),
+                Units.millis(results.ci().millis()),
+                Units.millis(results.node().millis()),
+                Units.millis(results.laptop().millis()),
                 faster(results.ci().millis(), results.laptop().millis()));
         table.print(out);
         out.println();
-        TextTable roles = new TextTable("machine", "compiled", "bucket", "disk", "memory", "made", "reused", "right");
+        TextTable roles = new TextTable(
+                "machine", "compiled", "bucket", "disk", "memory", "made", "reused", "right");
         for (DemoRoleResult role : roles(results)) {
-            roles.row(role.role(), Long.toString(role.count("compiled")), Long.toString(role.count("bucket")),
-                    Long.toString(role.count("local")), Integer.toString(role.memory()), Long.toString(role.constants().made()),
-                    Long.toString(role.constants().reused()), role.verified() + " of " + role.kernels().size());
+            roles.row(
+                    role.role(),
+                    Long.toString(role.count("compiled")),
+                    Long.toString(role.count("bucket")),
+                    Long.toString(role.count("local")),
+                    Integer.toString(role.memory()),
+                    Long.toString(role.constants().made()),
+                    Long.toString(role.constants().reused()),
+                    role.verified() + " of " + role.kernels().size());
         }
         roles.print(out);
         for (DemoRoleResult role : roles(results)) {
-            role.kernels().stream().filter(kernel -> !kernel.isRight()).forEach(kernel ->
-                    out.println("WRONG on " + role.role() + ": " + kernel.name() + ": " + kernel.problem()));
+            role.kernels().stream()
+                    .filter(kernel -> !kernel.isRight())
+                    .forEach(kernel -> out.println("WRONG on " + role.role() + ": " + kernel.name()
+                            + ": " + kernel.problem()));
             if (!role.constants().isRight()) {
-                out.println("WRONG on " + role.role() + ", with constant weights: " + role.constants().problem());
+                out.println("WRONG on " + role.role() + ", with constant weights: "
+                        + role.constants().problem());
             }
         }
         out.println();
-        out.println("'faster': how many times faster from disk than compiled. The laptop had no bucket.");
-        out.println("'memory': found again in memory. 'made', 'reused': constants, which are weights of");
-        out.println(Units.bytes(results.ci().constants().bytes()) + ", packed once on each machine and used by two primitives in turn.");
+        out.println("'faster': how many times faster from disk than compiled. The laptop had no"
+                + " bucket.");
+        out.println(
+                "'memory': found again in memory. 'made', 'reused': constants, which are weights"
+                        + " of");
+        out.println(Units.bytes(results.ci().constants().bytes())
+                + ", packed once on each machine and used by two primitives in turn.");
         out.println("Driver caches switched off:");
         DriverCacheSettings.described().forEach(cache -> out.println("  " + cache));
-        out.println(results.isSuccess()
-                ? "Compiled once; node and laptop compiled nothing, constants were made once," + System.lineSeparator() + "and every result is right."
-                : "FAILED: node or laptop compiled something, constants were made more than once," + System.lineSeparator() + "or a result is wrong.");
+        out.println(
+                results.isSuccess()
+                        ? "Compiled once; node and laptop compiled nothing, constants were made"
+                                + " once,"
+                                + System.lineSeparator() + "and every result is right."
+                        : "FAILED: node or laptop compiled something, constants were made more"
+                                + " than once,"
+                                + System.lineSeparator() + "or a result is wrong.");
         out.flush();
     }
 
     private static JsonObject json(Demo.Results results) {
         JsonArray roleArray = new JsonArray();
         for (DemoRoleResult role : roles(results)) {
-            roleArray.add(JsonOutput.object("role", role.role(), "compiled", role.count("compiled"), "bucket", role.count("bucket"), "local",
-                    role.count("local"), "memory", role.memory(), "constantsMade", role.constants().made(), "constantsReused",
-                    role.constants().reused(), "constantsRight", role.constants().isRight(), "verified", role.verified(), "millis", role.millis()));
+            roleArray.add(JsonOutput.object(
+                    "role",
+                    role.role(),
+                    "compiled",
+                    role.count("compiled"),
+                    "bucket",
+                    role.count("bucket"),
+                    "local",
+                    role.count("local"),
+                    "memory",
+                    role.memory(),
+                    "constantsMade",
+                    role.constants().made(),
+                    "constantsReused",
+                    role.constants().reused(),
+                    "constantsRight",
+                    role.constants().isRight(),
+                    "verified",
+                    role.verified(),
+                    "millis",
+                    role.millis()));
         }
         JsonArray kernelArray = new JsonArray();
         for (int i = 0; i < results.ci().kernels().size(); i++) {
             KernelResult ci = results.ci().kernels().get(i);
             KernelResult node = results.node().kernels().get(i);
             KernelResult laptop = results.laptop().kernels().get(i);
-            kernelArray.add(JsonOutput.object("name", ci.name(), "bytes", ci.bytes(), "compiledMillis", ci.readyMillis(), "bucketMillis",
-                    node.readyMillis(), "localMillis", laptop.readyMillis(), "right", ci.isRight() && node.isRight() && laptop.isRight()));
+            kernelArray.add(JsonOutput.object(
+                    "name",
+                    ci.name(),
+                    "bytes",
+                    ci.bytes(),
+                    "compiledMillis",
+                    ci.readyMillis(),
+                    "bucketMillis",
+                    node.readyMillis(),
+                    "localMillis",
+                    laptop.readyMillis(),
+                    "right",
+                    ci.isRight() && node.isRight() && laptop.isRight()));
         }
         JsonArray caches = new JsonArray();
         DriverCacheSettings.described().forEach(caches::add);
-        return JsonOutput.object("kernels", results.ci().kernels().size(), "roles", roleArray, "results", kernelArray, "device",
-                results.ci().device(), "lowerCachesOff", caches, "success", results.isSuccess());
+        return JsonOutput.object(
+                "kernels",
+                results.ci().kernels().size(),
+                "roles",
+                roleArray,
+                "results",
+                kernelArray,
+                "device",
+                results.ci().device(),
+                "lowerCachesOff",
+                caches,
+                "success",
+                results.isSuccess());
     }
 
     private static List<DemoRoleResult> roles(Demo.Results results) {
         return List.of(results.ci(), results.node(), results.laptop());
     }
-
 
     private static String faster(double slow, double fast) {
         return String.format(Locale.ROOT, "%.0f", slow / fast);

@@ -11,24 +11,34 @@ import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
-import java.time.Instant;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
+
 import org.jspecify.annotations.Nullable;
+
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
 /** {@code granary evict}: removes selected entries from the local tier. */
-@Command(name = "evict", mixinStandardHelpOptions = true,
-        description = "Remove the selected entries from the local tier; needs at least one of --to, --target, --older-than and --id.")
+@Command(
+        name = "evict",
+        mixinStandardHelpOptions = true,
+        description = "Remove the selected entries from the local tier; needs at least one of --to,"
+                + " --target, --older-than and --id.")
 final class EvictCommand extends LocalTierCommand {
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
 
-    @Option(names = "--to", paramLabel = "SIZE",
-            description = "of the selected, remove the least recently used until at most this remains: 500MiB, 2GiB, a number of MiB, 0")
+    @Option(
+            names = "--to",
+            paramLabel = "SIZE",
+            description =
+                    "of the selected, remove the least recently used until at most this remains:"
+                            + " 500MiB, 2GiB, a number of MiB, 0")
     private @Nullable String to;
 
     @Option(names = "--dry-run", description = "remove nothing; list what would be removed")
@@ -40,7 +50,8 @@ final class EvictCommand extends LocalTierCommand {
         remaining();
         if (to == null && !selection.isGiven()) {
             throw new UsageException(
-                    "evict needs a selection: give --to, --target, --older-than or --id; granary clear removes everything");
+                    "evict needs a selection: give --to, --target, --older-than or --id; granary"
+                            + " clear removes everything");
         }
     }
 
@@ -52,24 +63,41 @@ final class EvictCommand extends LocalTierCommand {
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
         List<EntryCatalog.Listed> all = TierInventory.entries(tier);
-        List<EntryCatalog.Listed> victims = victims(selection.from(all, Instant.now()), remaining());
+        List<EntryCatalog.Listed> victims =
+                victims(selection.from(all, Instant.now()), remaining());
         List<EntryCatalog.Listed> removed = isDry ? victims : remove(tier, victims);
         if (!removed.isEmpty() && !isDry) {
             tier.reclaim();
         }
         long remainingBytes = EntryFormatter.bytes(all) - EntryFormatter.bytes(removed);
         if (isJson()) {
-            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "dryRun", isDry, "entries", EntryFormatter.json(removed),
-                    "bytes", EntryFormatter.bytes(removed), "keptEntries", all.size() - removed.size(), "keptBytes", remainingBytes));
+            JsonOutput.print(
+                    out(),
+                    JsonOutput.object(
+                            "directory",
+                            config.directory(),
+                            "dryRun",
+                            isDry,
+                            "entries",
+                            EntryFormatter.json(removed),
+                            "bytes",
+                            EntryFormatter.bytes(removed),
+                            "keptEntries",
+                            all.size() - removed.size(),
+                            "keptBytes",
+                            remainingBytes));
             return 0;
         }
         if (isDry) {
             EntryFormatter.print(out(), victims, Map.of());
         }
-        out().println(EntryFormatter.inSentence(removed) + (isDry ? " would be removed, " : " removed, ")
-                + EntryFormatter.inSentence(all.size() - (long) removed.size(), remainingBytes) + (isDry ? " would remain" : " remain"));
+        out().println(EntryFormatter.inSentence(removed)
+                + (isDry ? " would be removed, " : " removed, ")
+                + EntryFormatter.inSentence(all.size() - (long) removed.size(), remainingBytes)
+                + (isDry ? " would remain" : " remain"));
         if (removed.size() < victims.size()) {
-            out().println(Units.plural(victims.size() - (long) removed.size(), "entry") + " kept: used or replaced meanwhile");
+            out().println(Units.plural(victims.size() - (long) removed.size(), "entry")
+                    + " kept: used or replaced meanwhile");
         }
         out().flush();
         return 0;
@@ -81,7 +109,8 @@ final class EvictCommand extends LocalTierCommand {
      * @param selected entries, the most recently used first
      * @param remaining the bytes that may remain
      */
-    private static List<EntryCatalog.Listed> victims(List<EntryCatalog.Listed> selected, long remaining) {
+    private static List<EntryCatalog.Listed> victims(
+            List<EntryCatalog.Listed> selected, long remaining) {
         long excess = EntryFormatter.bytes(selected) - remaining;
         List<EntryCatalog.Listed> victims = new ArrayList<>();
         for (EntryCatalog.Listed oldest : selected.reversed()) {

@@ -1,6 +1,7 @@
 package dev.granary.cli;
 
 import com.google.gson.JsonArray;
+
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
@@ -18,6 +19,11 @@ import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.coordinator.transfer.TreeException;
 import dev.granary.coordinator.transfer.TreeReader;
 import dev.granary.local.LocalTier;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
@@ -25,14 +31,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
 /** {@code granary import}: reads a tree of plain files back into the local tier. */
-@Command(name = "import", mixinStandardHelpOptions = true,
-        description = "Read a tree that granary export wrote into the local tier, up to its capacity. Its programs will run here:"
-                + " import only from people you trust.")
+@Command(
+        name = "import",
+        mixinStandardHelpOptions = true,
+        description =
+                "Read a tree that granary export wrote into the local tier, up to its capacity."
+                        + " Its programs will run here: import only from people you trust.")
 final class ImportCommand extends LocalTierCommand {
     private static final int MAX_LISTED = 20;
 
@@ -62,17 +68,43 @@ final class ImportCommand extends LocalTierCommand {
         boolean isOverCapacity = tree.storedBytes() > config.capacityBytes();
         if (isJson()) {
             JsonArray problems = new JsonArray();
-            tree.problems().forEach(problem ->
-                    problems.add(JsonOutput.object("place", problem.place(), "reason", problem.reason(), "detail", problem.detail())));
-            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "dryRun", isDry, "stored", tree.stored(), "storedBytes",
-                    tree.storedBytes(), "duplicate", tree.duplicate(), "refused", tree.refused(), "damaged", tree.damaged(), "foreign",
-                    tree.foreign(), "problems", problems));
+            tree.problems()
+                    .forEach(problem -> problems.add(JsonOutput.object(
+                            "place",
+                            problem.place(),
+                            "reason",
+                            problem.reason(),
+                            "detail",
+                            problem.detail())));
+            JsonOutput.print(
+                    out(),
+                    JsonOutput.object(
+                            "directory",
+                            config.directory(),
+                            "dryRun",
+                            isDry,
+                            "stored",
+                            tree.stored(),
+                            "storedBytes",
+                            tree.storedBytes(),
+                            "duplicate",
+                            tree.duplicate(),
+                            "refused",
+                            tree.refused(),
+                            "damaged",
+                            tree.damaged(),
+                            "foreign",
+                            tree.foreign(),
+                            "problems",
+                            problems));
         } else {
             print(tree, config);
         }
         if (isOverCapacity) {
-            err().println("granary: the tree exceeds the capacity of " + Units.bytes(config.capacityBytes()) + " of "
-                    + config.directory() + " (--capacity): entries imported first " + (isDry ? "would be evicted again" : "were evicted again"));
+            err().println("granary: the tree exceeds the capacity of "
+                    + Units.bytes(config.capacityBytes()) + " of " + config.directory()
+                    + " (--capacity): entries imported first "
+                    + (isDry ? "would be evicted again" : "were evicted again"));
             err().flush();
         }
         return tree.problems().isEmpty() ? 0 : 1;
@@ -87,17 +119,22 @@ final class ImportCommand extends LocalTierCommand {
     }
 
     /** Returns a function that computes the result of storing an entry, without storing it. */
-    private static Function<Entry, StoreResult> dryStore(LocalTier tier, GranaryConfig config) throws IOException {
+    private static Function<Entry, StoreResult> dryStore(LocalTier tier, GranaryConfig config)
+            throws IOException {
         Map<String, EntryCatalog.Listed> known = new HashMap<>();
-        TierInventory.entries(tier).forEach(listed -> known.put(listed.namespace() + "/" + listed.hash(), listed));
+        TierInventory.entries(tier)
+                .forEach(listed -> known.put(listed.namespace() + "/" + listed.hash(), listed));
         return entry -> {
             long bytes = entry.binaries().byteSize() + entry.id().length();
             if (bytes > config.capacityBytes()) {
-                return new StoreResult.Refused("an entry of " + bytes + " bytes exceeds the limit of " + config.capacityBytes()
-                        + " bytes");
+                return new StoreResult.Refused("an entry of " + bytes
+                        + " bytes exceeds the limit of " + config.capacityBytes() + " bytes");
             }
-            EntryCatalog.Listed listed = known.get(entry.id().target().path() + "/" + entry.id().hash());
-            return listed != null && isStored(tier, listed, entry) ? StoreResult.DUPLICATE : new StoreResult.Stored(bytes);
+            EntryCatalog.Listed listed =
+                    known.get(entry.id().target().path() + "/" + entry.id().hash());
+            return listed != null && isStored(tier, listed, entry)
+                    ? StoreResult.DUPLICATE
+                    : new StoreResult.Stored(bytes);
         };
     }
 
@@ -110,9 +147,12 @@ final class ImportCommand extends LocalTierCommand {
 
     private void print(TreeReader tree, GranaryConfig config) {
         out().println("from " + directory);
-        out().println("into " + config.directory() + (isDry ? " (dry run: nothing was stored)" : ""));
+        out().println("into " + config.directory()
+                + (isDry ? " (dry run: nothing was stored)" : ""));
         TextTable table = new TextTable("entries", "count");
-        table.row(isDry ? "would be stored" : "stored", Units.count(tree.stored()) + " (" + Units.bytes(tree.storedBytes()) + ")");
+        table.row(
+                isDry ? "would be stored" : "stored",
+                Units.count(tree.stored()) + " (" + Units.bytes(tree.storedBytes()) + ")");
         table.row("there already", Units.count(tree.duplicate()));
         table.row("refused", Units.count(tree.refused()));
         table.row("damaged", Units.count(tree.damaged()));
@@ -122,11 +162,16 @@ final class ImportCommand extends LocalTierCommand {
         if (!problems.isEmpty()) {
             out().println();
             TextTable problemTable = new TextTable("entry", "<reason", "<detail");
-            problems.stream().limit(MAX_LISTED).forEach(problem ->
-                    problemTable.row(Units.cut(problem.place().toString(), 24), problem.reason(), Units.cut(problem.detail(), 44)));
+            problems.stream()
+                    .limit(MAX_LISTED)
+                    .forEach(problem -> problemTable.row(
+                            Units.cut(problem.place().toString(), 24),
+                            problem.reason(),
+                            Units.cut(problem.detail(), 44)));
             problemTable.print(out());
             if (problems.size() > MAX_LISTED) {
-                out().println("... and " + (problems.size() - MAX_LISTED) + " more; --json lists all");
+                out().println("... and " + (problems.size() - MAX_LISTED)
+                        + " more; --json lists all");
             }
         }
         out().flush();

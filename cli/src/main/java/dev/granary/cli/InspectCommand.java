@@ -2,6 +2,7 @@ package dev.granary.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
@@ -16,18 +17,23 @@ import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.admin.TierVerifier;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.foreign.Arena;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Parameters;
 
 /** {@code granary inspect}: verifies one entry and shows all its fields. */
-@Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and show it.")
+@Command(
+        name = "inspect",
+        mixinStandardHelpOptions = true,
+        description = "Verify the entry whose id begins with ID, and show it.")
 final class InspectCommand extends TierCommand {
     private static final int MAX_CHARACTERS = 40;
     private static final int MAX_FIELDS = 30;
@@ -44,7 +50,8 @@ final class InspectCommand extends TierCommand {
     @Override
     public Integer call() throws Exception {
         prefix = IdPrefixConverter.parse(prefix);
-        try (TierInventory inventory = tier.open(stores()); Arena memory = Arena.ofConfined()) {
+        try (TierInventory inventory = tier.open(stores());
+                Arena memory = Arena.ofConfined()) {
             EntryCatalog.Listed listed = find(inventory);
             return switch (inventory.read(listed, memory)) {
                 case LoadResult.Hit hit -> {
@@ -60,8 +67,12 @@ final class InspectCommand extends TierCommand {
                     }
                     throw new CommandFailedException(message(listed, damaged));
                 }
-                case LoadResult.Absent _ -> throw new CommandFailedException("entry " + listed.hash() + " has just been removed");
-                case LoadResult.Unavailable unavailable -> throw new CommandFailedException("entry " + listed.hash() + " cannot be read: " + unavailable.cause());
+                case LoadResult.Absent _ ->
+                    throw new CommandFailedException(
+                            "entry " + listed.hash() + " has just been removed");
+                case LoadResult.Unavailable unavailable ->
+                    throw new CommandFailedException(
+                            "entry " + listed.hash() + " cannot be read: " + unavailable.cause());
             };
         } catch (IOException e) {
             throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
@@ -70,14 +81,19 @@ final class InspectCommand extends TierCommand {
 
     private static String message(EntryCatalog.Listed listed, LoadResult.Damaged damaged) {
         return TierVerifier.isOtherVersion(damaged.damage())
-                ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": " + damaged.detail()
-                        + "); this version does not use it, and replaces it only when it stores this id"
-                : "entry " + listed.hash() + " is damaged (" + damaged.damage() + ": " + damaged.detail()
+                ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": "
+                        + damaged.detail()
+                        + "); this version does not use it, and replaces it only when it stores"
+                        + " this id"
+                : "entry " + listed.hash() + " is damaged (" + damaged.damage() + ": "
+                        + damaged.detail()
                         + "); it is never used, and the next store of this id replaces it";
     }
 
-    private EntryCatalog.Listed find(TierInventory inventory) throws IOException, CommandFailedException {
-        BoundedEntryList found = new BoundedEntryList(Comparator.comparing(entry -> entry.hash().hex()), 1);
+    private EntryCatalog.Listed find(TierInventory inventory)
+            throws IOException, CommandFailedException {
+        BoundedEntryList found =
+                new BoundedEntryList(Comparator.comparing(entry -> entry.hash().hex()), 1);
         inventory.list(entry -> {
             if (entry.beginsWith(prefix)) {
                 found.accept(entry);
@@ -86,9 +102,12 @@ final class InspectCommand extends TierCommand {
         if (found.entries() == 1) {
             return found.sorted().getFirst();
         }
-        throw new CommandFailedException(found.entries() == 0
-                ? "no entry of " + inventory.name() + " has an id that begins with " + prefix
-                : found.entries() + " entries have ids that begin with " + prefix + "; give more digits");
+        throw new CommandFailedException(
+                found.entries() == 0
+                        ? "no entry of " + inventory.name() + " has an id that begins with "
+                                + prefix
+                        : found.entries() + " entries have ids that begin with " + prefix
+                                + "; give more digits");
     }
 
     private void print(EntryCatalog.Listed listed, Entry entry) {
@@ -102,32 +121,57 @@ final class InspectCommand extends TierCommand {
         table.row("target", entry.id().target().path());
         table.row("device", entry.id().target().device());
         table.row("driver", entry.id().target().driver());
-        table.row("binaries", entry.binaries().count() + ", " + Units.bytes(entry.binaries().byteSize()));
+        table.row(
+                "binaries",
+                entry.binaries().count() + ", " + Units.bytes(entry.binaries().byteSize()));
         table.row("stored", Units.bytes(listed.bytes()));
         table.row("compiled in", Units.time(entry.compileTime()));
         table.row("content", "sha256 " + entry.contentHash());
         entry.metadata().ifPresent(metadata -> {
             table.row("kernels", String.join(", ", metadata.kernels()));
-            table.row("covers", metadata.geometries().isEmpty() ? "any launch" : String.join(", ", metadata.geometries()));
+            table.row(
+                    "covers",
+                    metadata.geometries().isEmpty()
+                            ? "any launch"
+                            : String.join(", ", metadata.geometries()));
             table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
             table.row("made at", metadata.createdAt().toString());
             table.row("key", abbreviated(metadata.readableKey()));
         });
-        List<Id.Field> fields = entry.id().fields().subList(TARGET_FIELDS, entry.id().fields().size());
-        fields.stream().limit(MAX_FIELDS).forEach(field -> table.row("  " + field.name(), displayText(field)));
+        List<Id.Field> fields =
+                entry.id().fields().subList(TARGET_FIELDS, entry.id().fields().size());
+        fields.stream()
+                .limit(MAX_FIELDS)
+                .forEach(field -> table.row("  " + field.name(), displayText(field)));
         table.print(out);
         if (fields.size() > MAX_FIELDS) {
-            out.println("  ... and " + (fields.size() - MAX_FIELDS) + " more fields of the key; --json shows all");
+            out.println("  ... and " + (fields.size() - MAX_FIELDS)
+                    + " more fields of the key; --json shows all");
             out.flush();
         }
     }
 
     private static JsonObject json(EntryCatalog.Listed listed, Entry entry) {
         JsonArray fields = new JsonArray();
-        entry.id().fields().forEach(field -> fields.add(JsonOutput.object("name", field.name(), "value", fullText(field))));
-        JsonObject object = JsonOutput.object("id", entry.id().hash().hex(), "namespace", listed.namespace(), "storedBytes", listed.bytes(),
-                "bytes", entry.binaries().byteSize(), "compileMillis", Units.millis(entry.compileTime()),
-                "contentSha256", entry.contentHash().hex(), "key", fields);
+        entry.id()
+                .fields()
+                .forEach(field -> fields.add(
+                        JsonOutput.object("name", field.name(), "value", fullText(field))));
+        JsonObject object = JsonOutput.object(
+                "id",
+                entry.id().hash().hex(),
+                "namespace",
+                listed.namespace(),
+                "storedBytes",
+                listed.bytes(),
+                "bytes",
+                entry.binaries().byteSize(),
+                "compileMillis",
+                Units.millis(entry.compileTime()),
+                "contentSha256",
+                entry.contentHash().hex(),
+                "key",
+                fields);
         entry.metadata().ifPresent(metadata -> {
             object.add("kernels", strings(metadata.kernels()));
             object.add("geometries", strings(metadata.geometries()));
@@ -145,7 +189,9 @@ final class InspectCommand extends TierCommand {
     }
 
     private static String fullText(Id.Field field) {
-        return field.name().equals("sha256") ? HexFormat.of().formatHex(field.value()) : field.text();
+        return field.name().equals("sha256")
+                ? HexFormat.of().formatHex(field.value())
+                : field.text();
     }
 
     private static String displayText(Id.Field field) {
@@ -155,7 +201,8 @@ final class InspectCommand extends TierCommand {
     }
 
     private static String abbreviated(String text) {
-        int end = text.offsetByCodePoints(0, Math.min(MAX_CHARACTERS, text.codePointCount(0, text.length())));
+        int end = text.offsetByCodePoints(
+                0, Math.min(MAX_CHARACTERS, text.codePointCount(0, text.length())));
         return end == text.length() ? text : text.substring(0, end) + "...";
     }
 }

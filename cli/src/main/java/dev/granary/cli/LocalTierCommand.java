@@ -10,10 +10,12 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.local.LocalTier;
+
+import picocli.CommandLine.Mixin;
+
 import java.io.IOException;
 import java.util.List;
 import java.util.function.IntConsumer;
-import picocli.CommandLine.Mixin;
 
 /**
  * Base of the commands on the local tier alone. It has no options for buckets: they would have no
@@ -50,6 +52,7 @@ abstract class LocalTierCommand extends OutputCommand {
 
     /** Returns a consumer that shows the progress by the index of the current entry. */
     final IntConsumer progressOf(ProgressLine progress, List<EntryCatalog.Listed> entries) {
-        return index -> progress.passing(index, entries.get(index).hash().hex().substring(0, Units.SHORT_ID));
+        return index -> progress.passing(
+                index, entries.get(index).hash().hex().substring(0, Units.SHORT_ID));
     }
 }

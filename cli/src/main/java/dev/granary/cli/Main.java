@@ -7,12 +7,14 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.store.SecretRedactor;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
-import picocli.CommandLine;
-import picocli.CommandLine.Command;
 
 /** The entry point of the {@code granary} command. */
 @Command(
@@ -26,7 +28,8 @@ import picocli.CommandLine.Command;
             "The launcher ./granary of a source tree has these as well:",
             "  test         build everything and run all tests",
             "  bench        run a benchmark: restore, memory, local, crash, bucket",
-            "  server       start an S3 server: ceph, swift, embedded; or delay, a proxy before one",
+            "  server       start an S3 server: ceph, swift, embedded; or delay, a proxy before"
+                    + " one",
             "  conformance  run the contract suite of object stores against an S3 server",
             "  mvn          run Maven with the JDK that the launcher found",
             "",
@@ -62,8 +65,14 @@ public final class Main {
     public static void main(String[] arguments) {
         // Commands report a refused write in one line with its cause, and doctor reports the
         // capabilities.
-        System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.resilience.WriteSuspension", "error");
-        System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.probe.CachedCapabilities", "warn");
+        System.getProperties()
+                .putIfAbsent(
+                        "org.slf4j.simpleLogger.log.dev.granary.s3.resilience.WriteSuspension",
+                        "error");
+        System.getProperties()
+                .putIfAbsent(
+                        "org.slf4j.simpleLogger.log.dev.granary.s3.probe.CachedCapabilities",
+                        "warn");
         System.exit(commandLine(arguments).execute(arguments));
     }
 
@@ -74,7 +83,8 @@ public final class Main {
     public static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
         String requested = arguments.length == 0 ? "" : arguments[0];
-        boolean isKnown = !requested.equals("help") && COMMANDS.stream().anyMatch(command -> command.getKey().equals(requested));
+        boolean isKnown = !requested.equals("help")
+                && COMMANDS.stream().anyMatch(command -> command.getKey().equals(requested));
         for (Map.Entry<String, Class<?>> command : COMMANDS) {
             if (!isKnown || command.getKey().equals(requested)) {
                 line.addSubcommand(command.getKey(), command.getValue());
@@ -82,7 +92,8 @@ public final class Main {
         }
         line.setExecutionStrategy(new CommandLine.RunLast());
         line.setParameterExceptionHandler((failure, _) -> reportMisuse(failure));
-        line.setExecutionExceptionHandler((failure, command, _) -> report(failure, command.getErr()));
+        line.setExecutionExceptionHandler(
+                (failure, command, _) -> report(failure, command.getErr()));
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpAutoWidth(true);
         return line;
@@ -106,7 +117,10 @@ public final class Main {
         if (!(failure instanceof CommandLine.UnmatchedArgumentException unmatched)) {
             return SafeText.of(String.valueOf(failure.getMessage()));
         }
-        List<String> options = unmatched.getUnmatched().stream().filter(one -> one.startsWith("-")).map(one -> "'" + one.split("=", 2)[0] + "'").toList();
+        List<String> options = unmatched.getUnmatched().stream()
+                .filter(one -> one.startsWith("-"))
+                .map(one -> "'" + one.split("=", 2)[0] + "'")
+                .toList();
         return switch (options.size()) {
             case 0 -> SafeText.of(String.valueOf(failure.getMessage()));
             case 1 -> "Unknown option: " + options.getFirst();

@@ -1,10 +1,11 @@
 package dev.granary.cli;
 
-import java.io.PrintWriter;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
 
 /** Base of the commands that print either text or one JSON object. */
 abstract class OutputCommand implements Callable<Integer> {

@@ -1,6 +1,7 @@
 package dev.granary.cli;
 
 import com.google.gson.JsonObject;
+
 import dev.granary.cache.Id;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
@@ -8,6 +9,7 @@ import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.ReadbackVerifier;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
+
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.LinkedHashSet;
@@ -29,7 +31,8 @@ final class PopulateResult {
     private final Map<String, String> notCacheable = new TreeMap<>();
     private Map<Id, String> unreadable = Map.of();
 
-    PopulateResult(BucketConfig target, int uploadLimit, PublishResults published, KernelRunner runner) {
+    PopulateResult(
+            BucketConfig target, int uploadLimit, PublishResults published, KernelRunner runner) {
         this.target = target;
         this.uploadLimit = uploadLimit;
         this.published = published;
@@ -49,11 +52,14 @@ final class PopulateResult {
             }
         }
         // An entry from a bucket was not published by this process; it is only read back.
-        runner.obtained().stream().filter(obtained -> obtained.layer().isPresent()).map(obtained -> obtained.descriptor().getId()).forEach(id -> {
-            if (pending.remove(id)) {
-                toReadBack.add(id);
-            }
-        });
+        runner.obtained().stream()
+                .filter(obtained -> obtained.layer().isPresent())
+                .map(obtained -> obtained.descriptor().getId())
+                .forEach(id -> {
+                    if (pending.remove(id)) {
+                        toReadBack.add(id);
+                    }
+                });
     }
 
     /** Returns the ids that the bucket should have. */
@@ -61,43 +67,73 @@ final class PopulateResult {
         return toReadBack;
     }
 
-    void readBack(ReadbackVerifier readback, ProgressLine progress) throws ConfigException, InterruptedException {
-        unreadable = readback.unreadable(toReadBack, read -> progress.passing(Units.count(read) + " of " + Units.count(toReadBack.size())));
+    void readBack(ReadbackVerifier readback, ProgressLine progress)
+            throws ConfigException, InterruptedException {
+        unreadable = readback.unreadable(
+                toReadBack,
+                read -> progress.passing(
+                        Units.count(read) + " of " + Units.count(toReadBack.size())));
     }
 
     /** Returns true if every obtained kernel can be read from the bucket. */
     boolean isComplete() {
-        return notCacheable.isEmpty() && pending.isEmpty() && unreadable.isEmpty() && toReadBack.size() == expected.size();
+        return notCacheable.isEmpty()
+                && pending.isEmpty()
+                && unreadable.isEmpty()
+                && toReadBack.size() == expected.size();
     }
 
     /**
-     * Returns a summary, such as
-     * {@code s3://kernels/team-a: 3 published, 2 there already, 0 failed}.
+     * Returns a summary, such as {@code s3://kernels/team-a: 3 published, 2 there already, 0
+     * failed}.
      */
     String summary() {
-        return target.location() + ": " + published.stored() + " published, " + published.present() + " there already, " + published.failed() + " failed"
+        return target.location() + ": " + published.stored() + " published, " + published.present()
+                + " there already, " + published.failed() + " failed"
                 + (pending.isEmpty() ? "" : ", " + pending.size() + " pending")
-                + (unreadable.isEmpty() ? "" : ", " + unreadable.size() + " of them cannot be read");
+                + (unreadable.isEmpty()
+                        ? ""
+                        : ", " + unreadable.size() + " of them cannot be read");
     }
 
     JsonObject json() {
-        return JsonOutput.object("stored", published.stored(), "present", published.present(), "failed", published.failed(), "pending", pending.size(),
-                "unreadable", unreadable.size(), "notCacheable", notCacheable.size(), "readBack", toReadBack.size() - unreadable.size());
+        return JsonOutput.object(
+                "stored",
+                published.stored(),
+                "present",
+                published.present(),
+                "failed",
+                published.failed(),
+                "pending",
+                pending.size(),
+                "unreadable",
+                unreadable.size(),
+                "notCacheable",
+                notCacheable.size(),
+                "readBack",
+                toReadBack.size() - unreadable.size());
     }
 
     /** Prints each cause of a missing entry once, with an example, and the remedy. */
     void printProblems(PrintWriter err, Path directory) {
-        published.causes().forEach((cause, id) -> err.println("granary: not published: " + id + ": " + cause));
+        published
+                .causes()
+                .forEach(
+                        (cause, id) -> err.println("granary: not published: " + id + ": " + cause));
         if (!pending.isEmpty()) {
-            err.println("granary: not published: " + Units.plural(pending.size(), "entry") + ": no answer from " + target.name() + " within " + uploadLimit
+            err.println("granary: not published: " + Units.plural(pending.size(), "entry")
+                    + ": no answer from " + target.name() + " within " + uploadLimit
                     + " s (--upload-limit)");
         }
         Map<String, Id> examples = new TreeMap<>();
         unreadable.forEach((id, cause) -> examples.putIfAbsent(cause, id));
-        examples.forEach((cause, id) -> err.println("granary: published, but cannot be read back: " + id + ": " + cause));
-        notCacheable.forEach((kernel, reason) -> err.println("granary: not cacheable: " + kernel + ": " + reason));
+        examples.forEach((cause, id) ->
+                err.println("granary: published, but cannot be read back: " + id + ": " + cause));
+        notCacheable.forEach((kernel, reason) ->
+                err.println("granary: not cacheable: " + kernel + ": " + reason));
         if (toReadBack.size() < expected.size() || !unreadable.isEmpty()) {
-            err.println("granary: all kernels that compiled are in " + directory + "; remove the cause and populate again, which"
+            err.println("granary: all kernels that compiled are in " + directory
+                    + "; remove the cause and populate again, which"
                     + " uploads them without compiling.");
         }
         err.flush();

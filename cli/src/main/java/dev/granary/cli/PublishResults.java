@@ -2,6 +2,7 @@ package dev.granary.cli;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
+
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,18 +28,22 @@ final class PublishResults implements BiConsumer<Id, StoreResult> {
     State state(Id id) {
         return switch (results.get(id)) {
             case null -> State.UNANSWERED;
-            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> State.DONE;
+            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ ->
+                State.DONE;
             case StoreResult.Refused _, StoreResult.Failed _, StoreResult.Unknown _ -> State.FAILED;
         };
     }
 
     long stored() {
-        return results.values().stream().filter(StoreResult.Stored.class::isInstance).count();
+        return results.values().stream()
+                .filter(StoreResult.Stored.class::isInstance)
+                .count();
     }
 
     long present() {
         return results.values().stream()
-                .filter(result -> result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent)
+                .filter(result -> result instanceof StoreResult.Duplicate
+                        || result instanceof StoreResult.Divergent)
                 .count();
     }
 

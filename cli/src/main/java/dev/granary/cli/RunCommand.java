@@ -12,22 +12,27 @@ import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
 /**
  * {@code granary run}: gets every kernel of a manifest through the cache, as a node does. A bucket
  * that fails costs at most 10 s, and is reported in one line.
  */
-@Command(name = "run", mixinStandardHelpOptions = true, description = "Get the kernels of MANIFEST through the cache, as a node does.")
+@Command(
+        name = "run",
+        mixinStandardHelpOptions = true,
+        description = "Get the kernels of MANIFEST through the cache, as a node does.")
 final class RunCommand extends TierCommand {
     private static final long UPLOAD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
@@ -43,7 +48,10 @@ final class RunCommand extends TierCommand {
     @Mixin
     private DeviceOption device = new DeviceOption();
 
-    @Option(names = "--require-bucket", description = "exit with 1 if a bucket could not be used, even if all kernels were obtained")
+    @Option(
+            names = "--require-bucket",
+            description =
+                    "exit with 1 if a bucket could not be used, even if all kernels were obtained")
     private boolean isBucketRequired;
 
     @Mixin
@@ -56,19 +64,25 @@ final class RunCommand extends TierCommand {
         KernelManifest kernels = KernelManifest.read(manifest);
         GranaryConfig config = stores().builder().flushLimit(Duration.ZERO).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
-            throw new ConfigException("No bucket is configured, and --require-bucket needs one; give --bucket or set GRANARY_BUCKET.");
+            throw new ConfigException(
+                    "No bucket is configured, and --require-bucket needs one; give --bucket or set"
+                            + " GRANARY_BUCKET.");
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
         PublishResults published = new PublishResults();
-        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, PublishMode.UNPACKED, published)) {
+        try (OpenClEngine engine = OpenClEngine.open(device.device());
+                Granary granary = Granary.open(config, PublishMode.UNPACKED, published)) {
             KernelRunner runner = new KernelRunner(granary, engine);
-            try (ProgressLine progress = new ProgressLine(err, "getting", kernels.kernels().size()).watching(granary.waits())) {
+            try (ProgressLine progress = new ProgressLine(
+                            err, "getting", kernels.kernels().size())
+                    .watching(granary.waits())) {
                 runner.runAll(kernels.kernels(), progress);
             }
             long start = System.nanoTime();
             flush(granary, start);
             awaitCauses(granary, start);
-            BucketFailureReport bucketFailures = new BucketFailureReport(config.buckets(), granary.statistics().layers(), published);
+            BucketFailureReport bucketFailures = new BucketFailureReport(
+                    config.buckets(), granary.statistics().layers(), published);
             if (isBucketRequired) {
                 bucketFailures.probeUnproven();
             }
@@ -78,7 +92,9 @@ final class RunCommand extends TierCommand {
                 runner.print(out, err, buildLog.extent());
             }
             bucketFailures.print(err);
-            return runner.failures() > 0 || (isBucketRequired && bucketFailures.hasFailures()) ? 1 : 0;
+            return runner.failures() > 0 || (isBucketRequired && bucketFailures.hasFailures())
+                    ? 1
+                    : 0;
         }
     }
 
@@ -87,12 +103,17 @@ final class RunCommand extends TierCommand {
      * together have waited for {@link #MAX_LOST_NANOS}.
      */
     private void flush(Granary granary, long start) {
-        try (ProgressLine progress = new ProgressLine(err(), "uploading", 0).watching(granary.waits())) {
+        try (ProgressLine progress =
+                new ProgressLine(err(), "uploading", 0).watching(granary.waits())) {
             while (!Thread.currentThread().isInterrupted()) {
                 List<LayerStatistics> layers = granary.statistics().layers();
-                long limit = BucketFailureReport.hasAnyAnswered(layers) ? UPLOAD_NANOS : remainingLossNanos(layers);
+                long limit = BucketFailureReport.hasAnyAnswered(layers)
+                        ? UPLOAD_NANOS
+                        : remainingLossNanos(layers);
                 long elapsed = System.nanoTime() - start;
-                if (granary.flush(Duration.ofNanos(Math.max(0, Math.min(limit - elapsed, PROGRESS_NANOS)))) || elapsed >= limit) {
+                if (granary.flush(Duration.ofNanos(
+                                Math.max(0, Math.min(limit - elapsed, PROGRESS_NANOS))))
+                        || elapsed >= limit) {
                     return;
                 }
                 progress.passing(TimeUnit.NANOSECONDS.toSeconds(elapsed) + " s");
@@ -101,7 +122,10 @@ final class RunCommand extends TierCommand {
     }
 
     private static long remainingLossNanos(List<LayerStatistics> layers) {
-        return MAX_LOST_NANOS - layers.stream().mapToLong(layer -> layer.results().loadNanos()).sum();
+        return MAX_LOST_NANOS
+                - layers.stream()
+                        .mapToLong(layer -> layer.results().loadNanos())
+                        .sum();
     }
 
     /**
@@ -110,8 +134,10 @@ final class RunCommand extends TierCommand {
      */
     private static void awaitCauses(Granary granary, long start) {
         List<LayerStatistics> layers = granary.statistics().layers();
-        while (layers.stream().anyMatch(layer -> layer.late() > 0 && layer.failure().isPresent())
-                && System.nanoTime() - start < remainingLossNanos(layers) && !Thread.currentThread().isInterrupted()) {
+        while (layers.stream()
+                        .anyMatch(layer -> layer.late() > 0 && layer.failure().isPresent())
+                && System.nanoTime() - start < remainingLossNanos(layers)
+                && !Thread.currentThread().isInterrupted()) {
             LockSupport.parkNanos(CAUSE_NANOS);
             layers = granary.statistics().layers();
         }

@@ -2,6 +2,7 @@ package dev.granary.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.TierOption;
@@ -13,19 +14,25 @@ import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 
 /**
  * {@code granary stats}: the content of a tier, and for the local tier the counters of all
  * processes of this machine.
  */
-@Command(name = "stats", mixinStandardHelpOptions = true, description = "Show what a tier contains and, for the local tier, what the cache has saved.")
+@Command(
+        name = "stats",
+        mixinStandardHelpOptions = true,
+        description =
+                "Show what a tier contains and, for the local tier, what the cache has saved.")
 final class StatsCommand extends TierCommand {
     /**
      * Maximum number of targets that are listed one by one; a foreign bucket may have any number.
@@ -50,7 +57,8 @@ final class StatsCommand extends TierCommand {
         try (TierInventory inventory = tier.open(stores())) {
             GranaryConfig config = stores().config();
             Map<String, Usage> usage = usage(inventory);
-            Map<String, Long> totals = tier.isLocal() ? new LifetimeStatistics(config.directory()).read() : Map.of();
+            Map<String, Long> totals =
+                    tier.isLocal() ? new LifetimeStatistics(config.directory()).read() : Map.of();
             if (isJson()) {
                 JsonOutput.print(out, json(inventory, config, usage, totals));
             } else {
@@ -68,24 +76,46 @@ final class StatsCommand extends TierCommand {
 
     private Map<String, Usage> usage(TierInventory inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
-        try (ProgressLine progress = new ProgressLine(err(), "counting", 0).watching(inventory.waits())) {
+        try (ProgressLine progress =
+                new ProgressLine(err(), "counting", 0).watching(inventory.waits())) {
             inventory.list(entry -> {
-                String namespace = usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS ? entry.namespace() : OTHERS;
-                progress.passing(Units.plural(usage.merge(namespace, new Usage(1, entry.bytes()), (old, _) -> old.plus(entry)).entries(), "entry") + " of " + namespace);
+                String namespace =
+                        usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS
+                                ? entry.namespace()
+                                : OTHERS;
+                progress.passing(Units.plural(
+                                usage.merge(
+                                                namespace,
+                                                new Usage(1, entry.bytes()),
+                                                (old, _) -> old.plus(entry))
+                                        .entries(),
+                                "entry")
+                        + " of " + namespace);
             });
         }
         return usage;
     }
 
-    private void print(PrintWriter out, TierInventory inventory, GranaryConfig config, Map<String, Usage> usage) {
-        long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, EntryFormatter::sumOf);
-        out.println(inventory.name() + ": " + Units.plural(usage.values().stream().mapToLong(Usage::entries).sum(), "entry") + ", "
-                + Units.bytes(bytes) + (tier.isLocal() ? " of " + Units.bytes(config.capacityBytes()) : ""));
-        usage.forEach((namespace, count) ->
-                out.println("  " + namespace + ": " + Units.plural(count.entries(), "entry") + ", " + Units.bytes(count.bytes())));
+    private void print(
+            PrintWriter out,
+            TierInventory inventory,
+            GranaryConfig config,
+            Map<String, Usage> usage) {
+        long bytes =
+                usage.values().stream().mapToLong(Usage::bytes).reduce(0, EntryFormatter::sumOf);
+        out.println(inventory.name() + ": "
+                + Units.plural(usage.values().stream().mapToLong(Usage::entries).sum(), "entry")
+                + ", " + Units.bytes(bytes)
+                + (tier.isLocal() ? " of " + Units.bytes(config.capacityBytes()) : ""));
+        usage.forEach((namespace, count) -> out.println("  " + namespace + ": "
+                + Units.plural(count.entries(), "entry") + ", " + Units.bytes(count.bytes())));
     }
 
-    private static void print(PrintWriter out, GranaryConfig config, Map<String, Long> totals, Map<String, Usage> usage) {
+    private static void print(
+            PrintWriter out,
+            GranaryConfig config,
+            Map<String, Long> totals,
+            Map<String, Usage> usage) {
         out.println();
         if (totals.isEmpty()) {
             if (usage.isEmpty()) {
@@ -97,7 +127,8 @@ final class StatsCommand extends TierCommand {
         } else {
             out.println("All processes that used " + config.directory() + ":");
             TextTable table = new TextTable("counter", "count");
-            totals.forEach((name, count) -> table.row(name, String.format(Locale.ROOT, "%,d", count)));
+            totals.forEach(
+                    (name, count) -> table.row(name, String.format(Locale.ROOT, "%,d", count)));
             table.print(out);
         }
     }
@@ -106,15 +137,27 @@ final class StatsCommand extends TierCommand {
      * Returns the statistics as JSON. Capacity and counters belong to this machine, not to a
      * bucket.
      */
-    private JsonObject json(TierInventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
+    private JsonObject json(
+            TierInventory inventory,
+            GranaryConfig config,
+            Map<String, Usage> usage,
+            Map<String, Long> totals) {
         JsonArray namespaces = new JsonArray();
-        usage.forEach((namespace, count) ->
-                namespaces.add(JsonOutput.object("namespace", namespace, "entries", count.entries(), "bytes", count.bytes())));
+        usage.forEach((namespace, count) -> namespaces.add(JsonOutput.object(
+                "namespace", namespace, "entries", count.entries(), "bytes", count.bytes())));
         if (!tier.isLocal()) {
             return JsonOutput.object("tier", inventory.name(), "namespaces", namespaces);
         }
         JsonObject counters = new JsonObject();
         totals.forEach(counters::addProperty);
-        return JsonOutput.object("tier", inventory.name(), "capacityBytes", config.capacityBytes(), "namespaces", namespaces, "totals", counters);
+        return JsonOutput.object(
+                "tier",
+                inventory.name(),
+                "capacityBytes",
+                config.capacityBytes(),
+                "namespaces",
+                namespaces,
+                "totals",
+                counters);
     }
 }

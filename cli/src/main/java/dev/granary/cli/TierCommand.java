@@ -1,6 +1,7 @@
 package dev.granary.cli;
 
 import dev.granary.cli.option.StoreOptions;
+
 import picocli.CommandLine.Mixin;
 
 /** Base of the commands on all stores, buckets included. */

@@ -10,21 +10,28 @@ import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
-import java.time.Instant;
-import java.util.List;
-import java.util.function.Predicate;
+
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.time.Instant;
+import java.util.List;
+import java.util.function.Predicate;
+
 /** {@code granary verify}: reads and checks all entries of the local tier. */
-@Command(name = "verify", mixinStandardHelpOptions = true,
-        description = "Read and verify the entries of the local tier; report damage and foreign files.")
+@Command(
+        name = "verify",
+        mixinStandardHelpOptions = true,
+        description =
+                "Read and verify the entries of the local tier; report damage and foreign files.")
 final class VerifyCommand extends LocalTierCommand {
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
 
-    @Option(names = "--repair", description = "remove damaged entries; they are compiled again when they are needed")
+    @Option(
+            names = "--repair",
+            description = "remove damaged entries; they are compiled again when they are needed")
     private boolean isRepairing;
 
     @Override
@@ -39,7 +46,8 @@ final class VerifyCommand extends LocalTierCommand {
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<EntryCatalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
+        List<EntryCatalog.Listed> entries =
+                selection.from(TierInventory.entries(tier), Instant.now());
         Predicate<EntryCatalog.Listed> removal = isRepairing ? tier::remove : _ -> false;
         TierVerifier verifier;
         try (ProgressLine progress = new ProgressLine(err(), "verifying", entries.size())) {

@@ -2,8 +2,10 @@ package dev.granary.demo;
 
 import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
+
 import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.s3.embedded.EmbeddedS3;
+
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -52,7 +54,9 @@ public final class Demo implements AutoCloseable {
          * made its constants once.
          */
         public boolean isSuccess() {
-            return ci.isRight() && node.isServedWithoutCompiling() && laptop.isServedWithoutCompiling();
+            return ci.isRight()
+                    && node.isServedWithoutCompiling()
+                    && laptop.isServedWithoutCompiling();
         }
     }
 
@@ -90,31 +94,42 @@ public final class Demo implements AutoCloseable {
         directory.close();
     }
 
-    private DemoRoleResult runRole(String name, Map<String, String> stores) throws IOException, InterruptedException {
+    private DemoRoleResult runRole(String name, Map<String, String> stores)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(childCommand);
         command.add(name);
         ProcessBuilder builder = new ProcessBuilder(command);
         Map<String, String> environment = builder.environment();
-        environment.keySet().removeIf(variable -> variable.startsWith("GRANARY_") || variable.startsWith("AWS_"));
+        environment
+                .keySet()
+                .removeIf(
+                        variable -> variable.startsWith("GRANARY_") || variable.startsWith("AWS_"));
         environment.putAll(stores);
-        environment.putAll(DriverCacheSettings.variables(Files.createTempDirectory(directory.path(), "pocl-")));
-        environment.put("GRANARY_DIR", directory.path().resolve(name).resolve("granary").toString());
-        environment.put("XDG_CONFIG_HOME", directory.path().resolve(name).resolve("config").toString());
+        environment.putAll(DriverCacheSettings.variables(
+                Files.createTempDirectory(directory.path(), "pocl-")));
+        environment.put(
+                "GRANARY_DIR", directory.path().resolve(name).resolve("granary").toString());
+        environment.put(
+                "XDG_CONFIG_HOME",
+                directory.path().resolve(name).resolve("config").toString());
         Path stderr = directory.path().resolve(name + ".stderr");
         builder.redirectError(stderr.toFile());
         Process process = builder.start();
         String stdout = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         int exitCode = process.waitFor();
         if (exitCode != 0) {
-            throw new IOException("the process of " + name + " ended with " + exitCode + ":" + System.lineSeparator() + stdout
-                    + Files.readString(stderr));
+            throw new IOException("the process of " + name + " ended with " + exitCode + ":"
+                    + System.lineSeparator() + stdout + Files.readString(stderr));
         }
         return parse(name, stdout);
     }
 
     private static DemoRoleResult parse(String name, String stdout) throws IOException {
         try {
-            DemoRoleResult result = new Gson().fromJson(stdout.substring(Math.max(0, stdout.indexOf('{'))), DemoRoleResult.class);
+            DemoRoleResult result = new Gson()
+                    .fromJson(
+                            stdout.substring(Math.max(0, stdout.indexOf('{'))),
+                            DemoRoleResult.class);
             if (result != null) {
                 return result;
             }

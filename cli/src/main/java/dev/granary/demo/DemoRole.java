@@ -22,6 +22,7 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClException;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
+
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -62,7 +63,8 @@ public final class DemoRole {
     public DemoRoleResult run(GranaryConfig config) throws ConfigException {
         List<KernelResult> results = new ArrayList<>();
         int memoryHits = 0;
-        try (OpenClEngine engine = OpenClEngine.open(device); Granary granary = Granary.open(config)) {
+        try (OpenClEngine engine = OpenClEngine.open(device);
+                Granary granary = Granary.open(config)) {
             granary.connect();
             double startMillis = ManagementFactory.getRuntimeMXBean().getUptime();
             for (DemoKernel kernel : DemoKernels.all()) {
@@ -75,8 +77,10 @@ public final class DemoRole {
             progress.accept("weights that two primitives share");
             ConstantsResult constants = useConstants(granary, engine);
             granary.flush(Duration.ofMinutes(2));
-            double millis = results.stream().mapToDouble(KernelResult::readyMillis).sum();
-            return new DemoRoleResult(name, device.toString(), results, memoryHits, constants, startMillis, millis);
+            double millis =
+                    results.stream().mapToDouble(KernelResult::readyMillis).sum();
+            return new DemoRoleResult(
+                    name, device.toString(), results, memoryHits, constants, startMillis, millis);
         }
     }
 
@@ -87,26 +91,39 @@ public final class DemoRole {
             LookupResult<OpenClPrimitive> lookup = granary.obtain(engine, descriptor);
             try (OpenClKernels kernels = engine.load(lookup.primitive())) {
                 long loaded = System.nanoTime() - start;
-                KernelCheckResult check = kernel.verify(engine, kernels, new SplittableRandom(DATA_SEED));
+                KernelCheckResult check =
+                        kernel.verify(engine, kernels, new SplittableRandom(DATA_SEED));
                 double readyMillis = (loaded + kernels.firstLaunchTime().toNanos()) / 1e6;
                 long bytes = lookup.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
                 String source = lookup.source().name().toLowerCase(Locale.ROOT);
                 return switch (check) {
-                    case KernelCheckResult.Right _ -> new KernelResult(kernel.name(), source, bytes, readyMillis, true, "");
-                    case KernelCheckResult.Wrong wrong -> new KernelResult(kernel.name(), source, bytes, readyMillis, false, wrong.difference());
+                    case KernelCheckResult.Right _ ->
+                        new KernelResult(kernel.name(), source, bytes, readyMillis, true, "");
+                    case KernelCheckResult.Wrong wrong ->
+                        new KernelResult(
+                                kernel.name(),
+                                source,
+                                bytes,
+                                readyMillis,
+                                false,
+                                wrong.difference());
                 };
             }
         } catch (CompileException | RestoreException | OpenClException e) {
             double millis = (System.nanoTime() - start) / 1e6;
-            return new KernelResult(kernel.name(), "failed", 0, millis, false, String.valueOf(e.getMessage()));
+            return new KernelResult(
+                    kernel.name(), "failed", 0, millis, false, String.valueOf(e.getMessage()));
         }
     }
 
     private static ConstantsResult useConstants(Granary granary, OpenClEngine engine) {
         String problem;
         try {
-            KernelCheckResult check = SharedWeights.use(engine, new OpenClConstants(granary.constants(), engine),
-                    descriptor -> engine.load(granary.primitive(engine, descriptor)), new SplittableRandom(DATA_SEED));
+            KernelCheckResult check = SharedWeights.use(
+                    engine,
+                    new OpenClConstants(granary.constants(), engine),
+                    descriptor -> engine.load(granary.primitive(engine, descriptor)),
+                    new SplittableRandom(DATA_SEED));
             problem = switch (check) {
                 case KernelCheckResult.Right _ -> "";
                 case KernelCheckResult.Wrong wrong -> wrong.difference();
@@ -115,12 +132,18 @@ public final class DemoRole {
             problem = String.valueOf(e.getMessage());
         }
         ConstantStatistics statistics = granary.constants().statistics();
-        return new ConstantsResult(statistics.made(), statistics.reused(), statistics.bytes(), problem.isEmpty(), problem);
+        return new ConstantsResult(
+                statistics.made(),
+                statistics.reused(),
+                statistics.bytes(),
+                problem.isEmpty(),
+                problem);
     }
 
     private static boolean isInMemory(DemoKernel kernel, Granary granary, OpenClEngine engine) {
         try {
-            return granary.obtain(engine, kernel.descriptor(engine.target())).source() == PrimitiveSource.MEMORY;
+            return granary.obtain(engine, kernel.descriptor(engine.target())).source()
+                    == PrimitiveSource.MEMORY;
         } catch (CompileException e) {
             return false; // already reported by the first lookup
         }

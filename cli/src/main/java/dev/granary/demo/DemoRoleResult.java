@@ -15,7 +15,13 @@ import java.util.List;
  * @param millis the time of all lookups and first launches, in ms
  */
 public record DemoRoleResult(
-        String role, String device, List<KernelResult> kernels, int memory, ConstantsResult constants, double startMillis, double millis) {
+        String role,
+        String device,
+        List<KernelResult> kernels,
+        int memory,
+        ConstantsResult constants,
+        double startMillis,
+        double millis) {
     /** Copies the list. */
     public DemoRoleResult {
         kernels = List.copyOf(kernels);
@@ -31,7 +37,13 @@ public record DemoRoleResult(
      * @param isRight whether all results agree with the reference
      * @param problem the failure, or empty text
      */
-    public record KernelResult(String name, String source, long bytes, double readyMillis, boolean isRight, String problem) {}
+    public record KernelResult(
+            String name,
+            String source,
+            long bytes,
+            double readyMillis,
+            boolean isRight,
+            String problem) {}
 
     /**
      * The result of the constant tensors: weights that two primitives share.
@@ -42,7 +54,8 @@ public record DemoRoleResult(
      * @param isRight whether all results computed with them agree with the reference
      * @param problem the failure, or empty text
      */
-    public record ConstantsResult(long made, long reused, long bytes, boolean isRight, String problem) {
+    public record ConstantsResult(
+            long made, long reused, long bytes, boolean isRight, String problem) {
         /** Returns true if they were made once, used again, and all results are right. */
         public boolean isSuccess() {
             return made == 1 && reused > 0 && isRight;

@@ -18,9 +18,11 @@ public final class DriverCacheSettings {
      * The variables of a process in which only one thread at a time compiles or takes binaries,
      * such as a benchmark: there PoCL's cache can be disabled.
      */
-    public static final Map<String, String> ONE_THREAD = Map.of("POCL_KERNEL_CACHE", "0", "NEO_CACHE_PERSISTENT", "0", "CUDA_CACHE_DISABLE", "1");
+    public static final Map<String, String> ONE_THREAD = Map.of(
+            "POCL_KERNEL_CACHE", "0", "NEO_CACHE_PERSISTENT", "0", "CUDA_CACHE_DISABLE", "1");
 
-    private static final Map<String, String> OFF = Map.of("NEO_CACHE_PERSISTENT", "0", "CUDA_CACHE_DISABLE", "1");
+    private static final Map<String, String> OFF =
+            Map.of("NEO_CACHE_PERSISTENT", "0", "CUDA_CACHE_DISABLE", "1");
 
     private DriverCacheSettings() {}
 
@@ -42,12 +44,16 @@ public final class DriverCacheSettings {
     public static Optional<String> remedy() {
         return ONE_THREAD.entrySet().stream()
                 .filter(off -> !off.getValue().equals(System.getenv(off.getKey())))
-                .map(off -> "Set " + off.getKey() + "=" + off.getValue() + " in the environment: the driver's own cache would be measured")
+                .map(off -> "Set " + off.getKey() + "=" + off.getValue()
+                        + " in the environment: the driver's own cache would be measured")
                 .findFirst();
     }
 
     /** Returns a line for each disabled cache. */
     public static List<String> described() {
-        return List.of("PoCL (POCL_CACHE_DIR new and empty for each process)", "Intel (NEO_CACHE_PERSISTENT=0)", "NVIDIA (CUDA_CACHE_DISABLE=1)");
+        return List.of(
+                "PoCL (POCL_CACHE_DIR new and empty for each process)",
+                "Intel (NEO_CACHE_PERSISTENT=0)",
+                "NVIDIA (CUDA_CACHE_DISABLE=1)");
     }
 }

@@ -6,9 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+
+import picocli.CommandLine;
+
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import picocli.CommandLine;
 
 /**
  * Result of one run of the command.
@@ -22,7 +24,9 @@ record Cli(int status, String out, String err) {
     static Cli run(String... arguments) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
-        CommandLine line = Main.commandLine(arguments).setOut(new PrintWriter(out)).setErr(new PrintWriter(err));
+        CommandLine line = Main.commandLine(arguments)
+                .setOut(new PrintWriter(out))
+                .setErr(new PrintWriter(err));
         int status = line.execute(arguments);
         Cli result = new Cli(status, out.toString(), err.toString());
         assertFalse((result.out + result.err).contains("\tat "), () -> "a stack trace: " + result);
@@ -53,7 +57,9 @@ record Cli(int status, String out, String err) {
 
     /** Checks that no line of standard output is wider than 80 columns. */
     Cli isNarrow() {
-        out.lines().forEach(line -> assertTrue(line.length() <= 80, () -> line.length() + " columns: " + line));
+        out.lines()
+                .forEach(line ->
+                        assertTrue(line.length() <= 80, () -> line.length() + " columns: " + line));
         return this;
     }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
+
 import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
@@ -15,6 +16,13 @@ import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cli.output.TextTable;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -28,11 +36,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests of the command without a device: usage, messages, exit codes, and the commands that inspect
@@ -51,11 +54,25 @@ class CommandTest {
     private List<String> fill(int entries) throws Exception {
         Target target = new Target(Backend.OPENCL, "vendor", "Device\u001b[31m 9000", "1.2.3");
         List<String> ids = new ArrayList<>();
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
+        try (LocalTier tier =
+                LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
             for (int i = 0; i < entries; i++) {
-                Id id = Id.builder(target).field("kind", "kernel-source").field("source", "void k" + i + "() {}" + "/".repeat(200)).build();
-                tier.store(Entry.of(id, KernelBinaries.of(new byte[2000]), Duration.ofMillis(250), new EntryMetadata("0.1", "host/1",
-                        Instant.EPOCH, List.of("k" + i), List.of(), "kernel " + i + " with a readable key that is long " + "x".repeat(100))));
+                Id id = Id.builder(target)
+                        .field("kind", "kernel-source")
+                        .field("source", "void k" + i + "() {}" + "/".repeat(200))
+                        .build();
+                tier.store(Entry.of(
+                        id,
+                        KernelBinaries.of(new byte[2000]),
+                        Duration.ofMillis(250),
+                        new EntryMetadata(
+                                "0.1",
+                                "host/1",
+                                Instant.EPOCH,
+                                List.of("k" + i),
+                                List.of(),
+                                "kernel " + i + " with a readable key that is long "
+                                        + "x".repeat(100))));
                 ids.add(id.hash().hex());
             }
         }
@@ -63,19 +80,49 @@ class CommandTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "--wrong", "conquer", "ls --wrong", "ls --tier cloud", "ls extra", "run", "inspect", "ls --dir",
-        "populate --upload-limit soon m.toml", "populate --upload-limit 0 m.toml", "warm", "warm extra", "warm --bucket s3://abc --target ../e",
-        "warm --bucket s3://abc --capacity 0", "compact", "compact --bucket s3://abc --grace soon", "compact --bucket s3://abc?access=read",
-        "compact --bucket s3://abc --target abc", "verify --bucket s3://abc", "evict --to 0 --bucket s3://abc", "clear --endpoint http://h",
-        "export --client aws d", "import --bucket s3://abc d", "ls --bucket s3://abc", "stats --client minio", "inspect --bucket s3://abc 12",
-        "populate m.toml", "run --require-bucket m.toml", "warm --bucket s3://abc --target opencl/.."})
+    @ValueSource(
+            strings = {
+                "",
+                "--wrong",
+                "conquer",
+                "ls --wrong",
+                "ls --tier cloud",
+                "ls extra",
+                "run",
+                "inspect",
+                "ls --dir",
+                "populate --upload-limit soon m.toml",
+                "populate --upload-limit 0 m.toml",
+                "warm",
+                "warm extra",
+                "warm --bucket s3://abc --target ../e",
+                "warm --bucket s3://abc --capacity 0",
+                "compact",
+                "compact --bucket s3://abc --grace soon",
+                "compact --bucket s3://abc?access=read",
+                "compact --bucket s3://abc --target abc",
+                "verify --bucket s3://abc",
+                "evict --to 0 --bucket s3://abc",
+                "clear --endpoint http://h",
+                "export --client aws d",
+                "import --bucket s3://abc d",
+                "ls --bucket s3://abc",
+                "stats --client minio",
+                "inspect --bucket s3://abc 12",
+                "populate m.toml",
+                "run --require-bucket m.toml",
+                "warm --bucket s3://abc --target opencl/.."
+            })
     @DisplayName("Wrong usage ends with 2, a message, and nothing on standard output")
     void wrongUsage(String arguments) {
-        Cli result = Cli.run(arguments.isEmpty() ? new String[0] : arguments.split(" ")).exits(2);
+        Cli result = Cli.run(arguments.isEmpty() ? new String[0] : arguments.split(" "))
+                .exits(2);
         assertEquals("", result.out());
         assertTrue(!result.err().isBlank());
         if (!arguments.isEmpty()) {
-            assertTrue(result.err().lines().count() <= 2, "U14 the one useful line, and where to find more: " + result.err());
+            assertTrue(
+                    result.err().lines().count() <= 2,
+                    "U14 the one useful line, and where to find more: " + result.err());
         }
     }
 
@@ -83,22 +130,42 @@ class CommandTest {
     @DisplayName("U8 options without effect are rejected with an alternative, not silently ignored")
     void uselessOptions() {
         for (String command : List.of("verify", "evict", "clear", "export", "import")) {
-            Cli.run(command, "--bucket", "s3://abc").exits(2).reports("'--bucket'", "granary " + command + " --help");
+            Cli.run(command, "--bucket", "s3://abc")
+                    .exits(2)
+                    .reports("'--bucket'", "granary " + command + " --help");
             assertFalse(Cli.run(command, "--help").exits(0).out().contains("--bucket"));
         }
         for (String command : List.of("ls", "stats")) {
-            Cli.run(command, "--dir", local, "--bucket", "s3://abc").exits(2).reports("have no effect with --tier local; give --tier bucket");
+            Cli.run(command, "--dir", local, "--bucket", "s3://abc")
+                    .exits(2)
+                    .reports("have no effect with --tier local; give --tier bucket");
         }
     }
 
     @Test
-    @DisplayName("U14 help is a command, --help lists all commands of the launcher, and a mistyped command gets one line and a hint")
+    @DisplayName("U14 help is a command, --help lists all commands of the launcher, and a mistyped"
+            + " command gets one line and a hint")
     void helpOfAll() {
-        Cli.run("--help").exits(0).prints("help ", "test ", "bench ", "server ", "conformance ", "mvn ", "Exit codes: 0 done, 1 failed, 2 wrong").isNarrow();
+        Cli.run("--help")
+                .exits(0)
+                .prints(
+                        "help ",
+                        "test ",
+                        "bench ",
+                        "server ",
+                        "conformance ",
+                        "mvn ",
+                        "Exit codes: 0 done, 1 failed, 2 wrong")
+                .isNarrow();
         Cli.run("help").exits(0).prints("populate", "conformance");
-        Cli.run("help", "populate").exits(0).prints("--upload-limit", "MANIFEST").isNarrow();
+        Cli.run("help", "populate")
+                .exits(0)
+                .prints("--upload-limit", "MANIFEST")
+                .isNarrow();
         Cli.run("populat").exits(2).reports("populat", "Try 'granary --help'");
-        Cli wrong = Cli.run("ls", "--wrong").exits(2).reports("granary: Unknown option: '--wrong'", "Try 'granary ls --help'.");
+        Cli wrong = Cli.run("ls", "--wrong")
+                .exits(2)
+                .reports("granary: Unknown option: '--wrong'", "Try 'granary ls --help'.");
         assertEquals(2, wrong.err().lines().count(), wrong.err());
     }
 
@@ -106,18 +173,40 @@ class CommandTest {
     @DisplayName("O10 a table that is wider than 80 columns is truncated in its first column only")
     void table() {
         StringWriter text = new StringWriter();
-        new TextTable("kernel", "size", "<id").row("k".repeat(200), "1 B", "0123456789abcdef").row("short", "2 B", "0").print(new PrintWriter(text));
+        new TextTable("kernel", "size", "<id")
+                .row("k".repeat(200), "1 B", "0123456789abcdef")
+                .row("short", "2 B", "0")
+                .print(new PrintWriter(text));
         List<String> lines = text.toString().lines().toList();
         assertTrue(lines.stream().allMatch(line -> line.length() <= 80), lines::toString);
-        assertTrue(lines.get(1).startsWith("kkkk") && lines.get(1).endsWith("...   1 B  0123456789abcdef"), lines::toString);
+        assertTrue(
+                lines.get(1).startsWith("kkkk")
+                        && lines.get(1).endsWith("...   1 B  0123456789abcdef"),
+                lines::toString);
     }
 
     @Test
     @DisplayName("Help and version end with 0")
     void help() {
         Cli.run("--version").exits(0).prints("granary 0.1.0");
-        Cli.run("--help").exits(0).prints("populate", "run", "ls", "inspect", "stats", "doctor").isNarrow();
-        for (String command : List.of("populate", "run", "warm", "compact", "ls", "inspect", "verify", "evict", "clear", "export", "import", "stats", "doctor")) {
+        Cli.run("--help")
+                .exits(0)
+                .prints("populate", "run", "ls", "inspect", "stats", "doctor")
+                .isNarrow();
+        for (String command : List.of(
+                "populate",
+                "run",
+                "warm",
+                "compact",
+                "ls",
+                "inspect",
+                "verify",
+                "evict",
+                "clear",
+                "export",
+                "import",
+                "stats",
+                "doctor")) {
             Cli.run(command, "--help").exits(0).prints("--dir", "--json").isNarrow();
         }
     }
@@ -125,21 +214,49 @@ class CommandTest {
     @Test
     @DisplayName("A wrong configuration ends with 2 and a message with the remedy")
     void wrongConfiguration() throws Exception {
-        Cli.run("ls", "--dir", local, "--bucket", "kernels").exits(2).reports("granary: The bucket is 'kernels', but should be s3://name");
-        String manifest = Files.writeString(directory.resolve("m.toml"), "[[kernel]]\nname = 'k'\nsource = 'k.cl'\n").toString();
+        Cli.run("ls", "--dir", local, "--bucket", "kernels")
+                .exits(2)
+                .reports("granary: The bucket is 'kernels', but should be s3://name");
+        String manifest = Files.writeString(
+                        directory.resolve("m.toml"), "[[kernel]]\nname = 'k'\nsource = 'k.cl'\n")
+                .toString();
         for (String command : List.of("run", "populate")) {
-            Cli.run(command, "--dir", local, "--bucket", "kernels", manifest).exits(2).reports("The bucket is 'kernels'");
+            Cli.run(command, "--dir", local, "--bucket", "kernels", manifest)
+                    .exits(2)
+                    .reports("The bucket is 'kernels'");
         }
-        Cli.run("ls", "--dir", local, "--endpoint", "localhost").exits(2).reports("The endpoint is 'localhost'", "http://127.0.0.1:9000");
-        Cli.run("stats", "--dir", local, "--capacity", "big").exits(2).reports("The capacity is 'big'", "500MiB");
+        Cli.run("ls", "--dir", local, "--endpoint", "localhost")
+                .exits(2)
+                .reports("The endpoint is 'localhost'", "http://127.0.0.1:9000");
+        Cli.run("stats", "--dir", local, "--capacity", "big")
+                .exits(2)
+                .reports("The capacity is 'big'", "500MiB");
         Cli.run("doctor", "--dir", local, "--client", "curl").exits(2).reports("aws or minio");
-        Cli.run("ls", "--dir", local, "--tier", "bucket").exits(2).reports("No bucket is configured", "--bucket", "GRANARY_BUCKET");
-        Cli.run("ls", "--dir", local, "--tier", "s3://other", "--bucket", "s3://team").exits(2).reports("s3://other is none of the configured");
-        Cli.run("ls", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://team?access=read").exits(2).reports("s3://team is named twice");
+        Cli.run("ls", "--dir", local, "--tier", "bucket")
+                .exits(2)
+                .reports("No bucket is configured", "--bucket", "GRANARY_BUCKET");
+        Cli.run("ls", "--dir", local, "--tier", "s3://other", "--bucket", "s3://team")
+                .exits(2)
+                .reports("s3://other is none of the configured");
+        Cli.run("ls", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://team?access=read")
+                .exits(2)
+                .reports("s3://team is named twice");
         Files.writeString(directory.resolve("file"), "");
-        Cli.run("ls", "--dir", directory.resolve("file").toString()).exits(2).reports("not a directory");
+        Cli.run("ls", "--dir", directory.resolve("file").toString())
+                .exits(2)
+                .reports("not a directory");
         Cli.run("ls", "--dir=~/cache").exits(2).reports("The directory is '~/cache'", "without ~");
-        Cli leaky = Cli.run("ls", "--dir", local, "--tier", "bucket", "--bucket", "s3://abc", "--endpoint", "http://me:secret@h").exits(2);
+        Cli leaky = Cli.run(
+                        "ls",
+                        "--dir",
+                        local,
+                        "--tier",
+                        "bucket",
+                        "--bucket",
+                        "s3://abc",
+                        "--endpoint",
+                        "http://me:secret@h")
+                .exits(2);
         assertTrue(!leaky.err().contains("secret"), leaky.err());
     }
 
@@ -149,9 +266,15 @@ class CommandTest {
         Path missing = directory.resolve("missing.toml");
         Path wrong = Files.writeString(directory.resolve("wrong.toml"), "[[kernel]]\nname = 'k'\n");
         for (String command : List.of("run", "populate")) {
-            Cli.run(command, "--dir", local, missing.toString()).exits(2).reports("missing.toml cannot be read: there is no such file");
-            Cli.run(command, "--dir", local, wrong.toString()).exits(2).reports("wrong.toml:1:1", "has no source");
-            Cli.run(command, "--dir", local, directory.toString()).exits(2).reports("is a directory");
+            Cli.run(command, "--dir", local, missing.toString())
+                    .exits(2)
+                    .reports("missing.toml cannot be read: there is no such file");
+            Cli.run(command, "--dir", local, wrong.toString())
+                    .exits(2)
+                    .reports("wrong.toml:1:1", "has no source");
+            Cli.run(command, "--dir", local, directory.toString())
+                    .exits(2)
+                    .reports("is a directory");
         }
     }
 
@@ -159,48 +282,94 @@ class CommandTest {
     @DisplayName("ls, stats and inspect of an empty directory")
     void empty() {
         Cli.run("ls", "--dir", local).exits(0).prints("0 entries, 0 B in " + local);
-        assertEquals(0, Cli.run("ls", "--dir", local, "--json").exits(0).json().getAsJsonArray("entries").size());
-        Cli.run("stats", "--dir", local).exits(0).prints("0 entries", "No process has used").isNarrow();
-        assertEquals(0, Cli.run("stats", "--dir", local, "--json").exits(0).json().getAsJsonArray("namespaces").size());
-        Cli.run("inspect", "--dir", local, "0123").exits(1).reports("no entry of " + local + " has an id that begins with 0123");
+        assertEquals(
+                0,
+                Cli.run("ls", "--dir", local, "--json")
+                        .exits(0)
+                        .json()
+                        .getAsJsonArray("entries")
+                        .size());
+        Cli.run("stats", "--dir", local)
+                .exits(0)
+                .prints("0 entries", "No process has used")
+                .isNarrow();
+        assertEquals(
+                0,
+                Cli.run("stats", "--dir", local, "--json")
+                        .exits(0)
+                        .json()
+                        .getAsJsonArray("namespaces")
+                        .size());
+        Cli.run("inspect", "--dir", local, "0123")
+                .exits(1)
+                .reports("no entry of " + local + " has an id that begins with 0123");
     }
 
     @Test
     @DisplayName("ls and stats show the entries, in 80 columns and as JSON")
     void lsAndStats() throws Exception {
         List<String> ids = fill(3);
-        Cli.run("ls", "--dir", local).exits(0).prints(ids.get(0).substring(0, 16), "3 entries", "opencl/");
+        Cli.run("ls", "--dir", local)
+                .exits(0)
+                .prints(ids.get(0).substring(0, 16), "3 entries", "opencl/");
         JsonObject listed = Cli.run("ls", "--dir", local, "--json").exits(0).json();
-        assertEquals(ids.stream().sorted().toList(),
-                listed.getAsJsonArray("entries").asList().stream().map(entry -> entry.getAsJsonObject().get("id").getAsString()).sorted().toList());
-        Cli.run("stats", "--dir", local, "--capacity", "1GiB").exits(0).prints("3 entries", "of 1.0 GiB");
+        assertEquals(
+                ids.stream().sorted().toList(),
+                listed.getAsJsonArray("entries").asList().stream()
+                        .map(entry -> entry.getAsJsonObject().get("id").getAsString())
+                        .sorted()
+                        .toList());
+        Cli.run("stats", "--dir", local, "--capacity", "1GiB")
+                .exits(0)
+                .prints("3 entries", "of 1.0 GiB");
         JsonObject stats = Cli.run("stats", "--dir", local, "--json").exits(0).json();
-        assertEquals(3, stats.getAsJsonArray("namespaces").get(0).getAsJsonObject().get("entries").getAsInt());
+        assertEquals(
+                3,
+                stats.getAsJsonArray("namespaces")
+                        .get(0)
+                        .getAsJsonObject()
+                        .get("entries")
+                        .getAsInt());
     }
 
     @Test
-    @DisplayName("T4 inspect shows one entry in 80 columns, without control characters; unknown, ambiguous and malformed ids differ in their messages")
+    @DisplayName("T4 inspect shows one entry in 80 columns, without control characters; unknown,"
+            + " ambiguous and malformed ids differ in their messages")
     void inspect() throws Exception {
         List<String> ids = fill(20);
-        Cli shown = Cli.run("inspect", "--dir", local, ids.get(0).toUpperCase(Locale.ROOT)).exits(0)
+        Cli shown = Cli.run("inspect", "--dir", local, ids.get(0).toUpperCase(Locale.ROOT))
+                .exits(0)
                 .prints(ids.get(0), "verified", "250 ms", "kernel 0 with", "host/1", "source");
-        shown.out().lines().filter(line -> !line.startsWith("content") && !line.startsWith("id"))
+        shown.out()
+                .lines()
+                .filter(line -> !line.startsWith("content") && !line.startsWith("id"))
                 .forEach(line -> assertTrue(line.length() <= 80, line));
         assertTrue(!shown.out().contains("\u001b"), shown.out());
-        JsonObject json = Cli.run("inspect", "--dir", local, "--json", ids.get(1)).exits(0).json();
+        JsonObject json = Cli.run("inspect", "--dir", local, "--json", ids.get(1))
+                .exits(0)
+                .json();
         assertEquals(ids.get(1), json.get("id").getAsString());
         assertEquals("k1", json.getAsJsonArray("kernels").get(0).getAsString());
-        String ambiguous = ids.stream().map(id -> id.substring(0, 1))
-                .filter(digit -> ids.stream().filter(id -> id.startsWith(digit)).count() > 1).findFirst().orElseThrow();
-        Cli.run("inspect", "--dir", local, ambiguous).exits(1).reports("entries have ids that begin with " + ambiguous, "give more digits");
+        String ambiguous = ids.stream()
+                .map(id -> id.substring(0, 1))
+                .filter(digit -> ids.stream().filter(id -> id.startsWith(digit)).count() > 1)
+                .findFirst()
+                .orElseThrow();
+        Cli.run("inspect", "--dir", local, ambiguous)
+                .exits(1)
+                .reports("entries have ids that begin with " + ambiguous, "give more digits");
         Cli.run("inspect", "--dir", local, "f".repeat(64)).exits(1).reports("no entry");
         for (String malformed : List.of("xyz", "", "0".repeat(65), "../../etc")) {
-            Cli.run("inspect", "--dir", local, malformed).exits(2).reports("is not an id", "0-9 and a-f");
+            Cli.run("inspect", "--dir", local, malformed)
+                    .exits(2)
+                    .reports("is not an id", "0-9 and a-f");
         }
     }
 
     @Test
-    @DisplayName("D6 inspect of a damaged entry ends with 1, reports the kind of damage, and does not change it")
+    @DisplayName(
+            "D6 inspect of a damaged entry ends with 1, reports the kind of damage, and does not"
+                    + " change it")
     void damaged() throws Exception {
         String id = fill(1).getFirst();
         StoredEntry stored = StoredEntry.in(Path.of(local)).getFirst();
@@ -215,57 +384,124 @@ class CommandTest {
     @DisplayName("Damaged statistics are replaced")
     void damagedStatistics() throws Exception {
         fill(1);
-        Cli.run("stats", "--dir", local).exits(0).prints("1 entry", "There are no counters in " + local + " yet:", "not when it is killed");
-        Files.write(Path.of(local).resolve("statistics.properties"), new byte[] {'a', '=', (byte) 0xff, '\\', 'u', '!'});
+        Cli.run("stats", "--dir", local)
+                .exits(0)
+                .prints(
+                        "1 entry",
+                        "There are no counters in " + local + " yet:",
+                        "not when it is killed");
+        Files.write(
+                Path.of(local).resolve("statistics.properties"),
+                new byte[] {'a', '=', (byte) 0xff, '\\', 'u', '!'});
         Cli.run("stats", "--dir", local).exits(0).prints("1 entry");
     }
 
     @Test
     @DisplayName("O9 doctor reports each check, as text and as JSON, and ends with 1 if one fails")
     void doctor() {
-        Cli text = Cli.run("doctor", "--dir", local).prints("java", "opencl", "directory: " + local + ", on ", "none is configured");
-        Cli.run("doctor", "--dir", directory.resolve("none").toString(), "--capacity", "0").prints("directory: not used: the capacity is 0");
+        Cli text = Cli.run("doctor", "--dir", local)
+                .prints("java", "opencl", "directory: " + local + ", on ", "none is configured");
+        Cli.run("doctor", "--dir", directory.resolve("none").toString(), "--capacity", "0")
+                .prints("directory: not used: the capacity is 0");
         assertTrue(Files.notExists(directory.resolve("none")));
-        JsonObject json = Cli.run("doctor", "--dir", local, "--json").exits(text.status()).json();
+        JsonObject json =
+                Cli.run("doctor", "--dir", local, "--json").exits(text.status()).json();
         assertEquals(text.status() == 0, json.get("well").getAsBoolean());
-        Cli.run("doctor", "--dir", local, "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1").exits(1)
+        Cli.run(
+                        "doctor",
+                        "--dir",
+                        local,
+                        "--bucket",
+                        "s3://granary-test",
+                        "--endpoint",
+                        "http://127.0.0.1:1")
+                .exits(1)
                 .prints("PROBLEM  bucket", "->");
-        Cli.run("doctor", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://company?access=read", "--endpoint", "http://127.0.0.1:1").exits(1)
-                .prints("PROBLEM  bucket s3://team at", "PROBLEM  bucket s3://company at http://127.0.0.1:1, read-only:");
+        Cli.run(
+                        "doctor",
+                        "--dir",
+                        local,
+                        "--bucket",
+                        "s3://team",
+                        "--bucket",
+                        "s3://company?access=read",
+                        "--endpoint",
+                        "http://127.0.0.1:1")
+                .exits(1)
+                .prints(
+                        "PROBLEM  bucket s3://team at",
+                        "PROBLEM  bucket s3://company at http://127.0.0.1:1, read-only:");
     }
 
     @Test
     @DisplayName("If a bucket does not answer, ls ends with 1 and one line")
     void unreachableBucket() {
-        Cli result = Cli.run("ls", "--dir", local, "--tier", "bucket", "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1");
+        Cli result = Cli.run(
+                "ls",
+                "--dir",
+                local,
+                "--tier",
+                "bucket",
+                "--bucket",
+                "s3://granary-test",
+                "--endpoint",
+                "http://127.0.0.1:1");
         result.exits(1).reports("cannot be listed");
         assertEquals(1, result.err().lines().count(), result.err());
     }
 
     @Test
-    @DisplayName("R16 O10 if a bucket does not answer, warm and compact end with 1 and one line; with --json the object reports it")
+    @DisplayName(
+            "R16 O10 if a bucket does not answer, warm and compact end with 1 and one line; with"
+                    + " --json the object reports it")
     void unreachableBucketOfPacks() {
         for (String command : List.of("warm", "compact")) {
-            String[] arguments = {command, "--dir", local, "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1", "--target", "opencl/x"};
-            Cli result = Cli.run(arguments).exits(1).reports("granary: ", "s3://granary-test at http://127.0.0.1:1");
-            assertEquals(List.of(1L, 0L), List.of(result.err().lines().count(), result.out().lines().count()), result::toString);
-            String[] json = Stream.concat(Stream.of(arguments), Stream.of("--json")).toArray(String[]::new);
+            String[] arguments = {
+                command,
+                "--dir",
+                local,
+                "--bucket",
+                "s3://granary-test",
+                "--endpoint",
+                "http://127.0.0.1:1",
+                "--target",
+                "opencl/x"
+            };
+            Cli result = Cli.run(arguments)
+                    .exits(1)
+                    .reports("granary: ", "s3://granary-test at http://127.0.0.1:1");
+            assertEquals(
+                    List.of(1L, 0L),
+                    List.of(result.err().lines().count(), result.out().lines().count()),
+                    result::toString);
+            String[] json =
+                    Stream.concat(Stream.of(arguments), Stream.of("--json")).toArray(String[]::new);
             assertEquals(false, Cli.run(json).exits(1).json().get("well").getAsBoolean());
         }
     }
 
     @Test
-    @DisplayName("As a process: the exit code is the command's, and JSON is all that is on standard output")
+    @DisplayName("As a process: the exit code is the command's, and JSON is all that is on standard"
+            + " output")
     void process() throws Exception {
         fill(2);
-        assertEquals(2, process("ls", "--dir", local, "--json").json().getAsJsonArray("entries").size());
+        assertEquals(
+                2,
+                process("ls", "--dir", local, "--json")
+                        .json()
+                        .getAsJsonArray("entries")
+                        .size());
         process("conquer").exits(2).reports("conquer");
         process("inspect", "--dir", local, "0".repeat(64)).exits(1).reports("no entry");
     }
 
     private static Cli process(String... arguments) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of(ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1",
-                "-cp", System.getProperty("java.class.path"), Main.class.getName()));
+        List<String> command = new ArrayList<>(List.of(
+                ProcessHandle.current().info().command().orElseThrow(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Main.class.getName()));
         command.addAll(List.of(arguments));
         Path err = Files.createTempFile("granary-test", ".err");
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(err.toFile());

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
@@ -17,16 +18,18 @@ import dev.granary.coordinator.TestFleet;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.store.StoreFailure;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of {@code warm}, {@code compact}, and of {@code ls}, {@code stats} and {@code inspect} with
@@ -35,7 +38,8 @@ import org.junit.jupiter.api.io.TempDir;
 class FleetCommandsTest {
     private static final String TARGET = TestEntries.TARGET.path();
 
-    private static final StoreFailure ABSENT = new StoreFailure(StoreFailure.Kind.SERVER, 404, "NoSuchKey", "");
+    private static final StoreFailure ABSENT =
+            new StoreFailure(StoreFailure.Kind.SERVER, 404, "NoSuchKey", "");
 
     private final Path directory;
     private final TestFleet fleet;
@@ -57,85 +61,182 @@ class FleetCommandsTest {
 
     private Cli run(String machine, String... arguments) {
         List<String> all = new ArrayList<>(List.of(arguments));
-        all.addAll(List.of("--dir", directory.resolve(machine).toString(), "--bucket", "s3://kernels/ci", "--endpoint", fleet.endpoint()));
+        all.addAll(List.of(
+                "--dir",
+                directory.resolve(machine).toString(),
+                "--bucket",
+                "s3://kernels/ci",
+                "--endpoint",
+                fleet.endpoint()));
         return Cli.run(all.toArray(String[]::new));
     }
 
     @Test
-    @DisplayName("R7 R11 O10 warm reports what it installed, as text and as JSON, with nothing on standard error")
+    @DisplayName("R7 R11 O10 warm reports what it installed, as text and as JSON, with nothing on"
+            + " standard error")
     void warm() {
         fleet.publish(some(30, 1000));
         fleet.publishUnpacked(some(2, 1000));
-        Cli text = run("a", "warm", "--target", TARGET).exits(0).prints("from s3://kernels/ci at " + fleet.endpoint(), "for  " + TARGET, "32 entries (",
-                "installed, 0 there already, 0 skipped", " requests, ", "2 entries needed a request each; granary compact");
+        Cli text = run("a", "warm", "--target", TARGET)
+                .exits(0)
+                .prints(
+                        "from s3://kernels/ci at " + fleet.endpoint(),
+                        "for  " + TARGET,
+                        "32 entries (",
+                        "installed, 0 there already, 0 skipped",
+                        " requests, ",
+                        "2 entries needed a request each; granary compact");
         text.isNarrow();
         assertEquals("", text.err());
-        run("a", "warm", "--target", TARGET).exits(0).prints("0 entries (0 B) installed, 32 there already, 0 skipped", "0 B received in");
+        run("a", "warm", "--target", TARGET)
+                .exits(0)
+                .prints(
+                        "0 entries (0 B) installed, 32 there already, 0 skipped",
+                        "0 B received in");
         run("b", "warm", "--target", TARGET, "--packs-only").exits(0).prints("30 entries (");
-        Cli machine = run("c", "warm", "--target", TARGET, "--json", "--target", "opencl/nobody-has").exits(1)
-                .reports("no entry for opencl/nobody-has is in s3://kernels/ci", "granary ls --tier bucket");
-        assertEquals(1, machine.err().lines().count(), "U13 a named target without entries is reported");
-        List<JsonObject> warmed = machine.json().getAsJsonArray("warmed").asList().stream().map(one -> one.getAsJsonObject()).toList();
-        assertEquals(List.of(32, 0), warmed.stream().map(one -> one.get("installed").getAsInt()).toList());
+        Cli machine = run(
+                        "c", "warm", "--target", TARGET, "--json", "--target", "opencl/nobody-has")
+                .exits(1)
+                .reports(
+                        "no entry for opencl/nobody-has is in s3://kernels/ci",
+                        "granary ls --tier bucket");
+        assertEquals(
+                1, machine.err().lines().count(), "U13 a named target without entries is reported");
+        List<JsonObject> warmed = machine.json().getAsJsonArray("warmed").asList().stream()
+                .map(one -> one.getAsJsonObject())
+                .toList();
+        assertEquals(
+                List.of(32, 0),
+                warmed.stream().map(one -> one.get("installed").getAsInt()).toList());
         Cli.run("ls", "--dir", directory.resolve("c").toString()).exits(0).prints("32 entries");
-        Cli nothing = run("d", "warm", "--target", "opencl/nobody-has").exits(1).prints("0 entries (0 B) installed").reports("no entry for opencl/nobody-has");
+        Cli nothing = run("d", "warm", "--target", "opencl/nobody-has")
+                .exits(1)
+                .prints("0 entries (0 B) installed")
+                .reports("no entry for opencl/nobody-has");
         assertEquals(1, nothing.err().lines().count(), nothing.err());
     }
 
     @Test
-    @DisplayName("R6 E1 O8 warm reports entries that it could not fetch or keep, with the reason; exit code 1 if any could not be fetched")
+    @DisplayName(
+            "R6 E1 O8 warm reports entries that it could not fetch or keep, with the reason; exit"
+                    + " code 1 if any could not be fetched")
     void warmInPart() {
         fleet.publish(some(60, 100 << 10));
-        Cli small = run("small", "warm", "--target", TARGET, "--capacity", "2MiB").exits(0).reports(" evicted from " + directory.resolve("small") + " again",
-                "its capacity of 2.0 MiB", "--capacity");
+        Cli small = run("small", "warm", "--target", TARGET, "--capacity", "2MiB")
+                .exits(0)
+                .reports(
+                        " evicted from " + directory.resolve("small") + " again",
+                        "its capacity of 2.0 MiB",
+                        "--capacity");
         assertEquals(1, small.err().lines().count(), small.err());
-        fleet.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
-        run("node", "warm", "--target", TARGET).exits(1).prints("60 entries (").reports("could not be listed", "s3:ListBucket", "--packs-only");
+        fleet.plan(FaultPlan.when(
+                request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
+        run("node", "warm", "--target", TARGET)
+                .exits(1)
+                .prints("60 entries (")
+                .reports("could not be listed", "s3:ListBucket", "--packs-only");
         run("node", "warm", "--target", TARGET, "--packs-only").exits(0).prints("60 there already");
-        fleet.plan(FaultPlan.when(request -> request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
-        run("other", "warm", "--target", TARGET, "--packs-only").exits(1).prints("60 skipped", "skipped: a pack cannot be read: it is not there, or must not be read: 403 AccessDenied");
+        fleet.plan(FaultPlan.when(
+                request -> request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
+        run("other", "warm", "--target", TARGET, "--packs-only")
+                .exits(1)
+                .prints(
+                        "60 skipped",
+                        "skipped: a pack cannot be read: it is not there, or must not be read: 403"
+                                + " AccessDenied");
     }
 
     @Test
-    @DisplayName("R11 ls, stats and inspect of the bucket show the entries in packs of every target, and those that are also unpacked once")
+    @DisplayName(
+            "R11 ls, stats and inspect of the bucket show the entries in packs of every target,"
+                    + " and those that are also unpacked once")
     void inspect() {
         List<Entry> packed = some(5, 100);
         fleet.publishUnpacked(packed.subList(4, 5));
         fleet.publish(packed);
-        fleet.publish(List.of(TestEntries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), KernelBinaries.of(new byte[9]))));
-        run("a", "ls", "--tier", "bucket").exits(0).prints(TARGET, TestEntries.OTHER_TARGET.path(), "6 entries");
+        fleet.publish(List.of(TestEntries.entry(
+                Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(),
+                KernelBinaries.of(new byte[9]))));
+        run("a", "ls", "--tier", "bucket")
+                .exits(0)
+                .prints(TARGET, TestEntries.OTHER_TARGET.path(), "6 entries");
         run("a", "ls", "--tier", "bucket", "--target", TARGET).exits(0).prints("5 entries");
-        run("a", "stats", "--tier", "bucket").exits(0).prints("6 entries", TARGET + ": 5 entries", TestEntries.OTHER_TARGET.path() + ": 1 entry");
-        run("a", "inspect", "--tier", "bucket", packed.getFirst().id().hash().hex()).exits(0).prints("verified", "250 ms");
-        fleet.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.DENIED)));
-        Cli denied = run("a", "ls", "--tier", "bucket").exits(1).reports("cannot be listed", "manifest");
+        run("a", "stats", "--tier", "bucket")
+                .exits(0)
+                .prints(
+                        "6 entries",
+                        TARGET + ": 5 entries",
+                        TestEntries.OTHER_TARGET.path() + ": 1 entry");
+        run("a", "inspect", "--tier", "bucket", packed.getFirst().id().hash().hex())
+                .exits(0)
+                .prints("verified", "250 ms");
+        fleet.plan(FaultPlan.when(
+                request -> request.key().contains("/m/"), new Fault.Lost(Fault.DENIED)));
+        Cli denied =
+                run("a", "ls", "--tier", "bucket").exits(1).reports("cannot be listed", "manifest");
         assertEquals(1, denied.err().lines().count(), denied.err());
     }
 
     @Test
-    @DisplayName("O7 O10 compact: a dry run changes nothing; then unpacked entries are in a pack; the grace period is kept; sealed if requested")
+    @DisplayName(
+            "O7 O10 compact: a dry run changes nothing; then unpacked entries are in a pack; the"
+                    + " grace period is kept; sealed if requested")
     void compact() {
         fleet.publishUnpacked(some(7, 1000));
         List<String> before = fleet.keys("");
-        run("a", "compact", "--target", TARGET, "--dry-run").exits(0).prints("in  s3://kernels/ci", "7 entries (", "would be moved into packs").isNarrow();
-        assertEquals(7, run("a", "compact", "--target", TARGET, "--dry-run", "--json").exits(0).json().getAsJsonArray("targets").get(0)
-                .getAsJsonObject().get("fold").getAsInt());
+        run("a", "compact", "--target", TARGET, "--dry-run")
+                .exits(0)
+                .prints("in  s3://kernels/ci", "7 entries (", "would be moved into packs")
+                .isNarrow();
+        assertEquals(
+                7,
+                run("a", "compact", "--target", TARGET, "--dry-run", "--json")
+                        .exits(0)
+                        .json()
+                        .getAsJsonArray("targets")
+                        .get(0)
+                        .getAsJsonObject()
+                        .get("fold")
+                        .getAsInt());
         assertEquals(before, fleet.keys(""));
-        Cli done = run("a", "compact", "--target", TARGET).exits(0).prints("7 entries in 1 new pack, 0 objects removed").isNarrow();
+        Cli done = run("a", "compact", "--target", TARGET)
+                .exits(0)
+                .prints("7 entries in 1 new pack, 0 objects removed")
+                .isNarrow();
         assertEquals("", done.err());
-        assertEquals(List.of(7, 1), List.of(fleet.keys("/e/").size(), fleet.keys("/p/").size()));
-        run("a", "compact", "--target", TARGET, "--dry-run").exits(0).prints("nothing to do", "7 objects will be removed after the grace period");
-        run("a", "compact", "--target", TARGET, "--seal").exits(0).prints("0 entries in 0 new packs, 0 objects removed", "sealed: ");
-        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.DENIED)));
-        run("a", "compact", "--target", TARGET, "--grace", "0s").exits(1).prints("0 objects removed", "7 objects could not be removed", "s3:DeleteObject");
+        assertEquals(
+                List.of(7, 1),
+                List.of(fleet.keys("/e/").size(), fleet.keys("/p/").size()));
+        run("a", "compact", "--target", TARGET, "--dry-run")
+                .exits(0)
+                .prints("nothing to do", "7 objects will be removed after the grace period");
+        run("a", "compact", "--target", TARGET, "--seal")
+                .exits(0)
+                .prints("0 entries in 0 new packs, 0 objects removed", "sealed: ");
+        fleet.plan(FaultPlan.when(
+                request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.DENIED)));
+        run("a", "compact", "--target", TARGET, "--grace", "0s")
+                .exits(1)
+                .prints("0 objects removed", "7 objects could not be removed", "s3:DeleteObject");
         fleet.plan(FaultPlan.SOUND);
-        JsonObject json = run("a", "compact", "--target", TARGET, "--grace", "0s", "--json", "--seal").exits(0).json();
+        JsonObject json = run(
+                        "a", "compact", "--target", TARGET, "--grace", "0s", "--json", "--seal")
+                .exits(0)
+                .json();
         JsonObject target = json.getAsJsonArray("targets").get(0).getAsJsonObject();
-        assertEquals(List.of(7, 0, 0), Stream.of("removed", "unremoved", "left").map(name -> target.get(name).getAsInt()).toList());
-        assertTrue(json.get("well").getAsBoolean() && target.get("sealed").getAsBoolean(), json::toString);
+        assertEquals(
+                List.of(7, 0, 0),
+                Stream.of("removed", "unremoved", "left")
+                        .map(name -> target.get(name).getAsInt())
+                        .toList());
+        assertTrue(
+                json.get("well").getAsBoolean() && target.get("sealed").getAsBoolean(),
+                json::toString);
         assertEquals(0, fleet.keys("/e/").size());
         run("b", "warm", "--target", TARGET).exits(0).prints("7 entries (");
-        run("a", "compact", "--target", "opencl/nobody-has").exits(0).prints("0 entries in 0 new packs");
+        run("a", "compact", "--target", "opencl/nobody-has")
+                .exits(0)
+                .prints("0 entries in 0 new packs");
         assertEquals(List.of(), fleet.keys("nobody"));
     }
 
@@ -145,35 +246,70 @@ class FleetCommandsTest {
     }
 
     private JsonObject compacted(int exits) {
-        return run("a", "compact", "--target", TARGET, "--json").exits(exits).json().getAsJsonArray("targets").get(0).getAsJsonObject();
+        return run("a", "compact", "--target", TARGET, "--json")
+                .exits(exits)
+                .json()
+                .getAsJsonArray("targets")
+                .get(0)
+                .getAsJsonObject();
     }
 
     private static List<Integer> counts(JsonObject target) {
-        return Stream.of("packed", "left", "damaged", "unread", "tooLarge", "otherVersion").map(name -> target.get(name).getAsInt()).toList();
+        return Stream.of("packed", "left", "damaged", "unread", "tooLarge", "otherVersion")
+                .map(name -> target.get(name).getAsInt())
+                .toList();
     }
 
     @Test
-    @DisplayName("U9 compact with damaged entries: counted, listed and exit code 1, until they are removed; unreadable entries are counted separately")
+    @DisplayName("U9 compact with damaged entries: counted, listed and exit code 1, until they are"
+            + " removed; unreadable entries are counted separately")
     void compactDamaged() {
         fleet.publishUnpacked(some(12, 100));
         List<String> keys = fleet.keys("/e/");
         keys.forEach(key -> fleet.change(key, FleetCommandsTest::changedAtEnd));
-        Cli text = run("a", "compact", "--target", TARGET).exits(1).prints("0 entries in 0 new packs", "12 entries left unpacked: damaged; remove the objects",
-                "s3://kernels/" + keys.getFirst(), "and 2 more; --json lists 100");
-        assertEquals(10, text.out().lines().filter(line -> line.startsWith("  s3://kernels/ci/v1/")).count(), text.out());
-        run("a", "compact", "--target", TARGET, "--seal").exits(1).prints("not sealed, because of the entries that were left");
+        Cli text = run("a", "compact", "--target", TARGET)
+                .exits(1)
+                .prints(
+                        "0 entries in 0 new packs",
+                        "12 entries left unpacked: damaged; remove the objects",
+                        "s3://kernels/" + keys.getFirst(),
+                        "and 2 more; --json lists 100");
+        assertEquals(
+                10,
+                text.out()
+                        .lines()
+                        .filter(line -> line.startsWith("  s3://kernels/ci/v1/"))
+                        .count(),
+                text.out());
+        run("a", "compact", "--target", TARGET, "--seal")
+                .exits(1)
+                .prints("not sealed, because of the entries that were left");
         JsonObject json = compacted(1);
         assertEquals(List.of(0, 12, 12, 0, 0, 0), counts(json));
-        assertEquals(keys.stream().map(key -> "s3://kernels/" + key).toList(),
-                json.getAsJsonArray("damagedObjects").asList().stream().map(JsonElement::getAsString).sorted().toList());
+        assertEquals(
+                keys.stream().map(key -> "s3://kernels/" + key).toList(),
+                json.getAsJsonArray("damagedObjects").asList().stream()
+                        .map(JsonElement::getAsString)
+                        .sorted()
+                        .toList());
         fleet.remove(keys.getFirst().substring(keys.getFirst().lastIndexOf('/')));
         assertEquals(List.of(0, 11, 11, 0, 0, 0), counts(compacted(1)));
         fleet.remove("/e/");
         fleet.publishUnpacked(some(3, 100));
-        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("GET") && request.key().contains("/e/"), new Fault.Lost(Fault.DENIED)));
-        run("a", "compact", "--target", TARGET).exits(1).prints("3 entries left: cannot be read now; compact again");
-        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("GET") && request.key().contains("/e/"), new Fault.Lost(ABSENT)));
-        run("a", "compact", "--target", TARGET).exits(1).prints("3 entries listed, but removed meanwhile");
+        fleet.plan(FaultPlan.when(
+                request ->
+                        request.operation().startsWith("GET") && request.key().contains("/e/"),
+                new Fault.Lost(Fault.DENIED)));
+        run("a", "compact", "--target", TARGET)
+                .exits(1)
+                .prints("3 entries left: cannot be read now; compact again");
+        fleet.plan(FaultPlan.when(
+                request ->
+                        request.operation().startsWith("GET") && request.key().contains("/e/"),
+                new Fault.Lost(ABSENT)));
+        run("a", "compact", "--target", TARGET)
+                .exits(1)
+                .prints("3 entries listed, but removed meanwhile");
         fleet.plan(FaultPlan.SOUND);
         assertEquals(List.of(3, 0, 0, 0, 0, 0), counts(compacted(0)));
     }
@@ -184,18 +320,33 @@ class FleetCommandsTest {
         fleet.publish(some(3, 100));
         Cli text = run("a", "stats", "--tier", "bucket").exits(0).prints("3 entries");
         assertFalse(text.out().contains("rocess") || text.out().contains("compiled"), text.out());
-        assertEquals(Set.of("tier", "namespaces"), run("a", "stats", "--tier", "bucket", "--json").exits(0).json().keySet());
+        assertEquals(
+                Set.of("tier", "namespaces"),
+                run("a", "stats", "--tier", "bucket", "--json").exits(0).json().keySet());
     }
 
     @Test
-    @DisplayName("S12 ls and stats accept sizes whose sum overflows, and names that point elsewhere")
+    @DisplayName(
+            "S12 ls and stats accept sizes whose sum overflows, and names that point elsewhere")
     void strangeListing() {
-        List<EntryCatalog.Listed> entries = List.of(new EntryCatalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), Long.MAX_VALUE, 1),
-                new EntryCatalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), 16, 1));
+        List<EntryCatalog.Listed> entries = List.of(
+                new EntryCatalog.Listed(
+                        "opencl/x",
+                        new TestEntries("strange").entry(1).id().hash(),
+                        Long.MAX_VALUE,
+                        1),
+                new EntryCatalog.Listed(
+                        "opencl/x", new TestEntries("strange").entry(1).id().hash(), 16, 1));
         assertEquals(Long.MAX_VALUE, EntryFormatter.bytes(entries));
-        BoundedEntryList first = new BoundedEntryList(Comparator.comparingLong(EntryCatalog.Listed::bytes), 1);
+        BoundedEntryList first =
+                new BoundedEntryList(Comparator.comparingLong(EntryCatalog.Listed::bytes), 1);
         entries.forEach(first);
-        assertEquals(List.of(2L, Long.MAX_VALUE, 16L), List.of(first.entries(), first.bytes(), first.sorted().getFirst().bytes()));
+        assertEquals(
+                List.of(2L, Long.MAX_VALUE, 16L),
+                List.of(
+                        first.entries(),
+                        first.bytes(),
+                        first.sorted().getFirst().bytes()));
         for (String target : List.of("opencl/..", "opencl/.", "opencl/.hidden")) {
             run("a", "warm", "--target", target).exits(2).reports("--target must be such as");
         }

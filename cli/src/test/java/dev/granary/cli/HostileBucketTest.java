@@ -1,13 +1,21 @@
 package dev.granary.cli;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertAll;
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.gpu.opencl.OpenCl;
+
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -31,12 +39,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
-import org.junit.jupiter.api.function.Executable;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of the commands as processes with a heap of 256 MB, against servers that declare 5 GiB or
@@ -66,7 +68,8 @@ class HostileBucketTest {
 
     /** An HTTP/1.1 server that serves one request per connection. */
     private static final class Server implements AutoCloseable {
-        private final ServerSocket socket = new ServerSocket(0, 500, InetAddress.getLoopbackAddress());
+        private final ServerSocket socket =
+                new ServerSocket(0, 500, InetAddress.getLoopbackAddress());
         private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
         Server(Response response) throws IOException {
@@ -106,7 +109,10 @@ class HostileBucketTest {
 
         private static long length(String head) {
             int at = head.indexOf("\r\ncontent-length:");
-            return at < 0 ? 0 : Long.parseLong(head.substring(at + 17, head.indexOf("\r\n", at + 2)).strip());
+            return at < 0
+                    ? 0
+                    : Long.parseLong(head.substring(at + 17, head.indexOf("\r\n", at + 2))
+                            .strip());
         }
 
         @Override
@@ -118,8 +124,14 @@ class HostileBucketTest {
 
     private static void respond(OutputStream out, String status, String body) throws IOException {
         byte[] bytes = body.getBytes(UTF_8);
-        out.write(("HTTP/1.1 " + status + "\r\nETag: \"e\"\r\nContent-Type: application/xml\r\nConnection: close\r\nContent-Length: " + bytes.length
-                + "\r\n\r\n").getBytes(ISO_8859_1));
+        out.write(("HTTP/1.1 " + status
+                        + "\r\n"
+                        + "ETag: \"e\"\r\n"
+                        + "Content-Type: application/xml\r\n"
+                        + "Connection: close\r\n"
+                        + "Content-Length: "
+                        + bytes.length + "\r\n\r\n")
+                .getBytes(ISO_8859_1));
         out.write(bytes);
         out.flush();
     }
@@ -130,7 +142,8 @@ class HostileBucketTest {
             respond(out, "200 OK", "");
             return;
         }
-        out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + HUGE + "\r\n\r\n").getBytes(ISO_8859_1));
+        out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + HUGE + "\r\n\r\n")
+                .getBytes(ISO_8859_1));
         byte[] zeros = new byte[64 << 10];
         for (long left = line.startsWith("GET") ? HUGE : 0; left > 0; left -= zeros.length) {
             out.write(zeros);
@@ -142,13 +155,18 @@ class HostileBucketTest {
     }
 
     private static String page(String objects, long number) {
-        return "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><Name>kernels</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys><KeyCount>1</KeyCount>"
-                + "<IsTruncated>" + (number >= 0) + "</IsTruncated><NextContinuationToken>" + number + "</NextContinuationToken>" + objects + "</ListBucketResult>";
+        return "<?xml version=\"1.0\""
+                + " encoding=\"UTF-8\"?><ListBucketResult><Name>kernels</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys><KeyCount>1</KeyCount>"
+                + "<IsTruncated>" + (number >= 0) + "</IsTruncated><NextContinuationToken>" + number
+                + "</NextContinuationToken>" + objects + "</ListBucketResult>";
     }
 
     private static String entry(Random random) {
-        String name = IntStream.range(0, 64).mapToObj(_ -> String.valueOf(HEX.charAt(random.nextInt(16)))).collect(Collectors.joining());
-        return "<Contents><Key>ci/v1/" + TARGET + "/e/" + name.substring(0, 2) + "/" + name + "</Key><Size>1000</Size><ETag>\"e\"</ETag>"
+        String name = IntStream.range(0, 64)
+                .mapToObj(_ -> String.valueOf(HEX.charAt(random.nextInt(16))))
+                .collect(Collectors.joining());
+        return "<Contents><Key>ci/v1/" + TARGET + "/e/" + name.substring(0, 2) + "/" + name
+                + "</Key><Size>1000</Size><ETag>\"e\"</ETag>"
                 + "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>";
     }
 
@@ -158,46 +176,92 @@ class HostileBucketTest {
         Random random = new Random(1);
         return (line, out) -> {
             if (isListing(line) && onPage > 0 && line.matches(".*(%2F|/)[mp](%2F|/).*")) {
-                respond(out, "200 OK", page("", -1)); // no packs: a compaction continues with the entries
+                // no packs: a compaction continues with the entries
+                respond(out, "200 OK", page("", -1));
             } else if (isListing(line)) {
                 long number = pages.incrementAndGet();
                 String entries;
                 synchronized (random) {
-                    entries = IntStream.range(0, onPage).mapToObj(_ -> entry(random)).collect(Collectors.joining());
+                    entries = IntStream.range(0, onPage)
+                            .mapToObj(_ -> entry(random))
+                            .collect(Collectors.joining());
                 }
                 respond(out, "200 OK", page(entries, number));
             } else {
-                respond(out, "404 Not Found", line.startsWith("HEAD") ? "" : "<Error><Code>NoSuchKey</Code><Message>no</Message></Error>");
+                respond(
+                        out,
+                        "404 Not Found",
+                        line.startsWith("HEAD")
+                                ? ""
+                                : "<Error><Code>NoSuchKey</Code><Message>no</Message></Error>");
             }
         };
     }
 
     /** Lists a few entries, each of which is declared as 5 GiB. There is no manifest. */
     private static Response hugeEntries() {
-        String few = page(IntStream.range(0, 40).mapToObj(i -> entry(new Random(i))).collect(Collectors.joining()), -1);
+        String few = page(
+                IntStream.range(0, 40)
+                        .mapToObj(i -> entry(new Random(i)))
+                        .collect(Collectors.joining()),
+                -1);
         return (line, out) -> {
             if (isListing(line)) {
-                respond(out, "200 OK", line.contains("%2Fe%2F") || line.contains("/e/") ? few : page("", -1));
+                respond(
+                        out,
+                        "200 OK",
+                        line.contains("%2Fe%2F") || line.contains("/e/") ? few : page("", -1));
             } else if (line.contains("/e/")) {
                 huge(line, out);
             } else {
-                respond(out, "404 Not Found", line.startsWith("HEAD") ? "" : "<Error><Code>NoSuchKey</Code><Message>no</Message></Error>");
+                respond(
+                        out,
+                        "404 Not Found",
+                        line.startsWith("HEAD")
+                                ? ""
+                                : "<Error><Code>NoSuchKey</Code><Message>no</Message></Error>");
             }
         };
     }
 
     private Cli process(Server server, List<String> arguments) throws Exception {
-        List<String> command = new ArrayList<>(List.of(ProcessHandle.current().info().command().orElseThrow(), "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", System.getProperty("java.class.path"), Main.class.getName()));
+        List<String> command = new ArrayList<>(List.of(
+                ProcessHandle.current().info().command().orElseThrow(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-Xmx256m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Main.class.getName()));
         command.addAll(arguments);
-        command.addAll(List.of("--dir", directory.resolve("local of " + arguments.getFirst()).toString(), "--bucket", "s3://kernels/ci", "--endpoint", server.endpoint()));
+        command.addAll(List.of(
+                "--dir",
+                directory.resolve("local of " + arguments.getFirst()).toString(),
+                "--bucket",
+                "s3://kernels/ci",
+                "--endpoint",
+                server.endpoint()));
         Path out = Files.createTempFile(directory, "granary", ".out");
         Path err = Files.createTempFile(directory, "granary", ".err");
-        ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
-        builder.environment().putAll(Map.of("GRANARY_BUCKET", "", "GRANARY_CONFIG", "", "AWS_ACCESS_KEY_ID", "nobody", "AWS_SECRET_ACCESS_KEY", "nothing"));
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .redirectOutput(out.toFile())
+                .redirectError(err.toFile());
+        builder.environment()
+                .putAll(Map.of(
+                        "GRANARY_BUCKET",
+                        "",
+                        "GRANARY_CONFIG",
+                        "",
+                        "AWS_ACCESS_KEY_ID",
+                        "nobody",
+                        "AWS_SECRET_ACCESS_KEY",
+                        "nothing"));
         Process process = builder.start();
         try {
-            assertTrue(process.waitFor(HANG.toSeconds(), TimeUnit.SECONDS), () -> arguments + " hangs");
+            assertTrue(
+                    process.waitFor(HANG.toSeconds(), TimeUnit.SECONDS),
+                    () -> arguments + " hangs");
         } finally {
             process.destroyForcibly();
         }
@@ -207,13 +271,19 @@ class HostileBucketTest {
     private void assertEachEnds(Response response, List<List<String>> commands) throws Exception {
         Map<List<String>, Future<Cli>> running = new LinkedHashMap<>();
         List<Executable> all = new ArrayList<>();
-        try (Server server = new Server(response); ExecutorService threads = Executors.newCachedThreadPool()) {
+        try (Server server = new Server(response);
+                ExecutorService threads = Executors.newCachedThreadPool()) {
             for (List<String> arguments : commands) {
                 running.put(arguments, threads.submit(() -> {
                     long start = System.nanoTime();
                     Cli ended = process(server, arguments);
-                    System.out.printf(Locale.ROOT, "%s: %d after %d ms: %s%n", arguments.getFirst(), ended.status(),
-                            TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start), (ended.out() + ended.err()).replace('\n', '|'));
+                    System.out.printf(
+                            Locale.ROOT,
+                            "%s: %d after %d ms: %s%n",
+                            arguments.getFirst(),
+                            ended.status(),
+                            TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
+                            (ended.out() + ended.err()).replace('\n', '|'));
                     return ended;
                 }));
             }
@@ -222,7 +292,10 @@ class HostileBucketTest {
                 all.add(() -> {
                     ended.exits(1);
                     assertFalse((ended.out() + ended.err()).isBlank(), ended::toString);
-                    assertFalse((ended.out() + ended.err()).matches("(?s).*(OutOfMemory|\tat |internal error).*"), ended::toString);
+                    assertFalse(
+                            (ended.out() + ended.err())
+                                    .matches("(?s).*(OutOfMemory|\tat |internal error).*"),
+                            ended::toString);
                 });
             }
         }
@@ -230,8 +303,15 @@ class HostileBucketTest {
     }
 
     private List<String> populate() throws IOException {
-        Files.writeString(directory.resolve("add.cl"), "__kernel void add(__global float *a) { a[get_global_id(0)] += 1.0f; }\n");
-        return List.of("populate", Files.writeString(directory.resolve("kernels.toml"), "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n").toString());
+        Files.writeString(
+                directory.resolve("add.cl"),
+                "__kernel void add(__global float *a) { a[get_global_id(0)] += 1.0f; }\n");
+        return List.of(
+                "populate",
+                Files.writeString(
+                                directory.resolve("kernels.toml"),
+                                "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n")
+                        .toString());
     }
 
     private static final List<String> LS = List.of("ls", "--tier", "bucket");
@@ -243,14 +323,18 @@ class HostileBucketTest {
     }
 
     @Test
-    @DisplayName("A9 S2 every length is declared as 5 GiB: populate and compact end with 1 and a cause, in a heap of 256 MB")
+    @DisplayName(
+            "A9 S2 every length is declared as 5 GiB: populate and compact end with 1 and a cause,"
+                    + " in a heap of 256 MB")
     void hugeLengths() throws Exception {
         assumeDevice();
         assertEachEnds(HostileBucketTest::huge, List.of(populate(), COMPACT));
     }
 
     @Test
-    @DisplayName("A9 S2 entries that are listed as small and declared as 5 GiB: warm reports that they are too long, in a heap of 256 MB")
+    @DisplayName(
+            "A9 S2 entries that are listed as small and declared as 5 GiB: warm reports that they"
+                    + " are too long, in a heap of 256 MB")
     void hugeEntriesOnly() throws Exception {
         assertEachEnds(hugeEntries(), List.of(WARM));
     }
@@ -263,7 +347,10 @@ class HostileBucketTest {
 
     @Test
     @DisplayName("A9 S2 S6 the other commands against the same servers")
-    @EnabledIfSystemProperty(named = WHOLE, matches = "true", disabledReason = "seconds for each process; -D" + WHOLE + "=true runs it")
+    @EnabledIfSystemProperty(
+            named = WHOLE,
+            matches = "true",
+            disabledReason = "seconds for each process; -D" + WHOLE + "=true runs it")
     void otherCommands() throws Exception {
         assumeDevice();
         assertEachEnds(HostileBucketTest::huge, List.of(WARM, LS));
@@ -272,8 +359,13 @@ class HostileBucketTest {
     }
 
     @Test
-    @DisplayName("A9 S6 a listing of a thousand new entries a page without end: ls, warm and compact end with 1 and the cause, in a heap of 256 MB")
-    @EnabledIfSystemProperty(named = WHOLE, matches = "true", disabledReason = "takes minutes; -D" + WHOLE + "=true runs it")
+    @DisplayName(
+            "A9 S6 a listing of a thousand new entries a page without end: ls, warm and compact"
+                    + " end with 1 and the cause, in a heap of 256 MB")
+    @EnabledIfSystemProperty(
+            named = WHOLE,
+            matches = "true",
+            disabledReason = "takes minutes; -D" + WHOLE + "=true runs it")
     void fullPages() throws Exception {
         assertEachEnds(endless(1000), List.of(LS, WARM, COMPACT));
     }

@@ -1,8 +1,14 @@
 package dev.granary.cli;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,10 +17,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of the launcher's decision to install an OpenCL driver. The real script runs in a built
@@ -27,7 +29,9 @@ class LauncherTest {
     private final Path log;
 
     LauncherTest(@TempDir Path directory) throws IOException {
-        Assumptions.assumeTrue(Files.isExecutable(LAUNCHER) && Files.isExecutable(Path.of("/bin/bash")), "no launcher, or no bash");
+        Assumptions.assumeTrue(
+                Files.isExecutable(LAUNCHER) && Files.isExecutable(Path.of("/bin/bash")),
+                "no launcher, or no bash");
         this.tree = directory;
         this.log = directory.resolve("called.txt");
         Path target = Files.createDirectories(directory.resolve("cli/target"));
@@ -56,10 +60,13 @@ class LauncherTest {
     private LaunchResult run(int user, String... arguments) throws Exception {
         program("bin/id", "echo " + user);
         Files.deleteIfExists(log);
-        List<String> command = new ArrayList<>(List.of("/bin/bash", tree.resolve("granary").toString()));
+        List<String> command =
+                new ArrayList<>(List.of("/bin/bash", tree.resolve("granary").toString()));
         command.addAll(Arrays.asList(arguments));
         Path err = tree.resolve("err.txt");
-        ProcessBuilder builder = new ProcessBuilder(command).redirectError(err.toFile()).redirectOutput(ProcessBuilder.Redirect.DISCARD);
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .redirectError(err.toFile())
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD);
         Map<String, String> variables = builder.environment();
         variables.put("PATH", tree.resolve("bin") + ":" + variables.get("PATH"));
         variables.put("JAVA_HOME", tree.resolve("jdk").toString());
@@ -67,16 +74,23 @@ class LauncherTest {
         variables.remove("GRANARY_JAVA_OPTIONS");
         Process process = builder.start();
         assertEquals(0, process.waitFor(), () -> "exit code of " + command);
-        return new LaunchResult(Files.readString(err, UTF_8), Files.exists(log) ? Files.readAllLines(log) : List.of());
+        return new LaunchResult(
+                Files.readString(err, UTF_8),
+                Files.exists(log) ? Files.readAllLines(log) : List.of());
     }
 
     @Test
-    @DisplayName("U4 a driver is installed only for demo and test; populate, run and doctor show how to install one")
+    @DisplayName(
+            "U4 a driver is installed only for demo and test; populate, run and doctor show how to"
+                    + " install one")
     void installs() throws Exception {
         for (String command : List.of("populate", "run", "doctor")) {
             LaunchResult result = run(0, command, "kernels.toml");
             assertEquals(List.of(), result.installed(), command);
-            assertTrue(result.err().contains("no OpenCL driver is installed") && result.err().contains("apt-get install pocl-opencl-icd"), command + ": " + result);
+            assertTrue(
+                    result.err().contains("no OpenCL driver is installed")
+                            && result.err().contains("apt-get install pocl-opencl-icd"),
+                    command + ": " + result);
         }
         for (String command : List.of("warm", "ls", "compact", "stats", "--help", "mvn")) {
             LaunchResult result = run(0, command);
@@ -85,10 +99,16 @@ class LauncherTest {
         }
         for (String command : List.of("demo", "test")) {
             LaunchResult result = run(0, command);
-            assertTrue(result.installed().stream().anyMatch(line -> line.contains("install") && line.contains("pocl-opencl-icd")), command + ": " + result);
+            assertTrue(
+                    result.installed().stream()
+                            .anyMatch(line ->
+                                    line.contains("install") && line.contains("pocl-opencl-icd")),
+                    command + ": " + result);
             LaunchResult user = run(1000, command);
             assertEquals(List.of(), user.installed(), "only root installs");
-            assertTrue(user.err().contains("sudo apt-get install pocl-opencl-icd"), command + ": " + user);
+            assertTrue(
+                    user.err().contains("sudo apt-get install pocl-opencl-icd"),
+                    command + ": " + user);
         }
     }
 }

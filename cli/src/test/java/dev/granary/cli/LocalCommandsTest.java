@@ -1,11 +1,13 @@
 package dev.granary.cli;
 
-import static java.util.stream.Collectors.toSet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import static java.util.stream.Collectors.toSet;
+
 import com.google.gson.JsonObject;
+
 import dev.granary.cache.Backend;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
@@ -22,6 +24,13 @@ import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -36,11 +45,6 @@ import java.util.Set;
 import java.util.function.ObjIntConsumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests of the commands on the local directory, with a real one. */
 class LocalCommandsTest {
@@ -72,15 +76,28 @@ class LocalCommandsTest {
         return new Cli(ended.status(), ended.out().replaceAll(" +", " "), ended.err());
     }
 
-    private String store(Target target, String name, int bytes, Duration ago, Duration compileTime) throws Exception {
+    private String store(Target target, String name, int bytes, Duration ago, Duration compileTime)
+            throws Exception {
         Instant then = Instant.now().minus(ago);
         Id id = Id.builder(target).field("source", name).build();
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).clock(() -> then).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local))
+                .clock(() -> then)
+                .background(Runnable::run)
+                .build())) {
             byte[] binary = new byte[bytes];
             byte[] mark = mark(name);
             System.arraycopy(mark, 0, binary, 0, mark.length);
-            tier.store(Entry.of(id, KernelBinaries.of(binary), compileTime,
-                    new EntryMetadata("0.1", "host/1", Instant.EPOCH, List.of(name), List.of(), "kernel " + name)));
+            tier.store(Entry.of(
+                    id,
+                    KernelBinaries.of(binary),
+                    compileTime,
+                    new EntryMetadata(
+                            "0.1",
+                            "host/1",
+                            Instant.EPOCH,
+                            List.of(name),
+                            List.of(),
+                            "kernel " + name)));
         }
         return id.hash().hex();
     }
@@ -96,7 +113,12 @@ class LocalCommandsTest {
     private List<String> fill() throws Exception {
         List<String> ids = new ArrayList<>();
         for (int i = 0; i < 15; i++) {
-            ids.add(store(i < 5 ? NEW : OLD, "k" + i, BYTES + i, Duration.ofDays(4L * i).plusMinutes(1), Duration.ofMillis(100 - i)));
+            ids.add(store(
+                    i < 5 ? NEW : OLD,
+                    "k" + i,
+                    BYTES + i,
+                    Duration.ofDays(4L * i).plusMinutes(1),
+                    Duration.ofMillis(100 - i)));
         }
         return ids;
     }
@@ -108,7 +130,9 @@ class LocalCommandsTest {
     }
 
     private static List<String> ids(JsonObject object) {
-        return object.getAsJsonArray("entries").asList().stream().map(entry -> entry.getAsJsonObject().get("id").getAsString()).toList();
+        return object.getAsJsonArray("entries").asList().stream()
+                .map(entry -> entry.getAsJsonObject().get("id").getAsString())
+                .toList();
     }
 
     /** Flips a bit of a stored binary. */
@@ -119,7 +143,8 @@ class LocalCommandsTest {
     /** Changes the format version of a stored entry to a later one. */
     private void makeTooNew(String name) throws IOException {
         change(name, (bytes, at) -> {
-            int start = new String(bytes, StandardCharsets.ISO_8859_1).lastIndexOf("\u0089GRAN\r\n", at);
+            int start = new String(bytes, StandardCharsets.ISO_8859_1)
+                    .lastIndexOf("\u0089GRAN\r\n", at);
             TestEntries.setLaterVersion(bytes, start);
         });
     }
@@ -141,11 +166,17 @@ class LocalCommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-        "evict", "evict --dry-run", "evict --to much", "evict --to -1", "evict --older-than 30", "evict --older-than d", "evict --id xyz",
-        "ls --sort age", "ls --limit 0", "ls --limit -1", "ls --limit many", "ls --older-than soon", "ls --id ../..", "verify --to 5",
-        "verify --id", "clear everything", "export", "import", "ls --sort compile --tier bucket", "import /nonexistent/tree"})
-    @DisplayName("Wrong usage ends with 2, a message, and nothing on standard output or in the directory")
+    @ValueSource(
+            strings = {
+                "evict", "evict --dry-run", "evict --to much", "evict --to -1",
+                        "evict --older-than 30", "evict --older-than d", "evict --id xyz",
+                "ls --sort age", "ls --limit 0", "ls --limit -1", "ls --limit many",
+                        "ls --older-than soon", "ls --id ../..", "verify --to 5",
+                "verify --id", "clear everything", "export", "import",
+                        "ls --sort compile --tier bucket", "import /nonexistent/tree"
+            })
+    @DisplayName("Wrong usage ends with 2, a message, and nothing on standard output or in the"
+            + " directory")
     void wrongUsage(String arguments) {
         Cli result = run(arguments.split(" ")).exits(2);
         assertEquals("", result.out());
@@ -160,15 +191,26 @@ class LocalCommandsTest {
         assertEquals(ids.reversed(), listed("--sort", "size"));
         assertEquals(ids, listed("--sort", "compile"));
         assertEquals(ids.subList(0, 3), listed("--sort", "compile", "--limit", "3"));
-        assertEquals(List.of(OLD, NEW).stream()
-                .flatMap(target -> ids.subList(target == NEW ? 0 : 5, target == NEW ? 5 : 15).stream().sorted()).toList(), listed("--sort", "name"));
+        assertEquals(
+                List.of(OLD, NEW).stream()
+                        .flatMap(target ->
+                                ids.subList(target == NEW ? 0 : 5, target == NEW ? 5 : 15).stream()
+                                        .sorted())
+                        .toList(),
+                listed("--sort", "name"));
         assertEquals(ids.subList(8, 15), listed("--older-than", "30d"));
-        assertEquals(ids.subList(0, 5), listed("--target", NEW.path().substring(0, NEW.path().length() - 5)));
+        assertEquals(
+                ids.subList(0, 5),
+                listed("--target", NEW.path().substring(0, NEW.path().length() - 5)));
         assertEquals(List.of(), listed("--target", "level-zero"));
         assertEquals(List.of(ids.get(7)), listed("--id", ids.get(7).substring(0, 20)));
         assertEquals(List.of(), listed("--older-than", "9w"));
-        run("ls", "--limit", "2").exits(0).prints("2 of 15 entries", NEW.path(), ids.get(0).substring(0, 16));
-        run("ls", "--long", "--target", NEW.path()).exits(0).prints("kernels", "k4", "96.0 ms", "5 entries");
+        run("ls", "--limit", "2")
+                .exits(0)
+                .prints("2 of 15 entries", NEW.path(), ids.get(0).substring(0, 16));
+        run("ls", "--long", "--target", NEW.path())
+                .exits(0)
+                .prints("kernels", "k4", "96.0 ms", "5 entries");
         damage("k1");
         run("ls", "--long").exits(0).prints("(corrupt)");
     }
@@ -178,7 +220,14 @@ class LocalCommandsTest {
     void lookingEvictsNothing() throws Exception {
         fill();
         store(NEW, "large", 3 << 20, Duration.ZERO, Duration.ZERO);
-        for (String command : List.of("ls", "stats", "verify", "clear", "evict --to 1 --dry-run", "export " + tree + " --dry-run", "doctor")) {
+        for (String command : List.of(
+                "ls",
+                "stats",
+                "verify",
+                "clear",
+                "evict --to 1 --dry-run",
+                "export " + tree + " --dry-run",
+                "doctor")) {
             run((command + " --capacity 1").split(" "));
         }
         assertEquals(16, listed().size());
@@ -186,14 +235,25 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName("evict --to removes the least recently used until what remains fits; a dry run lists the same and removes nothing (O7)")
+    @DisplayName(
+            "evict --to removes the least recently used until what remains fits; a dry run lists"
+                    + " the same and removes nothing (O7)")
     void evictTo() throws Exception {
         List<String> ids = fill();
-        String large = store(NEW, "large", 2 << 20, Duration.ofDays(20).plusMinutes(2), Duration.ZERO);
+        String large =
+                store(NEW, "large", 2 << 20, Duration.ofDays(20).plusMinutes(2), Duration.ZERO);
         List<String> victims = new ArrayList<>(ids.subList(6, 15).reversed());
         victims.add(large);
-        assertEquals(victims, ids(run("evict", "--to", "1MiB", "--dry-run", "--json").exits(0).json()));
-        run("evict", "--to", "1", "--dry-run").exits(0).prints("10 entries (", "would be removed, 6 entries (", "would remain", OLD.path());
+        assertEquals(
+                victims,
+                ids(run("evict", "--to", "1MiB", "--dry-run", "--json").exits(0).json()));
+        run("evict", "--to", "1", "--dry-run")
+                .exits(0)
+                .prints(
+                        "10 entries (",
+                        "would be removed, 6 entries (",
+                        "would remain",
+                        OLD.path());
         assertEquals(16, listed().size());
         run("evict", "--to", "4GiB").exits(0).prints("0 entries (0 B) removed, 16 entries");
         JsonObject evicted = run("evict", "--to", "1", "--json").exits(0).json();
@@ -208,11 +268,15 @@ class LocalCommandsTest {
     @DisplayName("evict by age, target and id removes the entries that match all options")
     void evictSelected() throws Exception {
         List<String> ids = fill();
-        run("evict", "--older-than", "30d", "--target", NEW.path()).exits(0).prints("0 entries (0 B) removed");
+        run("evict", "--older-than", "30d", "--target", NEW.path())
+                .exits(0)
+                .prints("0 entries (0 B) removed");
         run("evict", "--older-than", "30d").exits(0).prints("7 entries (");
         assertEquals(ids.subList(0, 8), listed());
         run("evict", "--id", ids.getFirst()).exits(0).prints("1 entry (");
-        run("evict", "--target", OLD.path(), "--to", "0").exits(0).prints("3 entries (", "4 entries (");
+        run("evict", "--target", OLD.path(), "--to", "0")
+                .exits(0)
+                .prints("3 entries (", "4 entries (");
         assertEquals(ids.subList(1, 5), listed());
     }
 
@@ -232,21 +296,41 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName("D6 verify finds damaged entries, ends with 1 and keeps them; --repair removes only them and ends with 0; foreign files are kept")
+    @DisplayName(
+            "D6 verify finds damaged entries, ends with 1 and keeps them; --repair removes only"
+                    + " them and ends with 0; foreign files are kept")
     void verify() throws Exception {
         List<String> ids = fill();
         run("verify").exits(0).prints("sound 15", "No damage found.", "foreign nothing");
         damage("k3");
         damage("k9");
         Path foreign = Files.writeString(Path.of(local).resolve("v2/notes.txt"), "mine");
-        run("verify").exits(1).prints("sound 13", "corrupt 2", ids.get(3).substring(0, 16), "--repair", "notes.txt");
+        run("verify")
+                .exits(1)
+                .prints(
+                        "sound 13",
+                        "corrupt 2",
+                        ids.get(3).substring(0, 16),
+                        "--repair",
+                        "notes.txt");
         JsonObject json = run("verify", "--json").exits(1).json();
-        assertEquals(2, json.getAsJsonObject("found").getAsJsonObject("corrupt").get("entries").getAsInt());
-        assertEquals(Set.of(ids.get(3), ids.get(9)),
-                json.getAsJsonArray("damaged").asList().stream().map(bad -> bad.getAsJsonObject().get("id").getAsString()).collect(toSet()));
+        assertEquals(
+                2,
+                json.getAsJsonObject("found")
+                        .getAsJsonObject("corrupt")
+                        .get("entries")
+                        .getAsInt());
+        assertEquals(
+                Set.of(ids.get(3), ids.get(9)),
+                json.getAsJsonArray("damaged").asList().stream()
+                        .map(bad -> bad.getAsJsonObject().get("id").getAsString())
+                        .collect(toSet()));
         assertEquals(15, listed().size());
         run("verify", "--target", OLD.path()).exits(1).prints("sound 9", "corrupt 1");
-        run("inspect", ids.get(3), "--json").exits(1).prints("\"damage\": \"corrupt\"").reports("is damaged (CORRUPT");
+        run("inspect", ids.get(3), "--json")
+                .exits(1)
+                .prints("\"damage\": \"corrupt\"")
+                .reports("is damaged (CORRUPT");
         run("verify", "--repair").exits(0).prints("2 entries (", "removed");
         assertEquals(13, listed().size());
         run("verify", "--json").exits(0);
@@ -254,78 +338,147 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName("K11 an entry of a later version is not damage: verify reports it, repair and export skip it")
+    @DisplayName(
+            "K11 an entry of a later version is not damage: verify reports it, repair and export"
+                    + " skip it")
     void otherVersion() throws Exception {
         List<String> ids = fill();
         makeTooNew("k3");
         run("verify").exits(0).prints("sound 14", "too new 1", "kept for those");
         run("verify", "--repair").exits(0);
         assertEquals(15, listed().size());
-        run("inspect", ids.get(3)).exits(1).reports("is of another version (TOO_NEW", "does not use it");
+        run("inspect", ids.get(3))
+                .exits(1)
+                .reports("is of another version (TOO_NEW", "does not use it");
         run("export", tree).exits(0).prints("14 entries (", "1 entry of another version");
     }
 
     @Test
-    @DisplayName("D6 verify reports every kind of damage in 80 columns and as JSON; entries of other versions are not damage")
+    @DisplayName(
+            "D6 verify reports every kind of damage in 80 columns and as JSON; entries of other"
+                    + " versions are not damage")
     void verifyReport() {
         FakeCatalog catalog = new FakeCatalog();
         catalog.add(new TestEntries("verifyReport").entry(10));
         for (DamageKind damage : DamageKind.values()) {
             for (int i = 0; i < 3; i++) {
-                catalog.add(TestEntries.TARGET.path(), Sha256.of((damage.name() + i).getBytes(StandardCharsets.UTF_8)),
-                        new LoadResult.Damaged(damage, "a detail that is longer than a line has room for, " + "\u001b".repeat(40)));
+                catalog.add(
+                        TestEntries.TARGET.path(),
+                        Sha256.of((damage.name() + i).getBytes(StandardCharsets.UTF_8)),
+                        new LoadResult.Damaged(
+                                damage,
+                                "a detail that is longer than a line has room for, "
+                                        + "\u001b".repeat(40)));
             }
         }
         Path at = Path.of("/cache");
-        DirectoryUsage usage = new DirectoryUsage(25, 25_000, 4096, 48, IntStream.range(0, 100).mapToObj(i -> at.resolve("v2/" + i + "\u001b")).toList());
-        VerifyReport report = new VerifyReport(at, TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}), usage);
+        DirectoryUsage usage = new DirectoryUsage(
+                25,
+                25_000,
+                4096,
+                48,
+                IntStream.range(0, 100)
+                        .mapToObj(i -> at.resolve("v2/" + i + "\u001b"))
+                        .toList());
+        VerifyReport report = new VerifyReport(
+                at, TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}), usage);
         StringWriter out = new StringWriter();
         report.print(new PrintWriter(out));
-        new Cli(0, out.toString(), "").isNarrow().prints("truncated", "extended", "corrupt", "foreign", "wrong key", "too old", "too new", "too large",
-                "... and 4 more", "4.0 KiB", "100 files or more", "There is damage.", "Entries of other versions are kept for those versions.");
+        new Cli(0, out.toString(), "")
+                .isNarrow()
+                .prints(
+                        "truncated",
+                        "extended",
+                        "corrupt",
+                        "foreign",
+                        "wrong key",
+                        "too old",
+                        "too new",
+                        "too large",
+                        "... and 4 more",
+                        "4.0 KiB",
+                        "100 files or more",
+                        "There is damage.",
+                        "Entries of other versions are kept for those versions.");
         assertFalse(out.toString().contains("\u001b"), "T4");
         JsonObject json = report.json();
         assertEquals(24, json.getAsJsonArray("damaged").size());
-        assertEquals(3, json.getAsJsonObject("found").getAsJsonObject("tooNew").get("entries").getAsInt());
+        assertEquals(
+                3,
+                json.getAsJsonObject("found")
+                        .getAsJsonObject("tooNew")
+                        .get("entries")
+                        .getAsInt());
         assertEquals(100, json.getAsJsonArray("foreign").size());
         assertFalse(json.get("well").getAsBoolean());
     }
 
     @Test
-    @DisplayName("R7 export, clear, import: the same entries again; the second time all are there already")
+    @DisplayName("R7 export, clear, import: the same entries again; the second time all are there"
+            + " already")
     void exportAndImport() throws Exception {
         List<String> ids = fill();
-        run("export", tree, "--target", NEW.path()).exits(0).prints("5 entries (", "written, 0 there already");
+        run("export", tree, "--target", NEW.path())
+                .exits(0)
+                .prints("5 entries (", "written, 0 there already");
         run("export", tree).exits(0).prints("10 entries (", "5 there already");
-        assertEquals(15, run("export", tree, "--json").exits(0).json().get("present").getAsInt());
+        assertEquals(
+                15, run("export", tree, "--json").exits(0).json().get("present").getAsInt());
         run("clear", "--yes").exits(0);
-        run("import", tree, "--dry-run").exits(0).prints("would be stored 15 (", "nothing was stored");
+        run("import", tree, "--dry-run")
+                .exits(0)
+                .prints("would be stored 15 (", "nothing was stored");
         assertEquals(List.of(), listed(), "O7");
         run("import", tree).exits(0).prints("stored 15 (");
         assertEquals(ids.stream().sorted().toList(), listed().stream().sorted().toList());
         run("inspect", ids.get(3)).exits(0).prints("97.0 ms", "kernel k3", "host/1");
-        assertEquals(15, run("import", tree, "--json").exits(0).json().get("duplicate").getAsInt());
-        assertEquals(15, run("import", tree, "--json", "--dry-run").exits(0).json().get("duplicate").getAsInt());
+        assertEquals(
+                15,
+                run("import", tree, "--json").exits(0).json().get("duplicate").getAsInt());
+        assertEquals(
+                15,
+                run("import", tree, "--json", "--dry-run")
+                        .exits(0)
+                        .json()
+                        .get("duplicate")
+                        .getAsInt());
         run("verify").exits(0).prints("sound 15");
     }
 
     @Test
-    @DisplayName("D6 damaged entries are neither exported nor imported: exit code 1, and the others are")
+    @DisplayName(
+            "D6 damaged entries are neither exported nor imported: exit code 1, and the others are")
     void damagedOnTheWay() throws Exception {
         List<String> ids = fill();
         damage("k2");
-        run("export", tree).exits(1).prints("14 entries (", ids.get(2).substring(0, 16), "corrupt", "granary verify --repair");
+        run("export", tree)
+                .exits(1)
+                .prints(
+                        "14 entries (",
+                        ids.get(2).substring(0, 16),
+                        "corrupt",
+                        "granary verify --repair");
         Files.writeString(Path.of(tree).resolve(ids.get(4)).resolve("0/kernel.bin"), "damaged");
         Files.writeString(Path.of(tree).resolve("README"), "foreign");
         run("clear", "--yes").exits(0);
-        run("import", tree).exits(1).prints("stored 13 (", "damaged 1", "foreign 1", ids.get(4).substring(0, 16));
+        run("import", tree)
+                .exits(1)
+                .prints("stored 13 (", "damaged 1", "foreign 1", ids.get(4).substring(0, 16));
         JsonObject json = run("import", tree, "--json").exits(1).json();
-        assertEquals(ids.get(4) + "/0", json.getAsJsonArray("problems").get(0).getAsJsonObject().get("place").getAsString());
+        assertEquals(
+                ids.get(4) + "/0",
+                json.getAsJsonArray("problems")
+                        .get(0)
+                        .getAsJsonObject()
+                        .get("place")
+                        .getAsString());
         assertEquals(13, listed().size());
     }
 
     @Test
-    @DisplayName("Export rejects a foreign directory and the cache itself with 2, and ends with 1 if the directory cannot be written")
+    @DisplayName(
+            "Export rejects a foreign directory and the cache itself with 2, and ends with 1 if"
+                    + " the directory cannot be written")
     void exportRefused() throws Exception {
         fill();
         Files.writeString(directory.resolve("thesis.tex"), "");
@@ -333,11 +486,15 @@ class LocalCommandsTest {
         run("export", local).exits(2).reports("is inside the local directory");
         run("export", local + "/v2/segments").exits(2).reports("is inside the local directory");
         run("export", "/proc/granary").exits(1).reports("the export to /proc/granary failed");
-        run("import", directory.resolve("thesis.tex").toString()).exits(2).reports("is not a directory");
+        run("import", directory.resolve("thesis.tex").toString())
+                .exits(2)
+                .reports("is not a directory");
     }
 
     @Test
-    @DisplayName("E1 E2 import stays within the capacity, and reports a larger tree; an entry above the capacity is refused")
+    @DisplayName(
+            "E1 E2 import stays within the capacity, and reports a larger tree; an entry above the"
+                    + " capacity is refused")
     void importKeepsToCapacity() throws Exception {
         store(NEW, "large", 2 << 20, Duration.ZERO, Duration.ZERO);
         for (int i = 0; i < 3; i++) {
@@ -346,26 +503,49 @@ class LocalCommandsTest {
         run("export", tree).exits(0);
         run("clear", "--yes").exits(0);
         run("import", tree, "--capacity", "1", "--dry-run").exits(1).prints("refused 1");
-        run("import", tree, "--capacity", "1").exits(1).prints("refused").reports("exceeds the capacity of 1.0 MiB", "--capacity");
+        run("import", tree, "--capacity", "1")
+                .exits(1)
+                .prints("refused")
+                .reports("exceeds the capacity of 1.0 MiB", "--capacity");
         assertEquals(1, listed().size());
     }
 
     @Test
-    @DisplayName("D4 a killed export leaves only complete entries, and the next one adds the others")
+    @DisplayName(
+            "D4 a killed export leaves only complete entries, and the next one adds the others")
     void killedExport() throws Exception {
         List<String> names = IntStream.range(0, 300).mapToObj(i -> "k" + i).toList();
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
+        try (LocalTier tier =
+                LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
             TestEntries entries = new TestEntries("killedExport");
             names.forEach(name -> tier.store(entries.entry(TestEntries.id(name), 100_000)));
         }
-        Process export = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1", "-cp",
-                System.getProperty("java.class.path"), Main.class.getName(), "export", tree, "--dir", local)
-                .redirectErrorStream(true).redirectOutput(directory.resolve("output").toFile()).start();
+        Process export = new ProcessBuilder(
+                        ProcessHandle.current().info().command().orElseThrow(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Main.class.getName(),
+                        "export",
+                        tree,
+                        "--dir",
+                        local)
+                .redirectErrorStream(true)
+                .redirectOutput(directory.resolve("output").toFile())
+                .start();
         while (export.isAlive() && completeEntries() < 20) {
             Thread.onSpinWait();
         }
         export.destroyForcibly().waitFor();
-        JsonObject imported = Cli.run("import", tree, "--dry-run", "--json", "--dir", directory.resolve("other").toString()).exits(0).json();
+        JsonObject imported = Cli.run(
+                        "import",
+                        tree,
+                        "--dry-run",
+                        "--json",
+                        "--dir",
+                        directory.resolve("other").toString())
+                .exits(0)
+                .json();
         long whole = imported.get("stored").getAsLong();
         assertTrue(whole >= 20, () -> "the export wrote only " + whole);
         assertEquals(whole, completeEntries());

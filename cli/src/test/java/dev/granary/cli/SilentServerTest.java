@@ -6,6 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.coordinator.SilentServer;
 import dev.granary.coordinator.UncheckedCredentials;
 import dev.granary.gpu.opencl.OpenCl;
+
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,11 +24,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of the commands, with default limits, against a server that accepts connections and stays
@@ -35,7 +37,8 @@ class SilentServerTest {
     /**
      * The second one occurs if the machine is so busy that a request reaches its deadline first.
      */
-    private static final List<String> CAUSES = List.of("fewer than 1024 bytes moved for ", "timeout configuration: 8000 millis");
+    private static final List<String> CAUSES =
+            List.of("fewer than 1024 bytes moved for ", "timeout configuration: 8000 millis");
 
     private final Path directory;
 
@@ -44,11 +47,18 @@ class SilentServerTest {
     }
 
     @Test
-    @DisplayName("A9 S5 S10 U3 a silent server: every command ends by itself, with its exit code, and one line with the cause and no other")
+    @DisplayName(
+            "A9 S5 S10 U3 a silent server: every command ends by itself, with its exit code, and"
+                    + " one line with the cause and no other")
     void silent() throws Exception {
         Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
-        Files.writeString(directory.resolve("add.cl"), "__kernel void add(__global float *a) { a[get_global_id(0)] += 1.0f; }\n");
-        String manifest = Files.writeString(directory.resolve("kernels.toml"), "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n").toString();
+        Files.writeString(
+                directory.resolve("add.cl"),
+                "__kernel void add(__global float *a) { a[get_global_id(0)] += 1.0f; }\n");
+        String manifest = Files.writeString(
+                        directory.resolve("kernels.toml"),
+                        "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n")
+                .toString();
         String target = "opencl/somebody-has";
         Map<String, List<String>> commands = new LinkedHashMap<>();
         commands.put("run", List.of("run", manifest));
@@ -59,12 +69,20 @@ class SilentServerTest {
         commands.put("populate", List.of("populate", manifest));
         commands.put("compact", List.of("compact", "--target", target));
         Map<String, Future<Cli>> running = new LinkedHashMap<>();
-        try (SilentServer silent = new SilentServer(); ExecutorService threads = Executors.newCachedThreadPool()) {
+        try (SilentServer silent = new SilentServer();
+                ExecutorService threads = Executors.newCachedThreadPool()) {
             String endpoint = silent.endpoint();
             commands.forEach((name, arguments) -> {
                 List<String> all = new ArrayList<>(arguments);
-                String bucket = "s3://kernels/ci" + (name.contains("reading") ? "?access=read" : "");
-                all.addAll(List.of("--dir", directory.resolve("local of " + name).toString(), "--bucket", bucket, "--endpoint", endpoint));
+                String bucket =
+                        "s3://kernels/ci" + (name.contains("reading") ? "?access=read" : "");
+                all.addAll(List.of(
+                        "--dir",
+                        directory.resolve("local of " + name).toString(),
+                        "--bucket",
+                        bucket,
+                        "--endpoint",
+                        endpoint));
                 running.put(name, threads.submit(() -> Cli.run(all.toArray(String[]::new))));
             });
             for (Map.Entry<String, Future<Cli>> command : running.entrySet()) {
@@ -73,8 +91,11 @@ class SilentServerTest {
                 assertTrue(CAUSES.stream().anyMatch(ended.err()::contains), ended::toString);
                 assertEquals(1, ended.err().lines().count(), () -> command.getKey() + ": " + ended);
             }
-            assertTrue(Objects.requireNonNull(running.get("run")).get().out().contains("1 compiled"));
-            assertTrue(Files.notExists(directory.resolve("local of populate")), "the bucket is checked before anything is compiled");
+            assertTrue(
+                    Objects.requireNonNull(running.get("run")).get().out().contains("1 compiled"));
+            assertTrue(
+                    Files.notExists(directory.resolve("local of populate")),
+                    "the bucket is checked before anything is compiled");
         }
     }
 }

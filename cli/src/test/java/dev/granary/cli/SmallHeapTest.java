@@ -12,6 +12,11 @@ import dev.granary.cli.manifest.KernelSourceResolver;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -24,9 +29,6 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of commands in a process with a small heap, on files that declare or have lengths beyond
@@ -82,7 +84,8 @@ class SmallHeapTest {
     }
 
     @Test
-    @DisplayName("F1, F7, F11 with a heap of 128 MiB, metadata that declares 256 Mi characters, an endless source and an about.txt of 64 MiB are reported")
+    @DisplayName("F1, F7, F11 with a heap of 128 MiB, metadata that declares 256 Mi characters, an"
+            + " endless source and an about.txt of 64 MiB are reported")
     void reported() throws Exception {
         Path local = directory.resolve("local");
         Entry entry = new TestEntries("hostile metadata").entry(100);
@@ -91,9 +94,21 @@ class SmallHeapTest {
         }
         assertEquals(1, changeAll(local, HexFormat.of().parseHex("03feffffff0f")));
         Path output = directory.resolve("output");
-        Process child = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"), Commands.class.getName(), local.toString(),
-                entry.id().hash().hex(), directory.resolve("tree").toString()).redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        Process child = new ProcessBuilder(
+                        ProcessHandle.current().info().command().orElseThrow(),
+                        "-Xmx128m",
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Commands.class.getName(),
+                        local.toString(),
+                        entry.id().hash().hex(),
+                        directory.resolve("tree").toString())
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
         assertTrue(child.waitFor(5, TimeUnit.MINUTES), "the commands end");
         assertEquals(0, child.exitValue(), Files.readString(output));
         assertTrue(Files.readString(output).contains("all as expected"), Files.readString(output));
@@ -105,7 +120,8 @@ class SmallHeapTest {
 
         private static void extendAbout(Path tree) throws IOException {
             try (Stream<Path> all = Files.walk(tree)) {
-                for (Path file : all.filter(found -> found.endsWith("about.txt")).toList()) {
+                for (Path file :
+                        all.filter(found -> found.endsWith("about.txt")).toList()) {
                     try (RandomAccessFile about = new RandomAccessFile(file.toFile(), "rw")) {
                         about.setLength(64 << 20); // sparse: takes no disk space
                     }
@@ -116,13 +132,21 @@ class SmallHeapTest {
         /** Arguments: the local directory, the id of its entry, and the directory to export to. */
         public static void main(String[] arguments) throws IOException {
             String local = arguments[0];
-            for (List<String> command : List.of(List.of("inspect", arguments[1]), List.of("ls"), List.of("verify"), List.of("export", arguments[2]))) {
-                Cli.run(Stream.concat(command.stream(), Stream.of("--dir", local)).toArray(String[]::new)).exits(0);
+            for (List<String> command : List.of(
+                    List.of("inspect", arguments[1]),
+                    List.of("ls"),
+                    List.of("verify"),
+                    List.of("export", arguments[2]))) {
+                Cli.run(Stream.concat(command.stream(), Stream.of("--dir", local))
+                                .toArray(String[]::new))
+                        .exits(0);
             }
             extendAbout(Path.of(arguments[2]));
-            Cli imported = Cli.run("import", arguments[2], "--json", "--dir", local + "-2").exits(1);
+            Cli imported = Cli.run("import", arguments[2], "--json", "--dir", local + "-2")
+                    .exits(1);
             assertEquals(1, imported.json().get("damaged").getAsInt(), imported::toString);
-            KernelSpec kernel = new KernelSpec("k", Path.of("/dev/zero"), List.of(), List.of(), List.of(), Optional.empty());
+            KernelSpec kernel = new KernelSpec(
+                    "k", Path.of("/dev/zero"), List.of(), List.of(), List.of(), Optional.empty());
             Target target = new Target(Backend.OPENCL, "v", "d", "1");
             assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, target));
             System.out.println("all as expected");

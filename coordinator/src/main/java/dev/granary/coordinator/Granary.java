@@ -33,6 +33,7 @@ import dev.granary.gpu.composite.CompositeHandle;
 import dev.granary.gpu.composite.EngineSet;
 import dev.granary.local.claim.LocalClaims;
 import dev.granary.s3.BucketTier;
+
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -53,8 +54,10 @@ import java.util.function.BiConsumer;
  */
 public final class Granary implements AutoCloseable {
     /** The id of no entry: a lookup of it opens the connection. */
-    private static final Id CONNECT_ID =
-            Id.builder(new Target(Backend.OPENCL, "granary", "none", "none")).field("kind", "connect").build();
+    private static final Id CONNECT_ID = Id.builder(
+                    new Target(Backend.OPENCL, "granary", "none", "none"))
+            .field("kind", "connect")
+            .build();
 
     private static final long MAX_FLUSH_SECONDS = TimeUnit.DAYS.toSeconds(365);
 
@@ -70,16 +73,28 @@ public final class Granary implements AutoCloseable {
     private final PrimitiveLookup lookup;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    private Granary(GranaryConfig config, OpenStores stores, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished) {
+    private Granary(
+            GranaryConfig config,
+            OpenStores stores,
+            PublishMode publishing,
+            BiConsumer<Id, StoreResult> whenPublished) {
         this.config = config;
         this.stores = stores;
-        this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy());
-        this.composites = new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy()), this::primitive);
+        this.memory = new PrimitiveCache<>(
+                config.primitiveCacheCapacity(), config.primitiveCachePolicy());
+        this.composites = new CompositeCache(
+                new PrimitiveCache<>(
+                        config.primitiveCacheCapacity(), config.primitiveCachePolicy()),
+                this::primitive);
         this.constants = new ConstantTensorCaches(config.constantLimits());
-        this.layers = RemoteLayers.open(stores.local(), stores.layers(), config.bucketWait(), publishing, counters, waits);
-        this.writeBehind = new WriteBehindQueue(stores.local(), layers, counters, stores.clock(), whenPublished);
-        Optional<ClaimCoordinator> coordinator = stores.claims().map(claims -> claimCoordinator(claims, config.localWait(), counters));
-        this.lookup = new PrimitiveLookup(stores.local(), layers, stores.quarantine(), coordinator, writeBehind, counters);
+        this.layers = RemoteLayers.open(
+                stores.local(), stores.layers(), config.bucketWait(), publishing, counters, waits);
+        this.writeBehind = new WriteBehindQueue(
+                stores.local(), layers, counters, stores.clock(), whenPublished);
+        Optional<ClaimCoordinator> coordinator = stores.claims()
+                .map(claims -> claimCoordinator(claims, config.localWait(), counters));
+        this.lookup = new PrimitiveLookup(
+                stores.local(), layers, stores.quarantine(), coordinator, writeBehind, counters);
         for (OpenLayer layer : stores.layers()) {
             if (layer.tier().cache() instanceof BucketTier bucket) {
                 waits.watch(layer.name(), bucket.traffic()::quiet);
@@ -87,9 +102,16 @@ public final class Granary implements AutoCloseable {
         }
     }
 
-    private static ClaimCoordinator claimCoordinator(LocalClaims claims, Duration limit, LookupCounters counters) {
-        return new ClaimCoordinator(claims::claim, limit, Ticker.SYSTEM, longest -> ThreadLocalRandom.current().nextLong(longest + 1),
-                CompletableFuture.delayedExecutor(ClaimCoordinator.LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS), counters);
+    private static ClaimCoordinator claimCoordinator(
+            LocalClaims claims, Duration limit, LookupCounters counters) {
+        return new ClaimCoordinator(
+                claims::claim,
+                limit,
+                Ticker.SYSTEM,
+                longest -> ThreadLocalRandom.current().nextLong(longest + 1),
+                CompletableFuture.delayedExecutor(
+                        ClaimCoordinator.LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS),
+                counters);
     }
 
     /**
@@ -107,7 +129,9 @@ public final class Granary implements AutoCloseable {
      * @param whenPublished receives the result for each entry that this instance compiled or
      *     published
      */
-    public static Granary open(GranaryConfig config, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
+    public static Granary open(
+            GranaryConfig config, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished)
+            throws ConfigException {
         return over(config, OpenStores.open(config), publishing, whenPublished);
     }
 
@@ -115,7 +139,11 @@ public final class Granary implements AutoCloseable {
      * Creates a cache as {@link #open(GranaryConfig, PublishMode, BiConsumer)} does, over open
      * stores.
      */
-    public static Granary over(GranaryConfig config, OpenStores stores, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished) {
+    public static Granary over(
+            GranaryConfig config,
+            OpenStores stores,
+            PublishMode publishing,
+            BiConsumer<Id, StoreResult> whenPublished) {
         return new Granary(config, stores, publishing, whenPublished);
     }
 
@@ -124,8 +152,10 @@ public final class Granary implements AutoCloseable {
      *
      * @throws CompileException if no tier had the primitive and its source does not compile
      */
-    public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(Engine<D, P> engine, D descriptor) throws CompileException {
-        Primitive primitive = memory.get(descriptor, _ -> retain(lookup.find(engine, descriptor).primitive()));
+    public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(
+            Engine<D, P> engine, D descriptor) throws CompileException {
+        Primitive primitive = memory.get(
+                descriptor, _ -> retain(lookup.find(engine, descriptor).primitive()));
         return cast(primitive);
     }
 
@@ -133,8 +163,8 @@ public final class Granary implements AutoCloseable {
      * Returns the same as {@link #primitive}, with the source of the primitive and the time of the
      * lookup.
      */
-    public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> obtain(Engine<D, P> engine, D descriptor)
-            throws CompileException {
+    public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> obtain(
+            Engine<D, P> engine, D descriptor) throws CompileException {
         long start = System.nanoTime();
         PrimitiveSource[] source = {PrimitiveSource.MEMORY};
         OptionalInt[] layer = {OptionalInt.empty()};
@@ -144,7 +174,8 @@ public final class Granary implements AutoCloseable {
             layer[0] = found.layer();
             return retain(found.primitive());
         });
-        return new LookupResult<>(cast(primitive), source[0], layer[0], Duration.ofNanos(System.nanoTime() - start));
+        return new LookupResult<>(
+                cast(primitive), source[0], layer[0], Duration.ofNanos(System.nanoTime() - start));
     }
 
     /**
@@ -157,7 +188,8 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if the descriptor is for another target
      * @throws IllegalStateException if the primitive depends on itself, or the engine is closed
      */
-    public CompositeHandle handle(KernelEngine<?> engine, CompositeDescriptor<?> descriptor) throws CompileException {
+    public CompositeHandle handle(KernelEngine<?> engine, CompositeDescriptor<?> descriptor)
+            throws CompileException {
         return handle(EngineSet.of(engine), descriptor);
     }
 
@@ -165,7 +197,8 @@ public final class Granary implements AutoCloseable {
      * Returns a handle as {@link #handle(KernelEngine, CompositeDescriptor)} does, for a primitive
      * between two engines, such as a reorder.
      */
-    public CompositeHandle handle(EngineSet engines, CompositeDescriptor<?> descriptor) throws CompileException {
+    public CompositeHandle handle(EngineSet engines, CompositeDescriptor<?> descriptor)
+            throws CompileException {
         return composites.handle(engines, descriptor);
     }
 
@@ -203,7 +236,8 @@ public final class Granary implements AutoCloseable {
             try {
                 layer.tier().cache().load(CONNECT_ID);
             } catch (Throwable e) { // left to the lookups, as documented
-                LogOnce.warn("connect", "The first connection to " + layer.name() + " failed: " + e);
+                LogOnce.warn(
+                        "connect", "The first connection to " + layer.name() + " failed: " + e);
             }
         });
     }
@@ -271,7 +305,9 @@ public final class Granary implements AutoCloseable {
      */
     public boolean flush(Duration limit) {
         try {
-            return writeBehind.flush(System.nanoTime() + Math.min(limit.toSeconds(), MAX_FLUSH_SECONDS) * 1_000_000_000 + limit.toNanosPart());
+            return writeBehind.flush(System.nanoTime()
+                    + Math.min(limit.toSeconds(), MAX_FLUSH_SECONDS) * 1_000_000_000
+                    + limit.toNanosPart());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

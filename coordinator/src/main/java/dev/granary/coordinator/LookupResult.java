@@ -2,6 +2,7 @@ package dev.granary.coordinator;
 
 import dev.granary.cache.Primitive;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+
 import java.time.Duration;
 import java.util.OptionalInt;
 
@@ -13,4 +14,5 @@ import java.util.OptionalInt;
  * @param layer the position of its bucket, counted from 0; empty unless the source is a bucket
  * @param took how long the caller waited
  */
-public record LookupResult<P extends Primitive>(P primitive, PrimitiveSource source, OptionalInt layer, Duration took) {}
+public record LookupResult<P extends Primitive>(
+        P primitive, PrimitiveSource source, OptionalInt layer, Duration took) {}

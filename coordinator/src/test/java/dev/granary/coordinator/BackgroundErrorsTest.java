@@ -20,6 +20,14 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.OpenStores;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -28,12 +36,6 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Errors in background work, such as of exhausted memory: counted, never thrown at the user, and
@@ -53,7 +55,9 @@ class BackgroundErrorsTest {
 
         private Error error() {
             uses.incrementAndGet();
-            return isStackOverflow ? new StackOverflowError("of a test") : new OutOfMemoryError("of a test");
+            return isStackOverflow
+                    ? new StackOverflowError("of a test")
+                    : new OutOfMemoryError("of a test");
         }
 
         @Override
@@ -75,37 +79,65 @@ class BackgroundErrorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"OutOfMemoryError", "StackOverflowError"})
-    @DisplayName("S2 A7 with a bucket that throws errors, the caller gets its primitive, flush ends, and causes are counted")
+    @DisplayName(
+            "S2 A7 with a bucket that throws errors, the caller gets its primitive, flush ends,"
+                    + " and causes are counted")
     void everyUse(String kind, @TempDir Path directory) throws Exception {
         ErrorBucket bucket = new ErrorBucket(kind);
-        GranaryConfig config = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").flushLimit(TestNode.LONG).build();
+        GranaryConfig config = new TestNode(directory, new FakeBucket())
+                .config()
+                .bucket("s3://test")
+                .flushLimit(TestNode.LONG)
+                .build();
         AtomicReference<@Nullable StoreResult> published = new AtomicReference<>();
-        try (Granary granary = Granary.over(config, OpenStores.open(config, List.of(bucket), InstantSource.system()), PublishMode.UNPACKED,
+        try (Granary granary = Granary.over(
+                config,
+                OpenStores.open(config, List.of(bucket), InstantSource.system()),
+                PublishMode.UNPACKED,
                 (_, result) -> published.set(result))) {
             granary.connect();
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(new FakeEngine("one"), A).source());
+            assertEquals(
+                    PrimitiveSource.COMPILED,
+                    granary.obtain(new FakeEngine("one"), A).source());
             assertTrue(granary.flush(TestNode.LONG));
             LayerStatistics layer = granary.statistics().layers().getFirst();
-            assertEquals(List.of(1L, 1L), List.of(layer.results().unavailable(), granary.statistics().leftForLater()));
+            assertEquals(
+                    List.of(1L, 1L),
+                    List.of(layer.results().unavailable(), granary.statistics().leftForLater()));
             assertTrue(layer.failure().orElse("").contains(kind), layer::toString);
-            assertTrue(published.get() instanceof StoreResult.Failed(String cause) && cause.contains(kind), () -> "published: " + published.get());
+            assertTrue(
+                    published.get() instanceof StoreResult.Failed(String cause)
+                            && cause.contains(kind),
+                    () -> "published: " + published.get());
         }
         assertEquals(3, bucket.uses.get());
     }
 
     @Test
-    @DisplayName("S2 an error of a background probe is counted, is not printed, and the next probe is tried")
+    @DisplayName(
+            "S2 an error of a background probe is counted, is not printed, and the next probe is"
+                    + " tried")
     void probe(@TempDir Path directory) throws Exception {
         CountDownLatch uncaught = new CountDownLatch(1);
         Thread.UncaughtExceptionHandler oldHandler = Thread.getDefaultUncaughtExceptionHandler();
         Thread.setDefaultUncaughtExceptionHandler((_, _) -> uncaught.countDown());
-        BucketConfig config = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
+        BucketConfig config = new TestNode(directory, new FakeBucket())
+                .config()
+                .bucket("s3://test")
+                .build()
+                .buckets()
+                .getFirst();
         ErrorBucket bucket = new ErrorBucket("OutOfMemoryError");
         Id id = TestEntries.id("probed");
         CompileTimeEstimate compileTimes = new CompileTimeEstimate();
         // so that the layer is probed in the background only
         LookupTimeBudget budget = new LookupTimeBudget(compileTimes, Duration.ZERO);
-        try (RemoteLayer client = new RemoteLayer(new OpenLayer(config, new CountingCache(bucket), Optional.empty(), List.of()), 0, compileTimes, budget, Optional.empty())) {
+        try (RemoteLayer client = new RemoteLayer(
+                new OpenLayer(config, new CountingCache(bucket), Optional.empty(), List.of()),
+                0,
+                compileTimes,
+                budget,
+                Optional.empty())) {
             for (int probes = 1; probes <= 3; probes++) {
                 client.load(id, TestNode.LONG.toNanos());
                 while (client.statistics().results().unavailable() < probes) {
@@ -119,6 +151,9 @@ class BackgroundErrorsTest {
         } finally {
             Thread.setDefaultUncaughtExceptionHandler(oldHandler);
         }
-        assertEquals(1, uncaught.getCount(), "an error reached the top of a thread, which prints it to the user");
+        assertEquals(
+                1,
+                uncaught.getCount(),
+                "an error reached the top of a thread, which prints it to the user");
     }
 }

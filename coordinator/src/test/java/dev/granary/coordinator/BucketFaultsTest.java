@@ -22,6 +22,14 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.S3Request;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,18 +42,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Complete lookups with a real local tier and a real bucket, with every fault at every request. */
 class BucketFaultsTest {
     private static final int MAX_CONCURRENT = 12; // most of them wait
     private static final FakeDescriptor A = FakeDescriptor.of("a");
-    private static final Entry ELSEWHERE = TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere"));
+    private static final Entry ELSEWHERE =
+            TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere"));
     private static final Duration HANG = Duration.ofSeconds(10);
 
     /** State of the kernel in the bucket. */
@@ -66,7 +69,9 @@ class BucketFaultsTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("R1 R2 N4 O1 with any fault at any request the caller has a correct primitive, and all is counted once")
+    @DisplayName(
+            "R1 R2 N4 O1 with any fault at any request the caller has a correct primitive, and all"
+                    + " is counted once")
     @Tag("exhaustive")
     void everyFault(BucketState bucketState) throws Exception {
         List<FaultPoint> points = new ArrayList<>();
@@ -74,7 +79,9 @@ class BucketFaultsTest {
             run.lookup(FaultPlan.SOUND);
             Map<List<Object>, Integer> numbers = new HashMap<>();
             for (S3Request request : run.requests()) {
-                int number = numbers.merge(List.of(request.operation(), isOfEntry(request)), 1, Integer::sum) - 1;
+                int number = numbers.merge(
+                                List.of(request.operation(), isOfEntry(request)), 1, Integer::sum)
+                        - 1;
                 points.add(new FaultPoint(request.operation(), isOfEntry(request), number));
             }
         }
@@ -91,20 +98,27 @@ class BucketFaultsTest {
                 run.get();
             }
         }
-        System.out.println("granary.faults: lookup with " + bucketState + " in the bucket: " + points.size() + " requests, " + runs.size() + " runs");
+        System.out.println("granary.faults: lookup with " + bucketState + " in the bucket: "
+                + points.size() + " requests, " + runs.size() + " runs");
     }
 
     private static boolean isOfEntry(S3Request request) {
         return request.key().contains(A.getId().hash().hex());
     }
 
-    private Void run(BucketState bucketState, String name, FaultPoint point, Fault fault) throws Exception {
-        try (Run run = new Run(bucketState, name, fault.isSilent() ? FaultyBucket.SHORT : FaultyBucket.LONG)) {
-            run.lookup(FaultPlan.once(request -> request.operation().equals(point.operation()) && isOfEntry(request) == point.isOfEntry(),
-                    point.number(), fault));
+    private Void run(BucketState bucketState, String name, FaultPoint point, Fault fault)
+            throws Exception {
+        try (Run run = new Run(
+                bucketState, name, fault.isSilent() ? FaultyBucket.SHORT : FaultyBucket.LONG)) {
+            run.lookup(FaultPlan.once(
+                    request -> request.operation().equals(point.operation())
+                            && isOfEntry(request) == point.isOfEntry(),
+                    point.number(),
+                    fault));
             run.verifyRecovery();
         } catch (Exception | AssertionError e) {
-            throw new AssertionError(fault + " at " + point + " with " + bucketState + " in the bucket", e);
+            throw new AssertionError(
+                    fault + " at " + point + " with " + bucketState + " in the bucket", e);
         }
         return null;
     }
@@ -137,10 +151,16 @@ class BucketFaultsTest {
         }
 
         private Granary open(BucketTier over) throws Exception {
-            GranaryConfig config = GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", local + "-no-configuration"))
-                    .directory(local).bucket("s3://kernels").build();
-            return Granary.over(config, OpenStores.open(config, List.of(over), InstantSource.system()),
-                    PublishMode.UNPACKED, published::put);
+            GranaryConfig config = GranaryConfig.builder()
+                    .environment(Map.of("XDG_CONFIG_HOME", local + "-no-configuration"))
+                    .directory(local)
+                    .bucket("s3://kernels")
+                    .build();
+            return Granary.over(
+                    config,
+                    OpenStores.open(config, List.of(over), InstantSource.system()),
+                    PublishMode.UNPACKED,
+                    published::put);
         }
 
         void lookup(FaultPlan plan) throws Exception {
@@ -148,12 +168,19 @@ class BucketFaultsTest {
             try (Granary granary = open(tier)) {
                 long start = System.nanoTime();
                 LookupResult<FakePrimitive> obtained = granary.obtain(engine, A);
-                assertTrue(System.nanoTime() - start < limit.plus(HANG).toNanos(), "the lookup hung");
+                assertTrue(
+                        System.nanoTime() - start < limit.plus(HANG).toNanos(), "the lookup hung");
                 boolean isCompiled = obtained.source() == PrimitiveSource.COMPILED;
                 assertTrue(isCompiled || obtained.source() == PrimitiveSource.BUCKET);
-                assertTrue(bucketState == BucketState.ENTRY || isCompiled, "there was nothing to restore");
-                assertEquals(FakeEngine.binaries(A, isCompiled ? "one" : "elsewhere"), obtained.primitive().getBinaries(BinaryKind.KERNEL));
-                assertEquals(List.of(isCompiled ? 1 : 0, isCompiled ? 0 : 1), List.of(engine.compiles.get(), engine.restores.get()));
+                assertTrue(
+                        bucketState == BucketState.ENTRY || isCompiled,
+                        "there was nothing to restore");
+                assertEquals(
+                        FakeEngine.binaries(A, isCompiled ? "one" : "elsewhere"),
+                        obtained.primitive().getBinaries(BinaryKind.KERNEL));
+                assertEquals(
+                        List.of(isCompiled ? 1 : 0, isCompiled ? 0 : 1),
+                        List.of(engine.compiles.get(), engine.restores.get()));
                 assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, A).source());
                 assertTrue(granary.flush(FaultyBucket.LONG.multipliedBy(4)), "publishing hung");
                 bucket.awaitIdle();
@@ -162,25 +189,49 @@ class BucketFaultsTest {
         }
 
         private void compare(GranaryStatistics statistics, boolean isCompiled) {
-            TierStatistics.Snapshot bucketResults = statistics.layers().getFirst().results();
+            TierStatistics.Snapshot bucketResults =
+                    statistics.layers().getFirst().results();
             int compiled = isCompiled ? 1 : 0;
-            assertEquals(List.of(1L - compiled, (long) compiled), List.of(bucketResults.hits(), bucketResults.misses()));
-            assertEquals(List.of(1L, 1L), List.of(statistics.memoryHits(), statistics.memoryMisses()));
-            assertEquals(List.of(0L, 1L, 1L), List.of(statistics.local().hits(), statistics.local().absent(), statistics.local().stored()));
+            assertEquals(
+                    List.of(1L - compiled, (long) compiled),
+                    List.of(bucketResults.hits(), bucketResults.misses()));
+            assertEquals(
+                    List.of(1L, 1L), List.of(statistics.memoryHits(), statistics.memoryMisses()));
+            assertEquals(
+                    List.of(0L, 1L, 1L),
+                    List.of(
+                            statistics.local().hits(),
+                            statistics.local().absent(),
+                            statistics.local().stored()));
             assertEquals(compiled, statistics.compiled());
             assertEquals(compiled, stores(bucketResults));
-            assertEquals(bucketResults.failed() + bucketResults.unknown() + bucketResults.refused(), statistics.leftForLater());
+            assertEquals(
+                    bucketResults.failed() + bucketResults.unknown() + bucketResults.refused(),
+                    statistics.leftForLater());
             assertEquals(compiled, published.size());
-            assertEquals(0, statistics.dropped() + statistics.refusedByDriver() + statistics.quarantined());
+            assertEquals(
+                    0,
+                    statistics.dropped() + statistics.refusedByDriver() + statistics.quarantined());
             // With short timeouts a client may give up while it connects: a counted request then
             // never arrives.
-            boolean mayHideRequests = isShort || bucket.faulty.exchanges().stream().anyMatch(exchange -> exchange.fault().mayHideRequests());
-            assertTrue(mayHideRequests ? bucket.faulty.requests() <= sent(tier) : bucket.faulty.requests() == sent(tier),
-                    () -> bucket.faulty.requests() + " requests came, counted: " + tier.statistics().requests());
+            boolean mayHideRequests = isShort
+                    || bucket.faulty.exchanges().stream()
+                            .anyMatch(exchange -> exchange.fault().mayHideRequests());
+            assertTrue(
+                    mayHideRequests
+                            ? bucket.faulty.requests() <= sent(tier)
+                            : bucket.faulty.requests() == sent(tier),
+                    () -> bucket.faulty.requests() + " requests came, counted: "
+                            + tier.statistics().requests());
         }
 
         private static long stores(TierStatistics.Snapshot tier) {
-            return tier.stored() + tier.duplicates() + tier.divergent() + tier.refused() + tier.failed() + tier.unknown();
+            return tier.stored()
+                    + tier.duplicates()
+                    + tier.divergent()
+                    + tier.refused()
+                    + tier.failed()
+                    + tier.unknown();
         }
 
         private static long sent(BucketTier tier) {
@@ -202,12 +253,17 @@ class BucketFaultsTest {
             assertEquals(0, next.compiles.get());
             try (BucketTier fresh = bucket.sound()) {
                 Entry stored = PersistentCacheContract.hit(fresh.load(A.getId()));
-                assertTrue(List.of(FakeEngine.binaries(A, "one"), FakeEngine.binaries(A, "elsewhere")).contains(stored.binaries()));
+                assertTrue(
+                        List.of(FakeEngine.binaries(A, "one"), FakeEngine.binaries(A, "elsewhere"))
+                                .contains(stored.binaries()));
             }
         }
 
         List<S3Request> requests() {
-            return bucket.faulty.exchanges().stream().skip(firstRequest).map(FaultyS3.Exchange::request).toList();
+            return bucket.faulty.exchanges().stream()
+                    .skip(firstRequest)
+                    .map(FaultyS3.Exchange::request)
+                    .toList();
         }
 
         @Override
@@ -218,25 +274,34 @@ class BucketFaultsTest {
     }
 
     @Test
-    @DisplayName("R3 credentials that expire and are renewed affect only the bucket, and only meanwhile")
+    @DisplayName(
+            "R3 credentials that expire and are renewed affect only the bucket, and only meanwhile")
     void expired() throws Exception {
-        outage(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)), FaultPlan.always(new Fault.Lost(Fault.EXPIRED_403)));
+        outage(
+                FaultPlan.always(new Fault.Lost(Fault.EXPIRED)),
+                FaultPlan.always(new Fault.Lost(Fault.EXPIRED_403)));
     }
 
     @Test
     @DisplayName("R16 SlowDown answers and resets affect only the bucket, and only meanwhile")
     void storm() throws Exception {
-        outage(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)), FaultPlan.always(new Fault.Lost(Fault.RESET)));
+        outage(
+                FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)),
+                FaultPlan.always(new Fault.Lost(Fault.RESET)));
     }
 
     private void outage(FaultPlan first, FaultPlan second) throws Exception {
-        try (Run run = new Run(BucketState.ENTRY, "outage", FaultyBucket.LONG); Granary granary = run.open(run.tier)) {
+        try (Run run = new Run(BucketState.ENTRY, "outage", FaultyBucket.LONG);
+                Granary granary = run.open(run.tier)) {
             assertEquals(PrimitiveSource.BUCKET, granary.obtain(run.engine, A).source());
             int kernels = 0;
             for (FaultPlan plan : List.of(first, second)) {
                 run.bucket.faulty.plan(plan);
                 for (int i = 0; i < 20; i++) {
-                    assertEquals(PrimitiveSource.COMPILED, granary.obtain(run.engine, FakeDescriptor.of("k" + kernels++)).source());
+                    assertEquals(
+                            PrimitiveSource.COMPILED,
+                            granary.obtain(run.engine, FakeDescriptor.of("k" + kernels++))
+                                    .source());
                 }
                 assertTrue(granary.flush(FaultyBucket.LONG.multipliedBy(4)));
             }
@@ -257,13 +322,20 @@ class BucketFaultsTest {
     }
 
     @Test
-    @DisplayName("R3 without the permission to list, absent keys are forbidden: everything compiles and is published")
+    @DisplayName(
+            "R3 without the permission to list, absent keys are forbidden: everything compiles and"
+                    + " is published")
     void mayNotList() throws Exception {
-        try (Run run = new Run(BucketState.NOTHING, "may not list", FaultyBucket.LONG); Granary granary = run.open(run.tier)) {
-            run.bucket.faulty.plan(FaultPlan.when(request -> request.operation().equals("LIST") || request.operation().equals("GET"),
+        try (Run run = new Run(BucketState.NOTHING, "may not list", FaultyBucket.LONG);
+                Granary granary = run.open(run.tier)) {
+            run.bucket.faulty.plan(FaultPlan.when(
+                    request -> request.operation().equals("LIST")
+                            || request.operation().equals("GET"),
                     new Fault.Lost(Fault.DENIED)));
             for (int i = 0; i < 30; i++) {
-                assertEquals(PrimitiveSource.COMPILED, granary.obtain(run.engine, FakeDescriptor.of("k" + i)).source());
+                assertEquals(
+                        PrimitiveSource.COMPILED,
+                        granary.obtain(run.engine, FakeDescriptor.of("k" + i)).source());
             }
             assertTrue(granary.flush(FaultyBucket.LONG));
             assertEquals(30, granary.statistics().layers().getFirst().results().stored());

@@ -1,6 +1,7 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.BinaryKind;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -32,7 +33,9 @@ public final class ChildProcess {
     static final String GETS_SHARED = "gets-shared";
 
     /** The descriptors of {@link #GETS_SHARED}. */
-    static final List<FakeDescriptor> SHARED = IntStream.range(0, 200).mapToObj(i -> FakeDescriptor.of("shared " + i)).toList();
+    static final List<FakeDescriptor> SHARED = IntStream.range(0, 200)
+            .mapToObj(i -> FakeDescriptor.of("shared " + i))
+            .toList();
 
     private static final int THREADS = 4;
 
@@ -65,7 +68,8 @@ public final class ChildProcess {
      */
     private static boolean getShared(TestNode node) throws Exception {
         FakeEngine engine = new FakeEngine("shared");
-        try (Granary granary = node.openWithoutBucket(); ExecutorService pool = Executors.newFixedThreadPool(THREADS)) {
+        try (Granary granary = node.openWithoutBucket();
+                ExecutorService pool = Executors.newFixedThreadPool(THREADS)) {
             granary.setPrimitiveCacheCapacity(0); // every lookup reads the disk
             List<Future<Boolean>> all = new ArrayList<>();
             for (int thread = 0; thread < THREADS; thread++) {
@@ -74,7 +78,8 @@ public final class ChildProcess {
                 all.add(pool.submit(() -> {
                     boolean isRight = true;
                     for (FakeDescriptor descriptor : order) {
-                        isRight &= granary.primitive(engine, descriptor).getBinaries(BinaryKind.KERNEL)
+                        isRight &= granary.primitive(engine, descriptor)
+                                .getBinaries(BinaryKind.KERNEL)
                                 .equals(FakeEngine.binaries(descriptor, "shared"));
                     }
                     return isRight;
@@ -84,21 +89,31 @@ public final class ChildProcess {
             for (Future<Boolean> each : all) {
                 isRight &= each.get();
             }
-            return isRight && granary.flush(TestNode.LONG) && granary.statistics().dropped() == 0;
+            return isRight
+                    && granary.flush(TestNode.LONG)
+                    && granary.statistics().dropped() == 0;
         }
     }
 
     /** Starts a child process. */
     public static Process start(String role, Path directory) throws IOException {
         List<String> command = new ArrayList<>(List.of(
-                ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
-                ChildProcess.class.getName(), role, directory.toString()));
-        return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+                ProcessHandle.current().info().command().orElseThrow(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                ChildProcess.class.getName(),
+                role,
+                directory.toString()));
+        return new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
     }
 
     /** Waits for the first line of the child, which must be {@code expected}. */
     public static void awaitLine(Process child, String expected) throws IOException {
-        try (BufferedReader out = new BufferedReader(new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8))) {
+        try (BufferedReader out = new BufferedReader(
+                new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8))) {
             String line = out.readLine();
             if (!expected.equals(line)) {
                 throw new IOException("the child printed: " + line);

@@ -11,11 +11,18 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Mine;
 import dev.granary.local.claim.ClaimResult.Stage;
-import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,11 +30,6 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Lookups that acquire, await and release the claim of their machine. */
 @Timeout(600)
@@ -62,7 +64,8 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 the claim is held during the compile, and released when the entry is stored, uploaded or not")
+    @DisplayName("R9 the claim is held during the compile, and released when the entry is stored,"
+            + " uploaded or not")
     void compiled() throws Exception {
         ClaimResult[] claims = new ClaimResult[1];
         engine.beforeCompile = () -> claims[0] = claimOfOther(A);
@@ -76,7 +79,8 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 the claim is released if nothing is stored: no binaries, compile error, broken engine or listener")
+    @DisplayName("R9 the claim is released if nothing is stored: no binaries, compile error, broken"
+            + " engine or listener")
     void nothingToStore() throws Exception {
         try (Granary granary = node.open()) {
             FakeDescriptor wrong = FakeDescriptor.of("wrong");
@@ -114,7 +118,8 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("N5 the claim of a lazy driver awaits the launch, and is released by the launch, a flush, or the end")
+    @DisplayName("N5 the claim of a lazy driver awaits the launch, and is released by the launch, a"
+            + " flush, or the end")
     void lazyDriver() throws Exception {
         ClaimResult awaiting = new ClaimResult.Taken(Stage.AWAITING_LAUNCH);
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
@@ -142,7 +147,8 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 O1 a waiting lookup gets the entry of the other: one local hit, no miss, one compile")
+    @DisplayName("R9 O1 a waiting lookup gets the entry of the other: one local hit, no miss, one"
+            + " compile")
     void waits() throws Exception {
         CountDownLatch compiling = new CountDownLatch(1);
         CountDownLatch proceed = new CountDownLatch(1);
@@ -150,8 +156,10 @@ class ClaimedLookupTest {
             compiling.countDown();
             await(proceed);
         };
-        try (Granary first = node.open(); Granary second = node.open()) {
-            FutureTask<PrimitiveSource> holder = start(() -> first.obtain(engine, A).source()).task();
+        try (Granary first = node.open();
+                Granary second = node.open()) {
+            FutureTask<PrimitiveSource> holder =
+                    start(() -> first.obtain(engine, A).source()).task();
             compiling.await();
             Started waiter = start(() -> second.obtain(engine, A).source());
             Await.holds(() -> waiter.thread().getState() == Thread.State.TIMED_WAITING);
@@ -159,10 +167,23 @@ class ClaimedLookupTest {
             assertEquals(PrimitiveSource.COMPILED, holder.get());
             assertEquals(PrimitiveSource.LOCAL, waiter.task().get());
             GranaryStatistics statistics = second.statistics();
-            assertEquals(List.of(1L, 0L, 0L), List.of(statistics.local().hits(), statistics.local().misses(),
-                    statistics.layers().getFirst().results().misses()));
-            assertEquals(List.of(1L, 0L, 0L), List.of(statistics.waited(), statistics.waitsGivenUp(), statistics.claimsUnavailable()));
-            assertEquals(List.of(0L, 1L), List.of(first.statistics().waited(), first.statistics().local().misses()));
+            assertEquals(
+                    List.of(1L, 0L, 0L),
+                    List.of(
+                            statistics.local().hits(),
+                            statistics.local().misses(),
+                            statistics.layers().getFirst().results().misses()));
+            assertEquals(
+                    List.of(1L, 0L, 0L),
+                    List.of(
+                            statistics.waited(),
+                            statistics.waitsGivenUp(),
+                            statistics.claimsUnavailable()));
+            assertEquals(
+                    List.of(0L, 1L),
+                    List.of(
+                            first.statistics().waited(),
+                            first.statistics().local().misses()));
         }
         assertEquals(1, engine.compiles.get());
         assertEquals(1, bucket.loads.get(), "the machine sent one request");
@@ -187,7 +208,8 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 at the end of its wait a lookup compiles, counts one local miss, and stores without the claim")
+    @DisplayName("R9 at the end of its wait a lookup compiles, counts one local miss, and stores"
+            + " without the claim")
     void deadline() throws Exception {
         node.localWait = Duration.ofMillis(20);
         assertInstanceOf(Mine.class, other.claim(A.getId()));
@@ -195,30 +217,51 @@ class ClaimedLookupTest {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             GranaryStatistics statistics = granary.statistics();
-            assertEquals(List.of(0L, 1L, 1L), List.of(statistics.local().hits(), statistics.local().misses(), statistics.local().stored()));
-            assertEquals(List.of(0L, 1L, 0L), List.of(statistics.waited(), statistics.waitsGivenUp(), statistics.claimsUnavailable()));
+            assertEquals(
+                    List.of(0L, 1L, 1L),
+                    List.of(
+                            statistics.local().hits(),
+                            statistics.local().misses(),
+                            statistics.local().stored()));
+            assertEquals(
+                    List.of(0L, 1L, 0L),
+                    List.of(
+                            statistics.waited(),
+                            statistics.waitsGivenUp(),
+                            statistics.claimsUnavailable()));
         }
         assertEquals(1, new LifetimeStatistics(node.directory).read().get("waits-given-up"));
     }
 
     @Test
-    @DisplayName("D11 N7 an entry that the driver rejects or that is in quarantine is not waited for")
+    @DisplayName(
+            "D11 N7 an entry that the driver rejects or that is in quarantine is not waited for")
     void unusableEntry() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
         }
-        assertEquals(FakeEngine.DEATH, ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
+        assertEquals(
+                FakeEngine.DEATH,
+                ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
         assertInstanceOf(Mine.class, other.claim(A.getId()));
         try (Granary granary = node.openWithoutBucket()) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
-            assertEquals(List.of(1L, 0L), List.of(granary.statistics().quarantined(), granary.statistics().waitsGivenUp()));
+            assertEquals(
+                    List.of(1L, 0L),
+                    List.of(
+                            granary.statistics().quarantined(),
+                            granary.statistics().waitsGivenUp()));
         }
         node.now = node.now.plus(Duration.ofDays(2));
         FakeEngine updated = new FakeEngine("two");
         updated.restoreBehavior = FakeEngine.RestoreBehavior.REFUSES;
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(updated, A).source());
-            assertEquals(List.of(1L, 0L), List.of(granary.statistics().refusedByDriver(), granary.statistics().waitsGivenUp()));
+            assertEquals(
+                    List.of(1L, 0L),
+                    List.of(
+                            granary.statistics().refusedByDriver(),
+                            granary.statistics().waitsGivenUp()));
         }
     }
 

@@ -11,15 +11,17 @@ import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeImplementation;
 import dev.granary.gpu.composite.CompositeStatistics;
 import dev.granary.gpu.composite.NoKernelEngine;
-import java.nio.file.Path;
-import java.util.List;
-import java.util.Map;
-import java.util.stream.IntStream;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * The capacity of the primitives in memory, as configured through {@link Granary}; without a
@@ -43,7 +45,12 @@ class CompositeCapacityTest {
     private static long getHandles(Granary granary, IntStream numbers) throws Exception {
         long before = granary.statistics().composites().created();
         for (int number : numbers.toArray()) {
-            granary.handle(new NoKernelEngine(TARGET), CompositeDescriptor.builder(TARGET, new Numbered(number), Numbered.NOTHING).build()).close();
+            granary.handle(
+                            new NoKernelEngine(TARGET),
+                            CompositeDescriptor.builder(
+                                            TARGET, new Numbered(number), Numbered.NOTHING)
+                                    .build())
+                    .close();
         }
         return granary.statistics().composites().created() - before;
     }
@@ -57,7 +64,14 @@ class CompositeCapacityTest {
         GranaryConfig.Builder config = GranaryConfig.builder().directory(node.directory);
         Map<String, String> own = Map.of("XDG_CONFIG_HOME", node.directory + "-none");
         return Granary.open(config.environment(
-                environment.length == 0 ? own : Map.of("XDG_CONFIG_HOME", node.directory + "-none", environment[0], environment[1])).build());
+                        environment.length == 0
+                                ? own
+                                : Map.of(
+                                        "XDG_CONFIG_HOME",
+                                        node.directory + "-none",
+                                        environment[0],
+                                        environment[1]))
+                .build());
     }
 
     @Test
@@ -70,7 +84,9 @@ class CompositeCapacityTest {
 
     @ParameterizedTest
     @CsvSource({"lru, 15, 15", "w-tinylfu, 0, 5"})
-    @DisplayName("M4 the policy decides whether 15 frequently used primitives stay in spite of 100 that are used once")
+    @DisplayName(
+            "M4 the policy decides whether 15 frequently used primitives stay in spite of 100 that"
+                    + " are used once")
     void policy(String policy, int leastAgain, int mostAgain) throws Exception {
         try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_POLICY", policy)) {
             granary.setPrimitiveCacheCapacity(20);
@@ -79,12 +95,15 @@ class CompositeCapacityTest {
             }
             assertEquals(100, getHandles(granary, IntStream.range(100, 200)));
             long recreated = getHandles(granary, IntStream.range(0, 15));
-            assertTrue(recreated >= leastAgain && recreated <= mostAgain, recreated + " of 15 created again");
+            assertTrue(
+                    recreated >= leastAgain && recreated <= mostAgain,
+                    recreated + " of 15 created again");
         }
     }
 
     @Test
-    @DisplayName("M3 M13 with capacity 22 by the environment the last 22 of 30 stay; code takes precedence")
+    @DisplayName("M3 M13 with capacity 22 by the environment the last 22 of 30 stay; code takes"
+            + " precedence")
     void byEnvironment() throws Exception {
         try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_CAPACITY", "22")) {
             assertEquals(30, getHandles(granary, IntStream.range(0, 30)));
@@ -100,7 +119,8 @@ class CompositeCapacityTest {
     }
 
     @Test
-    @DisplayName("M4 M9 an equal or higher capacity keeps 12; a lower one of 10 keeps the 10 most recently used, at once")
+    @DisplayName("M4 M9 an equal or higher capacity keeps 12; a lower one of 10 keeps the 10 most"
+            + " recently used, at once")
     void lowered() throws Exception {
         try (Granary granary = open()) {
             getHandles(granary, IntStream.range(0, 12));
@@ -110,23 +130,36 @@ class CompositeCapacityTest {
             getHandles(granary, IntStream.range(0, 2)); // used again, so 2 and 3 are evicted
             granary.setPrimitiveCacheCapacity(10);
             assertEquals(List.of(10, 10), sizeAndCapacity(granary));
-            assertEquals(0, getHandles(granary, IntStream.concat(IntStream.range(0, 2), IntStream.range(4, 12))));
+            assertEquals(
+                    0,
+                    getHandles(
+                            granary,
+                            IntStream.concat(IntStream.range(0, 2), IntStream.range(4, 12))));
             assertEquals(2, getHandles(granary, IntStream.range(2, 4)));
         }
     }
 
     @Test
-    @DisplayName("M2 capacity 0 clears and disables, a higher one enables again; a negative one is rejected")
+    @DisplayName("M2 capacity 0 clears and disables, a higher one enables again; a negative one is"
+            + " rejected")
     void zero() throws Exception {
         try (Granary granary = open()) {
             getHandles(granary, IntStream.range(0, 5));
             granary.setPrimitiveCacheCapacity(0);
             assertEquals(List.of(0, 0), sizeAndCapacity(granary));
-            assertEquals(10, getHandles(granary, IntStream.range(0, 5)) + getHandles(granary, IntStream.range(0, 5)));
+            assertEquals(
+                    10,
+                    getHandles(granary, IntStream.range(0, 5))
+                            + getHandles(granary, IntStream.range(0, 5)));
             granary.setPrimitiveCacheCapacity(5);
-            assertEquals(5, getHandles(granary, IntStream.range(0, 5)) + getHandles(granary, IntStream.range(0, 5)));
-            String message = String.valueOf(
-                    assertThrows(IllegalArgumentException.class, () -> granary.setPrimitiveCacheCapacity(-1)).getMessage());
+            assertEquals(
+                    5,
+                    getHandles(granary, IntStream.range(0, 5))
+                            + getHandles(granary, IntStream.range(0, 5)));
+            String message = String.valueOf(assertThrows(
+                            IllegalArgumentException.class,
+                            () -> granary.setPrimitiveCacheCapacity(-1))
+                    .getMessage());
             assertTrue(message.contains("-1"), message);
             assertEquals(List.of(5, 5), sizeAndCapacity(granary));
         }

@@ -14,6 +14,11 @@ import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.gpu.opencl.SpyDriver;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -23,9 +28,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Composite primitives with all tiers: memory, local tier, bucket, and a real compiler. */
 @NeedsPocl
@@ -42,27 +44,43 @@ class CompositeLookupTest {
 
     private void multiply(Granary granary, int inner) throws Exception {
         try (OpenClEngine engine = driver.open();
-                CompositeHandle handle = granary.handle(engine, MatMul.packed(engine.target(), 8, inner, 4))) {
+                CompositeHandle handle =
+                        granary.handle(engine, MatMul.packed(engine.target(), 8, inner, 4))) {
             MatMul.check(engine, handle);
         }
     }
 
     /** Asserts primitive hits and creations, and nested hits and creations. */
-    private static void assertPrimitives(Granary granary, long hits, long created, long nestedHits, long nestedCreated) {
+    private static void assertPrimitives(
+            Granary granary, long hits, long created, long nestedHits, long nestedCreated) {
         CompositeStatistics statistics = granary.statistics().composites();
-        assertEquals(List.of(hits, created, nestedHits, nestedCreated),
-                List.of(statistics.hits(), statistics.created(), statistics.nestedHits(), statistics.nestedCreated()));
+        assertEquals(
+                List.of(hits, created, nestedHits, nestedCreated),
+                List.of(
+                        statistics.hits(),
+                        statistics.created(),
+                        statistics.nestedHits(),
+                        statistics.nestedCreated()));
     }
 
     /** Asserts kernel hits, local hits, bucket hits, compiles, and no repeated compile. */
-    private static void assertKernels(Granary granary, long memory, long local, long fromBucket, long compiled) {
+    private static void assertKernels(
+            Granary granary, long memory, long local, long fromBucket, long compiled) {
         GranaryStatistics statistics = granary.statistics();
-        assertEquals(List.of(memory, local, fromBucket, compiled, 0L), List.of(statistics.memoryHits(), statistics.local().hits(),
-                statistics.layers().getFirst().results().hits(), statistics.compiled(), statistics.compiledAgain()));
+        assertEquals(
+                List.of(memory, local, fromBucket, compiled, 0L),
+                List.of(
+                        statistics.memoryHits(),
+                        statistics.local().hits(),
+                        statistics.layers().getFirst().results().hits(),
+                        statistics.compiled(),
+                        statistics.compiledAgain()));
     }
 
     @Test
-    @DisplayName("O1 primitive, nested, kernel, local and bucket hits and misses are counted separately and exactly")
+    @DisplayName(
+            "O1 primitive, nested, kernel, local and bucket hits and misses are counted separately"
+                    + " and exactly")
     void statistics() throws Exception {
         try (Granary other = new TestNode(directory.resolve("other machine"), bucket).open()) {
             multiply(other, 12); // product, reorder, activation
@@ -86,8 +104,10 @@ class CompositeLookupTest {
             granary.setPrimitiveCacheCapacity(0);
             granary.setPrimitiveCacheCapacity(10);
             try (OpenClEngine engine = driver.open();
-                    CompositeHandle first = granary.handle(engine, MatMul.packed(engine.target(), 8, 12, 4));
-                    CompositeHandle wider = granary.handle(engine, MatMul.packed(engine.target(), 4, 12, 8))) {
+                    CompositeHandle first =
+                            granary.handle(engine, MatMul.packed(engine.target(), 8, 12, 4));
+                    CompositeHandle wider =
+                            granary.handle(engine, MatMul.packed(engine.target(), 4, 12, 8))) {
                 MatMul.check(engine, first);
                 MatMul.check(engine, wider);
             }
@@ -96,50 +116,85 @@ class CompositeLookupTest {
         }
         assertEquals(7, driver.compiles());
         Map<String, Long> totals = new LifetimeStatistics(node.directory).read();
-        assertEquals(List.of(0L, 4L, 1L, 7L, 0L, 6L, 3L, 2L, 0L),
-                List.of("primitive-hits", "primitives-created", "nested-hits", "nested-created", "kernel-hits", "local-hits", "bucket-hits",
-                                "compiled", "compiled-again").stream().map(totals::get).toList());
+        assertEquals(
+                List.of(0L, 4L, 1L, 7L, 0L, 6L, 3L, 2L, 0L),
+                List.of(
+                                "primitive-hits",
+                                "primitives-created",
+                                "nested-hits",
+                                "nested-created",
+                                "kernel-hits",
+                                "local-hits",
+                                "bucket-hits",
+                                "compiled",
+                                "compiled-again")
+                        .stream()
+                        .map(totals::get)
+                        .toList());
     }
 
     @Test
-    @DisplayName("A program of two primitives is compiled and cached once: the second use is a kernel hit")
+    @DisplayName(
+            "A program of two primitives is compiled and cached once: the second use is a kernel"
+                    + " hit")
     void sharedKernels() throws Exception {
-        try (Granary granary = node.openWithoutBucket(); OpenClEngine engine = driver.open()) {
+        try (Granary granary = node.openWithoutBucket();
+                OpenClEngine engine = driver.open()) {
             KernelDescriptor program = SharedProgramPrimitives.program(engine.target());
-            try (CompositeHandle left = granary.handle(engine, SharedProgramPrimitives.descriptor(engine.target(), "left"));
-                    CompositeHandle right = granary.handle(engine, SharedProgramPrimitives.descriptor(engine.target(), "right"))) {
-                assertEquals(program, left.primitive().kernels().iterator().next().descriptor());
-                assertEquals(left.primitive().kernels().iterator().next(), right.primitive().kernels().iterator().next());
+            try (CompositeHandle left = granary.handle(
+                            engine, SharedProgramPrimitives.descriptor(engine.target(), "left"));
+                    CompositeHandle right = granary.handle(
+                            engine, SharedProgramPrimitives.descriptor(engine.target(), "right"))) {
+                assertEquals(
+                        program, left.primitive().kernels().iterator().next().descriptor());
+                assertEquals(
+                        left.primitive().kernels().iterator().next(),
+                        right.primitive().kernels().iterator().next());
             }
             GranaryStatistics statistics = granary.statistics();
-            assertEquals(List.of(2L, 1L, 1L, 1L),
-                    List.of(statistics.composites().created(), statistics.memoryHits(), statistics.memoryMisses(), statistics.compiled()));
+            assertEquals(
+                    List.of(2L, 1L, 1L, 1L),
+                    List.of(
+                            statistics.composites().created(),
+                            statistics.memoryHits(),
+                            statistics.memoryMisses(),
+                            statistics.compiled()));
         }
         assertEquals(1, driver.compiles());
     }
 
     @Test
-    @DisplayName("M14 a primitive in memory takes precedence over binaries in any tier, without another lookup")
+    @DisplayName(
+            "M14 a primitive in memory takes precedence over binaries in any tier, without another"
+                    + " lookup")
     void memoryWins() throws Exception {
         try (Granary granary = node.open()) {
             multiply(granary, 12);
             assertTrue(granary.flush(TestNode.LONG));
-            assertTrue(bucket.entries.size() == 3 && granary.statistics().local().stored() == 3, "all three are stored");
+            assertTrue(
+                    bucket.entries.size() == 3 && granary.statistics().local().stored() == 3,
+                    "all three are stored");
             int loads = bucket.loads.get();
-            long local = granary.statistics().local().hits() + granary.statistics().local().misses();
+            long local = granary.statistics().local().hits()
+                    + granary.statistics().local().misses();
             multiply(granary, 12);
             for (var entry : bucket.entries.values()) {
                 assertTrue(granary.publish(entry.id()));
             }
             multiply(granary, 12);
             assertEquals(loads, bucket.loads.get());
-            assertEquals(local, granary.statistics().local().hits() + granary.statistics().local().misses());
+            assertEquals(
+                    local,
+                    granary.statistics().local().hits()
+                            + granary.statistics().local().misses());
         }
         assertEquals(3, driver.compiles());
     }
 
     @Test
-    @DisplayName("If an engine is closed before the cache, its binaries were taken at close, and are stored")
+    @DisplayName(
+            "If an engine is closed before the cache, its binaries were taken at close, and are"
+                    + " stored")
     void engineClosedFirst() throws Exception {
         try (Granary granary = node.open()) {
             try (OpenClEngine engine = driver.open()) {
@@ -148,25 +203,36 @@ class CompositeLookupTest {
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(0, granary.statistics().withoutBinaries());
         }
-        try (Granary granary = node.open(); OpenClEngine engine = driver.open()) {
-            assertTrue(node.bucket.entries.containsKey(SharedProgramPrimitives.program(engine.target()).getId()));
-            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, SharedProgramPrimitives.program(engine.target())).source());
+        try (Granary granary = node.open();
+                OpenClEngine engine = driver.open()) {
+            assertTrue(node.bucket.entries.containsKey(
+                    SharedProgramPrimitives.program(engine.target()).getId()));
+            assertEquals(
+                    PrimitiveSource.LOCAL,
+                    granary.obtain(engine, SharedProgramPrimitives.program(engine.target()))
+                            .source());
         }
         assertEquals(1, driver.compiles());
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id is compiled once per process, even with a new engine per call")
+    @DisplayName("K13 a primitive with the empty id is compiled once per process, even with a new"
+            + " engine per call")
     void notCacheable() throws Exception {
         try (Granary granary = node.open()) {
             for (int i = 0; i < 5; i++) {
                 try (OpenClEngine engine = driver.open()) {
-                    OpenClPrimitive primitive = granary.primitive(engine, SharedProgramPrimitives.notCacheable(engine.target()));
+                    OpenClPrimitive primitive = granary.primitive(
+                            engine, SharedProgramPrimitives.notCacheable(engine.target()));
                     engine.load(primitive).close();
                 }
             }
-            assertEquals(List.of(1L, 0L, 1L),
-                    List.of(granary.statistics().compiled(), granary.statistics().compiledAgain(), granary.statistics().notCacheable()));
+            assertEquals(
+                    List.of(1L, 0L, 1L),
+                    List.of(
+                            granary.statistics().compiled(),
+                            granary.statistics().compiledAgain(),
+                            granary.statistics().notCacheable()));
         }
         assertEquals(1, driver.compiles());
         assertEquals(Map.of(), bucket.entries);
@@ -179,8 +245,14 @@ class CompositeLookupTest {
         try (Granary granary = node.open()) {
             for (int i = 0; i < 4; i++) {
                 try (OpenClEngine engine = driver.open()) {
-                    engine.load(granary.primitive(engine, SharedProgramPrimitives.program(engine.target()))).close();
-                    assertEquals(List.of((long) i, 1L), List.of(granary.statistics().compiledAgain(), granary.statistics().compiled()));
+                    engine.load(granary.primitive(
+                                    engine, SharedProgramPrimitives.program(engine.target())))
+                            .close();
+                    assertEquals(
+                            List.of((long) i, 1L),
+                            List.of(
+                                    granary.statistics().compiledAgain(),
+                                    granary.statistics().compiled()));
                 }
             }
             assertTrue(granary.flush(TestNode.LONG));
@@ -191,16 +263,20 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName("M5 M7 12 threads with an engine per call: each of 12 primitives is created once, each program compiled once")
+    @DisplayName(
+            "M5 M7 12 threads with an engine per call: each of 12 primitives is created once, each"
+                    + " program compiled once")
     void enginesPerCall() throws Exception {
-        try (Granary granary = node.open(); ExecutorService threads = Executors.newFixedThreadPool(12)) {
+        try (Granary granary = node.open();
+                ExecutorService threads = Executors.newFixedThreadPool(12)) {
             Callable<Integer> work = () -> {
                 for (int i = 0; i < 12; i++) {
                     multiply(granary, 4 * (i + 1));
                 }
                 return 0;
             };
-            for (Future<Integer> future : new ArrayList<>(threads.invokeAll(Collections.nCopies(12, work)))) {
+            for (Future<Integer> future :
+                    new ArrayList<>(threads.invokeAll(Collections.nCopies(12, work)))) {
                 future.get();
             }
             assertPrimitives(granary, 132, 12, 11, 13);
@@ -217,14 +293,22 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName("M2 with a configured capacity of 0 each call creates a primitive, from kernels of the local tier")
+    @DisplayName(
+            "M2 with a configured capacity of 0 each call creates a primitive, from kernels of the"
+                    + " local tier")
     void capacityZero() throws Exception {
         try (Granary granary = node.open(node.config().primitiveCacheCapacity(0).build())) {
             multiply(granary, 12);
             assertTrue(granary.flush(TestNode.LONG));
             multiply(granary, 12);
             CompositeStatistics statistics = granary.statistics().composites();
-            assertEquals(List.of(2L, 0L, 0, 0), List.of(statistics.created(), statistics.hits(), statistics.size(), statistics.capacity()));
+            assertEquals(
+                    List.of(2L, 0L, 0, 0),
+                    List.of(
+                            statistics.created(),
+                            statistics.hits(),
+                            statistics.size(),
+                            statistics.capacity()));
             assertEquals(3, granary.statistics().local().hits());
         }
         assertEquals(3, driver.compiles());

@@ -12,13 +12,15 @@ import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.coordinator.config.GranaryConfig;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The constant tensors of a {@link Granary}: the sources of their limits, and their end. */
 class ConstantsTest {
@@ -31,16 +33,24 @@ class ConstantsTest {
     private final Map<String, String> environment = new HashMap<>();
 
     private GranaryConfig.Builder builder() {
-        return GranaryConfig.builder().environment(environment).directory(directory).offline();
+        return GranaryConfig.builder()
+                .environment(environment)
+                .directory(directory)
+                .offline();
     }
 
-    private static ConstantHold<AutoCloseable> take(ConstantTensorCaches caches, String key, AtomicInteger freed) {
+    private static ConstantHold<AutoCloseable> take(
+            ConstantTensorCaches caches, String key, AtomicInteger freed) {
         return caches.of(EngineKind.CPU, 0)
-                .get(new ConstantKey<>(AutoCloseable.class, "test", "context", key), MEGABYTE, () -> freed::incrementAndGet);
+                .get(
+                        new ConstantKey<>(AutoCloseable.class, "test", "context", key),
+                        MEGABYTE,
+                        () -> freed::incrementAndGet);
     }
 
     @Test
-    @DisplayName("M15 the environment is read once, later changes have no effect; code takes precedence, also at run time")
+    @DisplayName("M15 the environment is read once, later changes have no effect; code takes"
+            + " precedence, also at run time")
     void environment() throws Exception {
         environment.put(VARIABLE, "cpu:10240;gpu:2048:COST");
         GranaryConfig config = builder().build();
@@ -49,7 +59,8 @@ class ConstantsTest {
             environment.put(VARIABLE, "cpu:0;gpu:0");
             ConstantTensorCaches caches = granary.constants();
             assertEquals(10240, caches.getCapacity(EngineKind.CPU));
-            assertEquals(new ConstantLimit(2048, ConstantPolicy.COST), caches.limit(EngineKind.GPU, 3));
+            assertEquals(
+                    new ConstantLimit(2048, ConstantPolicy.COST), caches.limit(EngineKind.GPU, 3));
             AtomicInteger freed = new AtomicInteger();
             take(caches, "k", freed).close();
             caches.setCapacity(EngineKind.CPU, 20_480);
@@ -59,9 +70,13 @@ class ConstantsTest {
             assertEquals(1, freed.get());
         }
         environment.put(VARIABLE, "cpu:10240;gpu:2048:COST");
-        try (Granary granary = Granary.open(builder().constantTensorCacheCapacity(EngineKind.CPU, 7).build())) {
+        try (Granary granary = Granary.open(
+                builder().constantTensorCacheCapacity(EngineKind.CPU, 7).build())) {
             assertEquals(7, granary.constants().getCapacity(EngineKind.CPU), "code");
-            assertEquals(2048, granary.constants().getCapacity(EngineKind.GPU), "the environment, since code sets no value");
+            assertEquals(
+                    2048,
+                    granary.constants().getCapacity(EngineKind.GPU),
+                    "the environment, since code sets no value");
         }
     }
 
@@ -71,13 +86,16 @@ class ConstantsTest {
         try (Granary granary = Granary.open(builder().build())) {
             for (EngineKind kind : EngineKind.values()) {
                 assertEquals(ConstantLimit.DEFAULT, granary.constants().limit(kind));
-                assertEquals(ConstantLimit.UNLIMITED, granary.constants().of(kind, 0).getCapacity());
+                assertEquals(
+                        ConstantLimit.UNLIMITED, granary.constants().of(kind, 0).getCapacity());
             }
         }
     }
 
     @Test
-    @DisplayName("M15 close frees the constants, except those in use, which stay valid until they are released")
+    @DisplayName(
+            "M15 close frees the constants, except those in use, which stay valid until they are"
+                    + " released")
     void closing() throws Exception {
         AtomicInteger freed = new AtomicInteger();
         ConstantTensorCaches caches;

@@ -6,6 +6,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
+
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -64,7 +65,9 @@ public final class FakeBucket implements PersistentCache {
         if (first == null) {
             return new StoreResult.Stored(entry.binaries().byteSize());
         }
-        return first.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT;
+        return first.contentHash().equals(entry.contentHash())
+                ? StoreResult.DUPLICATE
+                : StoreResult.DIVERGENT;
     }
 
     private StoreResult hang(Entry entry) {

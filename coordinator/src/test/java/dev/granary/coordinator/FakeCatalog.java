@@ -4,6 +4,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
+
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -2,6 +2,7 @@ package dev.granary.coordinator;
 
 import dev.granary.cache.Id;
 import dev.granary.local.claim.ClaimResult;
+
 import java.util.function.Function;
 
 /** Claims with a configurable result, and a claim that records its calls. */

@@ -10,6 +10,7 @@ import dev.granary.cache.Primitive.Origin;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
+
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** An engine that counts its calls, with configurable results. */
@@ -57,11 +58,17 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
         if (descriptor.name().startsWith("wrong")) {
             throw new CompileException("it does not compile", "line 1: error");
         }
-        return create(descriptor, Origin.COMPILED, binariesTime == BinariesTime.NEVER ? KernelBinaries.none() : binaries(descriptor, version));
+        return create(
+                descriptor,
+                Origin.COMPILED,
+                binariesTime == BinariesTime.NEVER
+                        ? KernelBinaries.none()
+                        : binaries(descriptor, version));
     }
 
     @Override
-    public FakePrimitive create(FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) throws RestoreException {
+    public FakePrimitive create(FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
         restores.incrementAndGet();
         return switch (restoreBehavior) {
             case ACCEPTS -> create(descriptor, Origin.RESTORED, binaries);
@@ -82,7 +89,8 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
         return KernelBinaries.of((descriptor.name() + " by " + version).getBytes(UTF_8));
     }
 
-    private FakePrimitive create(FakeDescriptor descriptor, Origin origin, KernelBinaries binaries) {
+    private FakePrimitive create(
+            FakeDescriptor descriptor, Origin origin, KernelBinaries binaries) {
         FakePrimitive primitive = new FakePrimitive(descriptor, origin, binaries);
         if (binariesTime != BinariesTime.AFTER_LAUNCH) {
             primitive.launch();

@@ -3,6 +3,7 @@ package dev.granary.coordinator;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

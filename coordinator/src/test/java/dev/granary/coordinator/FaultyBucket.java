@@ -17,6 +17,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.ValueLayout;
@@ -32,7 +33,8 @@ final class FaultyBucket implements AutoCloseable {
     static final Duration SHORT = Duration.ofMillis(400);
     private static final Duration BREAKER_PAUSE = Duration.ofMillis(1);
     private static final EmbeddedS3 SERVER = start(); // stopped with the process
-    private static final Entry OTHER = TestEntries.entry(TestEntries.id("of another machine"), FakeEngine.binaries(FakeDescriptor.of("x"), "x"));
+    private static final Entry OTHER = TestEntries.entry(
+            TestEntries.id("of another machine"), FakeEngine.binaries(FakeDescriptor.of("x"), "x"));
 
     final FaultyS3 faulty = FaultyS3.inFrontOf(SERVER);
     private final String prefix = "test-" + UUID.randomUUID();
@@ -50,9 +52,15 @@ final class FaultyBucket implements AutoCloseable {
     }
 
     private S3Config.Builder config(Duration requestTimeout) {
-        return S3Config.builder("kernels").prefix(prefix).endpoint(SERVER.endpoint()).credentials(SERVER.accessKey(), SERVER.secretKey())
-                .requestTimeout(requestTimeout).loadDeadline(requestTimeout.multipliedBy(3))
-                .readOnlyPause(Duration.ofMillis(1)).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO)
+        return S3Config.builder("kernels")
+                .prefix(prefix)
+                .endpoint(SERVER.endpoint())
+                .credentials(SERVER.accessKey(), SERVER.secretKey())
+                .requestTimeout(requestTimeout)
+                .loadDeadline(requestTimeout.multipliedBy(3))
+                .readOnlyPause(Duration.ofMillis(1))
+                .breakerPause(BREAKER_PAUSE)
+                .absentMemory(Duration.ZERO)
                 .manifestInterval(Duration.ZERO);
     }
 
@@ -68,10 +76,12 @@ final class FaultyBucket implements AutoCloseable {
         try (BucketTier sound = sound()) {
             sound.store(OTHER);
         }
-        BucketTier tier = BucketTier.open(config(requestTimeout).endpoint(faulty.endpoint()).build());
+        BucketTier tier = BucketTier.open(
+                config(requestTimeout).endpoint(faulty.endpoint()).build());
         LoadResult result = tier.load(OTHER.id());
         long start = System.nanoTime();
-        while (result instanceof LoadResult.Unavailable && System.nanoTime() - start < LONG.toNanos()) {
+        while (result instanceof LoadResult.Unavailable
+                && System.nanoTime() - start < LONG.toNanos()) {
             // the client took longer to start than a request may, and the breaker is open
             LockSupport.parkNanos(BREAKER_PAUSE.toNanos());
             result = tier.load(OTHER.id());
@@ -92,11 +102,17 @@ final class FaultyBucket implements AutoCloseable {
         try (ObjectStore store = ObjectStoreFactory.open(config(LONG).build())) {
             List<String> keys = new ArrayList<>();
             store.list(prefix, object -> keys.add(object.key()));
-            String key = keys.stream().filter(name -> name.contains(entry.id().hash().hex())).findFirst().orElseThrow();
-            GetResult.Found found = assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 20));
+            String key = keys.stream()
+                    .filter(name -> name.contains(entry.id().hash().hex()))
+                    .findFirst()
+                    .orElseThrow();
+            GetResult.Found found =
+                    assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 20));
             byte[] body = found.bytes().toArray(ValueLayout.JAVA_BYTE);
             body[body.length / 2] ^= 1;
-            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, found.etag(), body, ObjectMarks.NONE));
+            assertInstanceOf(
+                    WriteResult.Done.class,
+                    store.replaceIfMatch(key, found.etag(), body, ObjectMarks.NONE));
         }
     }
 

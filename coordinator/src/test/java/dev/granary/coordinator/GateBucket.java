@@ -8,6 +8,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenLayer;
+
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;

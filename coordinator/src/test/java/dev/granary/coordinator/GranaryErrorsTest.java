@@ -27,6 +27,15 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.testing.Await;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,13 +47,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Errors and interrupts anywhere in a lookup with a real local tier: nothing hangs, nothing is left
@@ -57,7 +59,8 @@ class GranaryErrorsTest {
 
     private final Path directory;
     private final FakeBucket bucket = new FakeBucket();
-    private final AtomicReference<FaultPoint> faultPoint = new AtomicReference<>(FaultPoint.NOWHERE);
+    private final AtomicReference<FaultPoint> faultPoint =
+            new AtomicReference<>(FaultPoint.NOWHERE);
     private volatile Error error = new AssertionError("none");
 
     GranaryErrorsTest(@TempDir Path directory) {
@@ -79,7 +82,10 @@ class GranaryErrorsTest {
     }
 
     static List<Error> errors() {
-        return List.of(new StackOverflowError("on purpose"), new OutOfMemoryError("on purpose"), new NoClassDefFoundError("on purpose"));
+        return List.of(
+                new StackOverflowError("on purpose"),
+                new OutOfMemoryError("on purpose"),
+                new NoClassDefFoundError("on purpose"));
     }
 
     private void throwAt(FaultPoint point) {
@@ -105,7 +111,8 @@ class GranaryErrorsTest {
         }
 
         @Override
-        public MadePrimitive create(FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) {
+        public MadePrimitive create(
+                FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) {
             throwAt(FaultPoint.RESTORE);
             return new MadePrimitive(descriptor, Primitive.Origin.RESTORED);
         }
@@ -188,27 +195,39 @@ class GranaryErrorsTest {
             public void close() {}
         };
         TestNode node = new TestNode(directory.resolve("local"), bucket);
-        GranaryConfig config = node.config().bucket("s3://test").flushLimit(TestNode.LONG).localWait(TestNode.LONG).build();
+        GranaryConfig config = node.config()
+                .bucket("s3://test")
+                .flushLimit(TestNode.LONG)
+                .localWait(TestNode.LONG)
+                .build();
         BiConsumer<Id, StoreResult> listener = (_, _) -> throwAt(FaultPoint.LISTENER);
-        return Granary.over(config, OpenStores.open(config, List.of(brokenBucket), () -> node.now), PublishMode.UNPACKED, listener);
+        return Granary.over(
+                config,
+                OpenStores.open(config, List.of(brokenBucket), () -> node.now),
+                PublishMode.UNPACKED,
+                listener);
     }
 
     /**
      * Asserts that each key is available at once, here and in another instance of this machine,
      * which would wait for a claim that was left.
      */
-    private void assertSound(Granary granary, BrokenEngine engine, List<FakeDescriptor> keys) throws Exception {
+    private void assertSound(Granary granary, BrokenEngine engine, List<FakeDescriptor> keys)
+            throws Exception {
         long waits = granary.statistics().waitsGivenUp() + granary.statistics().waited();
         for (FakeDescriptor key : keys) {
             assertSame(granary.primitive(engine, key), granary.primitive(engine, key));
         }
         assertTrue(granary.flush(TestNode.LONG));
-        assertEquals(waits, granary.statistics().waitsGivenUp() + granary.statistics().waited());
+        assertEquals(
+                waits,
+                granary.statistics().waitsGivenUp() + granary.statistics().waited());
         try (Granary other = open()) {
             for (FakeDescriptor key : keys) {
                 other.primitive(engine, key);
             }
-            assertEquals(0, other.statistics().waitsGivenUp() + other.statistics().waited());
+            assertEquals(
+                    0, other.statistics().waitsGivenUp() + other.statistics().waited());
             assertEquals(0, other.statistics().quarantined());
         }
         FakeDescriptor last = FakeDescriptor.of("last");
@@ -219,7 +238,9 @@ class GranaryErrorsTest {
 
     @ParameterizedTest
     @MethodSource("errors")
-    @DisplayName("M1 after an error at any step of a lookup the same key works at once, and no claim is left")
+    @DisplayName(
+            "M1 after an error at any step of a lookup the same key works at once, and no claim is"
+                    + " left")
     void anyStep(Error thrown) throws Exception {
         error = thrown;
         for (FaultPoint point : FaultPoint.values()) {
@@ -232,14 +253,21 @@ class GranaryErrorsTest {
             }
             try (Granary granary = open()) {
                 faultPoint.set(point);
-                if (point == FaultPoint.COMPILE || point == FaultPoint.RESTORE || point == FaultPoint.OUTLIVE || point == FaultPoint.COMPILE_TIME) {
-                    assertSame(thrown, assertThrows(thrown.getClass(), () -> granary.primitive(engine, key)));
+                if (point == FaultPoint.COMPILE
+                        || point == FaultPoint.RESTORE
+                        || point == FaultPoint.OUTLIVE
+                        || point == FaultPoint.COMPILE_TIME) {
+                    assertSame(
+                            thrown,
+                            assertThrows(thrown.getClass(), () -> granary.primitive(engine, key)));
                 } else {
                     granary.primitive(engine, key);
                 }
                 assertTrue(granary.flush(TestNode.LONG), point::name);
                 if (point == FaultPoint.ON_COMPLETE) {
-                    assertFalse(bucket.entries.containsKey(key.getId()), "without a listener, no binaries are taken");
+                    assertFalse(
+                            bucket.entries.containsKey(key.getId()),
+                            "without a listener, no binaries are taken");
                 }
                 faultPoint.set(FaultPoint.NOWHERE);
                 assertSound(granary, engine, List.of(key));
@@ -248,7 +276,9 @@ class GranaryErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 after lookups at each depth near the end of the stack all keys work, and no claim is left")
+    @DisplayName(
+            "M1 after lookups at each depth near the end of the stack all keys work, and no claim"
+                    + " is left")
     void anyDepth() throws Exception {
         BrokenEngine engine = new BrokenEngine();
         List<FakeDescriptor> keys = new ArrayList<>();
@@ -277,7 +307,11 @@ class GranaryErrorsTest {
         BrokenEngine engine = new BrokenEngine();
         try (Granary granary = open()) {
             AtomicInteger depth = new AtomicInteger();
-            Thread deep = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> nest(granary, depth)), "deep", 256 << 10);
+            Thread deep = new Thread(
+                    null,
+                    () -> assertThrows(StackOverflowError.class, () -> nest(granary, depth)),
+                    "deep",
+                    256 << 10);
             deep.start();
             deep.join();
             List<FakeDescriptor> keys = new ArrayList<>();
@@ -304,7 +338,8 @@ class GranaryErrorsTest {
             }
 
             @Override
-            public FakePrimitive create(FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) {
+            public FakePrimitive create(
+                    FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) {
                 throw new AssertionError("nothing is stored");
             }
 
@@ -319,7 +354,9 @@ class GranaryErrorsTest {
     }
 
     @Test
-    @DisplayName("M5 beyond a limit of unlaunched primitives the binaries of the oldest are taken, and they are released")
+    @DisplayName(
+            "M5 beyond a limit of unlaunched primitives the binaries of the oldest are taken, and"
+                    + " they are released")
     void neverLaunched() throws Exception {
         FakeEngine engine = new FakeEngine("one");
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
@@ -332,7 +369,10 @@ class GranaryErrorsTest {
             Await.holds(() -> granary.statistics().local().stored() >= excess);
             assertEquals(excess, granary.statistics().local().stored());
             try (Granary other = node.openWithoutBucket()) {
-                assertEquals(PrimitiveSource.LOCAL, other.obtain(engine, FakeDescriptor.of("k" + (excess - 1))).source());
+                assertEquals(
+                        PrimitiveSource.LOCAL,
+                        other.obtain(engine, FakeDescriptor.of("k" + (excess - 1)))
+                                .source());
             }
             assertEquals(0, granary.statistics().dropped());
         }
@@ -340,13 +380,15 @@ class GranaryErrorsTest {
 
     @ParameterizedTest
     @EnumSource(FakeEngine.BinariesTime.class)
-    @DisplayName("With many interrupts each call returns its primitive and keeps the interrupt status")
+    @DisplayName(
+            "With many interrupts each call returns its primitive and keeps the interrupt status")
     void interrupts(FakeEngine.BinariesTime binariesTime) throws Exception {
         SplittableRandom seeds = TestSeed.random("GranaryErrorsTest.interrupts " + binariesTime);
         FakeEngine engine = new FakeEngine("one");
         engine.binariesTime = binariesTime;
         int threads = 6;
-        try (Granary granary = open(); ExecutorService pool = Executors.newFixedThreadPool(threads + 1)) {
+        try (Granary granary = open();
+                ExecutorService pool = Executors.newFixedThreadPool(threads + 1)) {
             List<Thread> callers = new ArrayList<>();
             List<Future<?>> futures = new ArrayList<>();
             for (int t = 0; t < threads; t++) {

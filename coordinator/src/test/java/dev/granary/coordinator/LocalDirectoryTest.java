@@ -6,14 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
+
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 
 /** Local directories that cannot be used or written. */
 class LocalDirectoryTest {
@@ -28,7 +30,8 @@ class LocalDirectoryTest {
     }
 
     private void assertRefused(String... parts) {
-        String message = String.valueOf(assertThrows(ConfigException.class, node::open).getMessage());
+        String message =
+                String.valueOf(assertThrows(ConfigException.class, node::open).getMessage());
         for (String part : parts) {
             assertTrue(message.contains(part), () -> "'" + part + "' is not in: " + message);
         }
@@ -49,10 +52,19 @@ class LocalDirectoryTest {
     }
 
     @Test
-    @DisplayName("D15 in a read-only directory hits are read, all else is compiled and shared, and nothing throws")
+    @DisplayName("D15 in a read-only directory hits are read, all else is compiled and shared, and"
+            + " nothing throws")
     void readOnly() throws Exception {
         Files.createDirectories(node.directory);
-        Assumptions.assumeTrue(run("mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", node.directory.toString()),
+        Assumptions.assumeTrue(
+                run(
+                        "mount",
+                        "-t",
+                        "tmpfs",
+                        "-o",
+                        "size=4m,mode=700",
+                        "tmpfs",
+                        node.directory.toString()),
                 "nothing can be mounted here, and root may write whatever the permissions");
         try {
             try (Granary granary = node.openWithoutBucket()) {
@@ -70,11 +82,15 @@ class LocalDirectoryTest {
                 assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, b).source());
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(1, granary.statistics().local().refused());
-                assertEquals(1, granary.statistics().layers().getFirst().results().stored());
+                assertEquals(
+                        1, granary.statistics().layers().getFirst().results().stored());
                 bucket.behavior = FakeBucket.Behavior.IS_DOWN;
-                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("c")).source());
+                assertEquals(
+                        PrimitiveSource.COMPILED,
+                        granary.obtain(engine, FakeDescriptor.of("c")).source());
                 assertTrue(granary.flush(TestNode.LONG));
-                assertEquals(0, granary.statistics().leftForLater(), "no process could find it later");
+                assertEquals(
+                        0, granary.statistics().leftForLater(), "no process could find it later");
                 assertEquals(1, granary.statistics().dropped());
             }
         } finally {
@@ -84,7 +100,12 @@ class LocalDirectoryTest {
 
     private static boolean run(String... command) throws IOException, InterruptedException {
         try {
-            return new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor() == 0;
+            return new ProcessBuilder(command)
+                            .redirectErrorStream(true)
+                            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                            .start()
+                            .waitFor()
+                    == 0;
         } catch (IOException e) {
             return false; // the program is not installed
         }

@@ -23,6 +23,7 @@ final class MinimalS3Server implements AutoCloseable {
 
     /** The number of requests for entries, without those for packs and the store marker. */
     final AtomicInteger gets = new AtomicInteger();
+
     final AtomicInteger puts = new AtomicInteger();
     volatile Duration delay = Duration.ZERO;
     volatile boolean refusesWrites;
@@ -49,7 +50,9 @@ final class MinimalS3Server implements AutoCloseable {
     }
 
     private void serve(Socket client) {
-        try (client; InputStream in = new BufferedInputStream(client.getInputStream()); OutputStream out = client.getOutputStream()) {
+        try (client;
+                InputStream in = new BufferedInputStream(client.getInputStream());
+                OutputStream out = client.getOutputStream()) {
             String[] request = line(in).split(" ");
             int length = 0;
             for (String header = line(in); !header.isEmpty(); header = line(in)) {
@@ -65,28 +68,40 @@ final class MinimalS3Server implements AutoCloseable {
         }
     }
 
-    private void answer(OutputStream out, String method, String path, byte[] body) throws IOException {
+    private void answer(OutputStream out, String method, String path, byte[] body)
+            throws IOException {
         byte[] stored = objects.getOrDefault(path, new byte[0]);
         if (path.contains("/e/")) {
             (method.equals("PUT") ? puts : gets).incrementAndGet();
         }
         if (method.equals("PUT")) {
             if (refusesWrites) {
-                send(out, "403 Forbidden", "<Error><Code>AccessDenied</Code></Error>".getBytes(ISO_8859_1));
+                send(
+                        out,
+                        "403 Forbidden",
+                        "<Error><Code>AccessDenied</Code></Error>".getBytes(ISO_8859_1));
             } else if (objects.putIfAbsent(path, body) == null) {
                 send(out, "200 OK", new byte[0]);
             } else {
-                send(out, "412 Precondition Failed", "<Error><Code>PreconditionFailed</Code></Error>".getBytes(ISO_8859_1));
+                send(
+                        out,
+                        "412 Precondition Failed",
+                        "<Error><Code>PreconditionFailed</Code></Error>".getBytes(ISO_8859_1));
             }
         } else if (stored.length > 0) {
             send(out, "200 OK", stored);
         } else {
-            send(out, "404 Not Found", "<Error><Code>NoSuchKey</Code></Error>".getBytes(ISO_8859_1));
+            send(
+                    out,
+                    "404 Not Found",
+                    "<Error><Code>NoSuchKey</Code></Error>".getBytes(ISO_8859_1));
         }
     }
 
     private static void send(OutputStream out, String status, byte[] body) throws IOException {
-        String head = "HTTP/1.1 " + status + "\r\nETag: \"0\"\r\nConnection: close\r\nContent-Length: " + body.length + "\r\n\r\n";
+        String head =
+                "HTTP/1.1 " + status + "\r\nETag: \"0\"\r\nConnection: close\r\nContent-Length: "
+                        + body.length + "\r\n\r\n";
         out.write(head.getBytes(ISO_8859_1));
         out.write(body);
         out.flush();

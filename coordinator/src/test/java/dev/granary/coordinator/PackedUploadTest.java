@@ -19,15 +19,17 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.embedded.ConditionMode;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Uploads of many entries in packs, with a real server. */
 class PackedUploadTest {
@@ -56,7 +58,9 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("R12 compiled entries become one pack and one manifest, written by the flush with time and not before")
+    @DisplayName(
+            "R12 compiled entries become one pack and one manifest, written by the flush with time"
+                    + " and not before")
     void onePack() throws Exception {
         try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
             compile(granary, 20);
@@ -71,29 +75,54 @@ class PackedUploadTest {
                 // a check for packs; it may come late, too
                 requests.removeFirst();
             }
-            assertEquals(List.of("PUT none-match pack", "GET hint", "PUT none-match hint", "GET hint", "HEAD manifest", "LIST manifest",
-                    "HEAD pack", "PUT none-match manifest", "GET hint", "HEAD manifest", "PUT match hint", "HEAD pack"), requests);
+            assertEquals(
+                    List.of(
+                            "PUT none-match pack",
+                            "GET hint",
+                            "PUT none-match hint",
+                            "GET hint",
+                            "HEAD manifest",
+                            "LIST manifest",
+                            "HEAD pack",
+                            "PUT none-match manifest",
+                            "GET hint",
+                            "HEAD manifest",
+                            "PUT match hint",
+                            "HEAD pack"),
+                    requests);
             assertEquals(20, count(StoreResult.Stored.class));
             assertTrue(granary.flush(TestNode.LONG));
         }
         assertEquals(2, fleet.keys("/m/").size(), "a manifest and the hint");
-        assertEquals(List.of(1, 20L), List.of(fleet.manifest().packs().size(), fleet.manifest().entries()));
+        assertEquals(
+                List.of(1, 20L),
+                List.of(fleet.manifest().packs().size(), fleet.manifest().entries()));
         assertEquals(List.of(), fleet.keys("/e/"));
         fleet.requests();
         try (Granary node = fleet.open("node", PublishMode.UNPACKED)) {
             for (FakeDescriptor kernel : TestFleet.kernels(20)) {
-                assertEquals(PrimitiveSource.BUCKET, node.obtain(fleet.engine, kernel).source());
+                assertEquals(
+                        PrimitiveSource.BUCKET,
+                        node.obtain(fleet.engine, kernel).source());
             }
-            assertEquals(20 + 1, fleet.requests().stream().filter("GET range pack"::equals).count(), "each entry, and the index");
+            assertEquals(
+                    20 + 1,
+                    fleet.requests().stream().filter("GET range pack"::equals).count(),
+                    "each entry, and the index");
         }
         assertEquals(20, fleet.engine.compiles.get());
     }
 
     @Test
-    @DisplayName("R21 if a process ends before its pack is sealed, the outbox has all entries, and the next one uploads them")
+    @DisplayName(
+            "R21 if a process ends before its pack is sealed, the outbox has all entries, and the"
+                    + " next one uploads them")
     void outbox() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
-        Granary stopped = Granary.open(fleet.config("ci").flushLimit(Duration.ZERO).build(), PublishMode.IN_PACKS, fleet.published::put);
+        Granary stopped = Granary.open(
+                fleet.config("ci").flushLimit(Duration.ZERO).build(),
+                PublishMode.IN_PACKS,
+                fleet.published::put);
         compile(stopped, 5);
         Await.holds(() -> stopped.statistics().local().stored() >= 5);
         stopped.close();
@@ -109,16 +138,23 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("R12 D21 entries of the bucket, in packs or not, are duplicates, also from another machine")
+    @DisplayName("R12 D21 entries of the bucket, in packs or not, are duplicates, also from another"
+            + " machine")
     void duplicates() throws Exception {
         for (String machine : List.of("ci", "other")) {
-            try (Granary offline = Granary.open(new TestNode(directory.resolve(machine), new FakeBucket()).config().build())) {
+            try (Granary offline =
+                    Granary.open(new TestNode(directory.resolve(machine), new FakeBucket())
+                            .config()
+                            .build())) {
                 compile(offline, 6);
                 offline.flush(TestNode.LONG);
             }
         }
-        try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
-            Entry unpacked = TestEntries.entry(TestFleet.kernels(1).getFirst().getId(), FakeEngine.binaries(TestFleet.kernels(1).getFirst(), "one"));
+        try (BucketTier bucket = BucketTierFactory.open(
+                fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
+            Entry unpacked = TestEntries.entry(
+                    TestFleet.kernels(1).getFirst().getId(),
+                    FakeEngine.binaries(TestFleet.kernels(1).getFirst(), "one"));
             assertInstanceOf(StoreResult.Stored.class, bucket.store(unpacked));
         }
         for (String machine : List.of("ci", "other")) {
@@ -138,7 +174,8 @@ class PackedUploadTest {
     @DisplayName("R15 a server without conditional writes gets each entry unpacked")
     void noConditions() throws Exception {
         fleet.server.conditions(ConditionMode.IGNORED);
-        try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
+        try (BucketTier bucket = BucketTierFactory.open(
+                fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
             assertFalse(bucket.check().isEmpty());
         }
         try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
@@ -146,7 +183,12 @@ class PackedUploadTest {
             assertTrue(granary.flush(TestNode.LONG));
         }
         assertEquals(5, count(StoreResult.Stored.class));
-        assertEquals(List.of(5, 0, 0), List.of(fleet.keys("/e/").size(), fleet.keys("/p/").size(), fleet.keys("/m/").size()));
+        assertEquals(
+                List.of(5, 0, 0),
+                List.of(
+                        fleet.keys("/e/").size(),
+                        fleet.keys("/p/").size(),
+                        fleet.keys("/m/").size()));
     }
 
     @Test
@@ -154,25 +196,39 @@ class PackedUploadTest {
     void tooLarge() throws Exception {
         Entry large = new TestEntries("PackedUploadTest").entry(33 << 20);
         List<StoreResult> results = new ArrayList<>();
-        try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty());
-                PackUploader uploader = new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {
+        try (BucketTier bucket = BucketTierFactory.open(
+                        fleet.config("x").build().buckets().getFirst(), Optional.empty());
+                PackUploader uploader =
+                        new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {
             uploader.send(large, results::add);
             assertInstanceOf(StoreResult.Stored.class, results.getFirst());
             uploader.finish();
         }
-        assertEquals(List.of(1, 1, 0), List.of(results.size(), fleet.keys("/e/").size(), fleet.keys("/p/").size()));
+        assertEquals(
+                List.of(1, 1, 0),
+                List.of(
+                        results.size(),
+                        fleet.keys("/e/").size(),
+                        fleet.keys("/p/").size()));
     }
 
     @Test
-    @DisplayName("R6 R21 if a pack cannot be written, listeners get the cause, and the next process uploads from the outbox")
+    @DisplayName("R6 R21 if a pack cannot be written, listeners get the cause, and the next process"
+            + " uploads from the outbox")
     void refused() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
-        fleet.proxy.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
+        fleet.proxy.plan(FaultPlan.when(
+                request ->
+                        request.operation().startsWith("PUT") && request.key().contains("/p/"),
+                new Fault.Lost(Fault.DENIED)));
         try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
             compile(granary, 4);
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(4, count(StoreResult.Failed.class));
-            fleet.published.values().forEach(result -> assertTrue(result.toString().contains("AccessDenied"), result::toString));
+            fleet.published
+                    .values()
+                    .forEach(result -> assertTrue(
+                            result.toString().contains("AccessDenied"), result::toString));
             assertEquals(4, granary.statistics().leftForLater());
             assertEquals(4, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }

@@ -21,6 +21,13 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalTierConfig;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
@@ -32,11 +39,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * The features of the persistent-cache RFC, option 1, each with the sentence that requires it;
@@ -54,7 +56,9 @@ class PersistentCacheSeedTest {
     }
 
     private GranaryConfig.Builder with(Map<String, String> environment) throws ConfigException {
-        return new TestNode(home.resolve("local"), new FakeBucket()).config().environment(environment(environment));
+        return new TestNode(home.resolve("local"), new FakeBucket())
+                .config()
+                .environment(environment(environment));
     }
 
     private Map<String, String> environment(Map<String, String> more) {
@@ -82,23 +86,36 @@ class PersistentCacheSeedTest {
     @Test
     @DisplayName("RFC: \"API to specify directory\", by call and by environment")
     void directory() throws Exception {
-        GranaryConfig byCall = GranaryConfig.builder().environment(environment(Map.of())).directory(home.resolve("call")).build();
+        GranaryConfig byCall = GranaryConfig.builder()
+                .environment(environment(Map.of()))
+                .directory(home.resolve("call"))
+                .build();
         GranaryConfig byEnvironment = GranaryConfig.builder()
-                .environment(environment(Map.of("GRANARY_DIR", home.resolve("environment").toString()))).build();
+                .environment(environment(
+                        Map.of("GRANARY_DIR", home.resolve("environment").toString())))
+                .build();
         assertEquals(PrimitiveSource.COMPILED, get(byCall, A));
         assertFalse(Files.exists(home.resolve("environment")));
-        assertEquals(PrimitiveSource.COMPILED, get(byEnvironment, A), "another directory holds nothing of the first");
+        assertEquals(
+                PrimitiveSource.COMPILED,
+                get(byEnvironment, A),
+                "another directory holds nothing of the first");
         assertEquals(PrimitiveSource.LOCAL, get(byCall, A));
         assertEquals(PrimitiveSource.LOCAL, get(byEnvironment, A));
-        assertEquals(List.of(1, 1), List.of(entries(byCall).size(), entries(byEnvironment).size()));
+        assertEquals(
+                List.of(1, 1),
+                List.of(entries(byCall).size(), entries(byEnvironment).size()));
         assertFalse(Files.exists(home.resolve(".cache")), "nothing is at the default place");
     }
 
     @Test
-    @DisplayName("RFC: \"specifying persistent cache capacity in megabytes\", by call and by environment; it is never exceeded at the end")
+    @DisplayName("RFC: \"specifying persistent cache capacity in megabytes\", by call and by"
+            + " environment; it is never exceeded at the end")
     void capacity() throws Exception {
         GranaryConfig byCall = with(Map.of()).capacity("1").build();
-        GranaryConfig byEnvironment = with(Map.of("GRANARY_CAPACITY", "2")).directory(home.resolve("other")).build();
+        GranaryConfig byEnvironment = with(Map.of("GRANARY_CAPACITY", "2"))
+                .directory(home.resolve("other"))
+                .build();
         for (GranaryConfig config : List.of(byCall, byEnvironment)) {
             try (Granary granary = Granary.open(config)) {
                 for (int i = 0; i < 12; i++) {
@@ -113,7 +130,9 @@ class PersistentCacheSeedTest {
     }
 
     @Test
-    @DisplayName("RFC: \"capacity 0 - persistent cache is disabled\": memory works, no disk is touched, and what is there stays for others")
+    @DisplayName(
+            "RFC: \"capacity 0 - persistent cache is disabled\": memory works, no disk is touched,"
+                    + " and what is there stays for others")
     void capacityZero() throws Exception {
         GranaryConfig byCall = with(Map.of()).capacity("0").build();
         GranaryConfig byEnvironment = with(Map.of("GRANARY_CAPACITY", "0")).build();
@@ -133,15 +152,22 @@ class PersistentCacheSeedTest {
         assertEquals(PrimitiveSource.COMPILED, get(byCall, A), "it is not read");
         assertEquals(1, entries(byCall).size(), "nor does a read-only tool evict");
         assertEquals(PrimitiveSource.LOCAL, get(on, A), "it was not evicted");
-        assertTrue(Doctor.examine(byCall).stream().anyMatch(check -> check.toString().contains("the capacity is 0")));
+        assertTrue(Doctor.examine(byCall).stream()
+                .anyMatch(check -> check.toString().contains("the capacity is 0")));
     }
 
     @Test
-    @DisplayName("Capacity 0 with a bucket: what is compiled is shared, and found by the next process, without a disk")
+    @DisplayName(
+            "Capacity 0 with a bucket: what is compiled is shared, and found by the next process,"
+                    + " without a disk")
     void capacityZeroWithBucket() throws Exception {
         FakeBucket bucket = new FakeBucket();
         TestNode node = new TestNode(home.resolve("local"), bucket);
-        GranaryConfig off = node.config().bucket("s3://test").capacity("0").flushLimit(TestNode.LONG).build();
+        GranaryConfig off = node.config()
+                .bucket("s3://test")
+                .capacity("0")
+                .flushLimit(TestNode.LONG)
+                .build();
         try (Granary granary = node.open(off)) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
         }
@@ -155,62 +181,85 @@ class PersistentCacheSeedTest {
 
     @ParameterizedTest
     @EnumSource(EvictionPolicy.class)
-    @DisplayName("RFC: \"FIFO eviction policy ... The oldest one will be removed\", by call and by environment; else the least recently used")
+    @DisplayName("RFC: \"FIFO eviction policy ... The oldest one will be removed\", by call and by"
+            + " environment; else the least recently used")
     void eviction(EvictionPolicy policy) throws Exception {
-        GranaryConfig.Builder builder = switch (policy) {
-            case FIFO -> with(Map.of("GRANARY_EVICTION", "fifo"));
-            case LRU -> with(Map.of("GRANARY_EVICTION", "fifo")).eviction(EvictionPolicy.LRU);
-        };
+        GranaryConfig.Builder builder =
+                switch (policy) {
+                    case FIFO -> with(Map.of("GRANARY_EVICTION", "fifo"));
+                    case LRU ->
+                        with(Map.of("GRANARY_EVICTION", "fifo")).eviction(EvictionPolicy.LRU);
+                };
         GranaryConfig config = builder.capacity("1").build();
         assertEquals(policy, config.eviction());
         TestNode node = new TestNode(home.resolve("local"), new FakeBucket());
         // Three fit. The first is used again; then a fourth is stored.
-        for (FakeDescriptor next : List.of(A, B, FakeDescriptor.of("c"), A, FakeDescriptor.of("d"))) {
+        for (FakeDescriptor next :
+                List.of(A, B, FakeDescriptor.of("c"), A, FakeDescriptor.of("d"))) {
             node.now = node.now.plusSeconds(3600);
             try (Granary granary = node.open(config)) {
                 granary.primitive(engine, next);
             }
         }
-        Set<Object> remaining = entries(config).stream().map(EntryCatalog.Listed::hash).collect(Collectors.toCollection(HashSet::new));
+        Set<Object> remaining = entries(config).stream()
+                .map(EntryCatalog.Listed::hash)
+                .collect(Collectors.toCollection(HashSet::new));
         assertEquals(policy == EvictionPolicy.LRU, remaining.contains(A.getId().hash()));
         assertEquals(policy == EvictionPolicy.FIFO, remaining.contains(B.getId().hash()));
         assertTrue(remaining.contains(FakeDescriptor.of("d").getId().hash()));
     }
 
     @Test
-    @DisplayName("RFC: \"key.bin - the binary representation of the key to handle collisions\": the whole key lies with the binary (see D9, D6)")
+    @DisplayName("RFC: \"key.bin - the binary representation of the key to handle collisions\": the"
+            + " whole key lies with the binary (see D9, D6)")
     void keyIsKept() throws Exception {
         GranaryConfig config = with(Map.of()).build();
         get(config, A);
-        try (TierInventory inventory = TierInventory.ofLocal(config); Arena memory = Arena.ofConfined()) {
-            LoadResult.Hit hit = assertInstanceOf(LoadResult.Hit.class, inventory.read(inventory.entries().getFirst(), memory));
+        try (TierInventory inventory = TierInventory.ofLocal(config);
+                Arena memory = Arena.ofConfined()) {
+            LoadResult.Hit hit = assertInstanceOf(
+                    LoadResult.Hit.class, inventory.read(inventory.entries().getFirst(), memory));
             assertEquals(A.getId(), hit.entry().id());
-            assertEquals(FakeEngine.binaries(A, "x".repeat(300_000)), hit.entry().binaries());
+            assertEquals(
+                    FakeEngine.binaries(A, "x".repeat(300_000)), hit.entry().binaries());
         }
     }
 
     @Test
-    @DisplayName("RFC: \"a directory to distinguish between SYCL backends\": equal but for the backend is not found, and is listed and dropped apart")
+    @DisplayName(
+            "RFC: \"a directory to distinguish between SYCL backends\": equal but for the backend"
+                    + " is not found, and is listed and dropped apart")
     void backends() throws Exception {
         Target target = TestEntries.TARGET;
-        Target levelZero = new Target(Backend.LEVEL_ZERO, target.vendor(), target.device(), target.driver());
-        FakeDescriptor other = new FakeDescriptor("a", Id.builder(levelZero).field("test", "a").build());
+        Target levelZero =
+                new Target(Backend.LEVEL_ZERO, target.vendor(), target.device(), target.driver());
+        FakeDescriptor other =
+                new FakeDescriptor("a", Id.builder(levelZero).field("test", "a").build());
         GranaryConfig config = with(Map.of()).build();
         assertEquals(PrimitiveSource.COMPILED, get(config, A));
-        assertEquals(PrimitiveSource.COMPILED, get(config, other), "the OpenCL entry is none for Level Zero");
+        assertEquals(
+                PrimitiveSource.COMPILED,
+                get(config, other),
+                "the OpenCL entry is none for Level Zero");
         assertEquals(PrimitiveSource.LOCAL, get(config, A));
         assertEquals(PrimitiveSource.LOCAL, get(config, other));
-        assertEquals(List.of(1L, 1L), List.of(count(config, Backend.OPENCL), count(config, Backend.LEVEL_ZERO)));
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(config.directory()).build())) {
+        assertEquals(
+                List.of(1L, 1L),
+                List.of(count(config, Backend.OPENCL), count(config, Backend.LEVEL_ZERO)));
+        try (LocalTier tier =
+                LocalTier.open(LocalTierConfig.builder(config.directory()).build())) {
             List<EntryCatalog.Listed> listed = new ArrayList<>();
             tier.list(listed::add);
             for (EntryCatalog.Listed entry : listed) {
-                if (isOf(entry, Backend.LEVEL_ZERO) && tier.read(entry) instanceof LoadResult.Hit hit) {
+                if (isOf(entry, Backend.LEVEL_ZERO)
+                        && tier.read(entry) instanceof LoadResult.Hit hit) {
                     tier.discard(hit.entry());
                 }
             }
         }
-        assertEquals(List.of(1L, 0L), List.of(count(config, Backend.OPENCL), count(config, Backend.LEVEL_ZERO)));
+        assertEquals(
+                List.of(1L, 0L),
+                List.of(count(config, Backend.OPENCL), count(config, Backend.LEVEL_ZERO)));
     }
 
     private static long count(GranaryConfig config, Backend backend) throws Exception {
@@ -222,20 +271,25 @@ class PersistentCacheSeedTest {
     }
 
     @Test
-    @DisplayName("RFC: \"If found, the primitive is created using the binary representation otherwise ... from scratch\", and stored every time")
+    @DisplayName(
+            "RFC: \"If found, the primitive is created using the binary representation otherwise"
+                    + " ... from scratch\", and stored every time")
     void loadAndStore() throws Exception {
         GranaryConfig config = with(Map.of()).build();
         for (FakeDescriptor descriptor : List.of(A, B, A, B)) {
             try (Granary granary = Granary.open(config)) {
                 FakePrimitive primitive = granary.primitive(engine, descriptor);
-                assertEquals(FakeEngine.binaries(descriptor, "x".repeat(300_000)), primitive.getBinaries(BinaryKind.KERNEL));
+                assertEquals(
+                        FakeEngine.binaries(descriptor, "x".repeat(300_000)),
+                        primitive.getBinaries(BinaryKind.KERNEL));
             }
         }
         assertEquals(List.of(2, 2), List.of(engine.compiles.get(), engine.restores.get()));
     }
 
     @Test
-    @DisplayName("RFC: \"performed in a process and thread safe manner\": two processes of four threads; nothing is lost, mixed or left behind")
+    @DisplayName("RFC: \"performed in a process and thread safe manner\": two processes of four"
+            + " threads; nothing is lost, mixed or left behind")
     void processesAndThreads() throws Exception {
         TestNode node = new TestNode(home.resolve("local"), new FakeBucket());
         List<Process> children = new ArrayList<>();
@@ -251,7 +305,9 @@ class PersistentCacheSeedTest {
             for (FakeDescriptor descriptor : ChildProcess.SHARED) {
                 LookupResult<FakePrimitive> result = granary.obtain(shared, descriptor);
                 assertEquals(PrimitiveSource.LOCAL, result.source());
-                assertEquals(FakeEngine.binaries(descriptor, "shared"), result.primitive().getBinaries(BinaryKind.KERNEL));
+                assertEquals(
+                        FakeEngine.binaries(descriptor, "shared"),
+                        result.primitive().getBinaries(BinaryKind.KERNEL));
             }
         }
         assertEquals(ChildProcess.SHARED.size(), entries(node.config().build()).size());

@@ -11,6 +11,11 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,9 +28,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** State that survives a process: pending uploads, and the quarantine of entries that ended one. */
 class ProcessCrashTest {
@@ -43,7 +45,8 @@ class ProcessCrashTest {
     }
 
     /** Compiles {@code names} while the bucket hangs, and closes. */
-    private GranaryStatistics closeWithPendingUploads(String bucketName, String... names) throws Exception {
+    private GranaryStatistics closeWithPendingUploads(String bucketName, String... names)
+            throws Exception {
         bucket.behavior = FakeBucket.Behavior.HANGS;
         Granary granary = node.open(bucketName, SOON);
         for (String name : names) {
@@ -58,9 +61,14 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 close waits for uploads no longer than the flush limit; the next process does the rest")
+    @DisplayName(
+            "R21 close waits for uploads no longer than the flush limit; the next process does the"
+                    + " rest")
     void nextProcessUploads() throws Exception {
-        String[] names = Stream.iterate(1, i -> i + 1).limit(20).map(i -> "kernel " + i).toArray(String[]::new);
+        String[] names = Stream.iterate(1, i -> i + 1)
+                .limit(20)
+                .map(i -> "kernel " + i)
+                .toArray(String[]::new);
         assertEquals(20, closeWithPendingUploads("s3://test", names).leftForLater());
         assertEquals(0, bucket.entries.size());
         try (Granary next = node.open()) {
@@ -98,7 +106,8 @@ class ProcessCrashTest {
     @DisplayName("R21 an upload to another bucket stays for a process with that bucket")
     void otherBucket() throws Exception {
         closeWithPendingUploads("s3://first", "a");
-        try (Granary other = node.open("s3://second", TestNode.LONG); Granary none = node.openWithoutBucket()) {
+        try (Granary other = node.open("s3://second", TestNode.LONG);
+                Granary none = node.openWithoutBucket()) {
             assertEquals(0, other.statistics().adopted());
             assertEquals(0, none.statistics().adopted());
         }
@@ -111,7 +120,9 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("D17 uploads to an unconfigured bucket are removed after 30 days, unfinished sessions after one day")
+    @DisplayName(
+            "D17 uploads to an unconfigured bucket are removed after 30 days, unfinished sessions"
+                    + " after one day")
     void expires() throws Exception {
         closeWithPendingUploads("s3://first", "a");
         Path sessions = node.directory.resolve("sessions");
@@ -128,18 +139,25 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 foreign files in a dead session are ignored or removed, and the valid uploads are done")
+    @DisplayName(
+            "R21 foreign files in a dead session are ignored or removed, and the valid uploads are"
+                    + " done")
     void damagedSession() throws Exception {
         closeWithPendingUploads("s3://test", "a");
-        Path outbox = Objects.requireNonNull(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst().getParent());
+        Path outbox = Objects.requireNonNull(
+                node.sessionFiles(UploadOutbox.DIRECTORY).getFirst().getParent());
         Files.write(outbox.resolve("f".repeat(64)), new byte[] {0, 7, 's'});
         Files.write(outbox.resolve("e".repeat(64)), new byte[0]);
-        Files.write(outbox.resolve("0".repeat(64)), Files.readAllBytes(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst()));
+        Files.write(
+                outbox.resolve("0".repeat(64)),
+                Files.readAllBytes(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst()));
         Files.writeString(outbox.resolve("half.part"), "half");
-        Path marks = Files.createDirectories(outbox.resolveSibling(RestoreQuarantine.MARKS_DIRECTORY));
+        Path marks =
+                Files.createDirectories(outbox.resolveSibling(RestoreQuarantine.MARKS_DIRECTORY));
         Files.writeString(marks.resolve("notes"), "not a mark");
         Files.writeString(node.directory.resolve("sessions").resolve("a file"), "not a session");
-        Path strange = Files.createDirectories(node.directory.resolve("sessions").resolve("strange").resolve("lock"));
+        Path strange = Files.createDirectories(
+                node.directory.resolve("sessions").resolve("strange").resolve("lock"));
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(1, next.statistics().adopted());
@@ -150,10 +168,13 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 an entry that was evicted before its upload is counted as dropped, and not tried again")
+    @DisplayName(
+            "R21 an entry that was evicted before its upload is counted as dropped, and not tried"
+                    + " again")
     void evictedBeforeUpload() throws Exception {
         closeWithPendingUploads("s3://test", "a");
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(node.directory).build())) {
+        try (LocalTier tier =
+                LocalTier.open(LocalTierConfig.builder(node.directory).build())) {
             tier.clear();
         }
         try (Granary next = node.open()) {
@@ -164,7 +185,9 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("Two instances in one JVM on one directory, under any path, do not touch each other's sessions")
+    @DisplayName(
+            "Two instances in one JVM on one directory, under any path, do not touch each other's"
+                    + " sessions")
     void twoInOneJvm() throws Exception {
         bucket.behavior = FakeBucket.Behavior.HANGS;
         Path link = Files.createSymbolicLink(directory.resolve("link"), directory);
@@ -230,7 +253,9 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("N7 an entry that ended a process is not tried for a day; other content under its id is")
+    @DisplayName(
+            "N7 an entry that ended a process is not tried for a day; other content under its id"
+                    + " is")
     void quarantine() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
@@ -249,10 +274,16 @@ class ProcessCrashTest {
             assertEquals(PrimitiveSource.COMPILED, other.obtain(engine, A).source());
             node.now = node.now.plus(Duration.ofHours(25));
             other.setPrimitiveCacheCapacity(0);
-            assertEquals(PrimitiveSource.LOCAL, other.obtain(engine, A).source(), "a day has passed in this process");
+            assertEquals(
+                    PrimitiveSource.LOCAL,
+                    other.obtain(engine, A).source(),
+                    "a day has passed in this process");
         }
         try (Granary later = node.open()) {
-            assertEquals(PrimitiveSource.LOCAL, later.obtain(engine, A).source(), "a day has passed between processes");
+            assertEquals(
+                    PrimitiveSource.LOCAL,
+                    later.obtain(engine, A).source(),
+                    "a day has passed between processes");
             assertEquals(0, later.statistics().quarantined());
         }
     }
@@ -263,9 +294,13 @@ class ProcessCrashTest {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
         }
-        assertEquals(FakeEngine.DEATH, ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
+        assertEquals(
+                FakeEngine.DEATH,
+                ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
         try (Granary rebuilt = node.openWithoutBucket()) {
-            assertEquals(PrimitiveSource.COMPILED, rebuilt.obtain(new FakeEngine("two"), A).source());
+            assertEquals(
+                    PrimitiveSource.COMPILED,
+                    rebuilt.obtain(new FakeEngine("two"), A).source());
         }
         try (Granary next = node.openWithoutBucket()) {
             assertEquals(PrimitiveSource.LOCAL, next.obtain(engine, A).source());

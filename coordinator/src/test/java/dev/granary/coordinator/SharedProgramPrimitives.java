@@ -13,13 +13,16 @@ import dev.granary.gpu.composite.CompositeImplementation;
  * @param name the name of the primitive
  */
 record SharedProgramPrimitives(String name) {
-    private static final CompositeImplementation<SharedProgramPrimitives> SHARING = (descriptor, creation) -> {
-        Primitive program = creation.kernel(program(descriptor.target()));
-        return run -> run.launch(program, "twin", Geometry.of(4).local(4), run.argument("to"));
-    };
+    private static final CompositeImplementation<SharedProgramPrimitives> SHARING =
+            (descriptor, creation) -> {
+                Primitive program = creation.kernel(program(descriptor.target()));
+                return run ->
+                        run.launch(program, "twin", Geometry.of(4).local(4), run.argument("to"));
+            };
 
     static CompositeDescriptor<SharedProgramPrimitives> descriptor(Target target, String name) {
-        return CompositeDescriptor.builder(target, new SharedProgramPrimitives(name), SHARING).build();
+        return CompositeDescriptor.builder(target, new SharedProgramPrimitives(name), SHARING)
+                .build();
     }
 
     static KernelDescriptor program(Target target) {
@@ -32,6 +35,7 @@ record SharedProgramPrimitives(String name) {
 
     private static KernelDescriptor.Builder builder(Target target) {
         return KernelDescriptor.builder(target, "twin")
-                .source("kernel void twin(global int* to) { to[get_global_id(0)] = 1; }").launch("twin", Geometry.of(4).local(4));
+                .source("kernel void twin(global int* to) { to[get_global_id(0)] = 1; }")
+                .launch("twin", Geometry.of(4).local(4));
     }
 }

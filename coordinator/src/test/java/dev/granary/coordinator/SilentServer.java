@@ -1,11 +1,12 @@
 package dev.granary.coordinator;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A server on the loopback interface that never answers. The kernel accepts connections, and
@@ -18,7 +19,8 @@ public final class SilentServer implements AutoCloseable {
 
     /** Starts the server. */
     public SilentServer() throws IOException {
-        listener = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), MANY_CONNECTIONS);
+        listener = ServerSocketChannel.open()
+                .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), MANY_CONNECTIONS);
         listener.configureBlocking(false);
     }
 
@@ -28,7 +30,8 @@ public final class SilentServer implements AutoCloseable {
     }
 
     /** Returns the next connection; null if there is none. */
-    @Nullable SocketChannel accept() throws IOException {
+    @Nullable
+    SocketChannel accept() throws IOException {
         return listener.accept();
     }
 

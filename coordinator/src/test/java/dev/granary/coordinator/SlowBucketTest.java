@@ -10,6 +10,12 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.channels.SocketChannel;
@@ -22,10 +28,6 @@ import java.util.OptionalInt;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Real client libraries with servers that are slow, silent or read-only. */
 @ExtendWith(UncheckedCredentials.class)
@@ -40,7 +42,9 @@ class SlowBucketTest {
     }
 
     private GranaryConfig.Builder config(String local, String... buckets) throws Exception {
-        GranaryConfig.Builder builder = new TestNode(directory.resolve(local), new FakeBucket()).config().flushLimit(TestNode.LONG);
+        GranaryConfig.Builder builder = new TestNode(directory.resolve(local), new FakeBucket())
+                .config()
+                .flushLimit(TestNode.LONG);
         for (String bucket : buckets) {
             builder.bucket(bucket);
         }
@@ -51,26 +55,43 @@ class SlowBucketTest {
     @DisplayName("R16 open and close send nothing: no connection arrives at a silent server")
     void openSendsNothing() throws Exception {
         try (SilentServer server = new SilentServer()) {
-            Granary.open(config("local", "s3://test/a?endpoint=" + server.endpoint(), "s3://test/b?endpoint=" + server.endpoint() + "&client=minio").build()).close();
+            Granary.open(config(
+                                    "local",
+                                    "s3://test/a?endpoint=" + server.endpoint(),
+                                    "s3://test/b?endpoint=" + server.endpoint() + "&client=minio")
+                            .build())
+                    .close();
             assertNull(server.accept());
-            try (Granary granary = Granary.open(config("local", "s3://test?endpoint=" + server.endpoint()).flushLimit(Duration.ZERO).build())) {
+            try (Granary granary =
+                    Granary.open(config("local", "s3://test?endpoint=" + server.endpoint())
+                            .flushLimit(Duration.ZERO)
+                            .build())) {
                 assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
-                assertInstanceOf(SocketChannel.class, server.accept(), "a lookup does connect").close();
+                assertInstanceOf(SocketChannel.class, server.accept(), "a lookup does connect")
+                        .close();
             }
         }
     }
 
     @Test
-    @DisplayName("R5 R16 a silent layer costs one wait; the next one has the entry, and only it is used from then on")
+    @DisplayName(
+            "R5 R16 a silent layer costs one wait; the next one has the entry, and only it is used"
+                    + " from then on")
     void silentLayer() throws Exception {
         FakeDescriptor b = FakeDescriptor.of("b");
-        try (MinimalS3Server company = new MinimalS3Server(); SilentServer team = new SilentServer()) {
+        try (MinimalS3Server company = new MinimalS3Server();
+                SilentServer team = new SilentServer()) {
             String second = "s3://company?endpoint=" + company.endpoint();
             try (Granary other = Granary.open(config("other", second).build())) {
                 other.primitive(engine, A);
                 other.primitive(engine, b);
             }
-            GranaryConfig layered = config("local", "s3://team?endpoint=" + team.endpoint(), second + "&access=read").flushLimit(Duration.ZERO).build();
+            GranaryConfig layered = config(
+                            "local",
+                            "s3://team?endpoint=" + team.endpoint(),
+                            second + "&access=read")
+                    .flushLimit(Duration.ZERO)
+                    .build();
             try (Granary granary = Granary.open(layered)) {
                 for (FakeDescriptor each : List.of(A, b)) {
                     LookupResult<FakePrimitive> result = granary.obtain(engine, each);
@@ -78,8 +99,13 @@ class SlowBucketTest {
                     assertEquals(OptionalInt.of(1), result.layer());
                 }
                 LayerStatistics silent = granary.statistics().layers().getFirst();
-                assertEquals(List.of(1L, 1L), List.of(silent.results().unavailable(), silent.skipped()));
-                assertEquals(List.of(2L, 0L), List.of(hits(granary, 1), granary.statistics().layers().get(1).skipped()));
+                assertEquals(
+                        List.of(1L, 1L), List.of(silent.results().unavailable(), silent.skipped()));
+                assertEquals(
+                        List.of(2L, 0L),
+                        List.of(
+                                hits(granary, 1),
+                                granary.statistics().layers().get(1).skipped()));
             }
             assertEquals(2, company.puts.get(), "a read-only layer gets no write");
         }
@@ -91,16 +117,19 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName("R23 O1 a slow bucket without hits is skipped, counted, and used again when it is fast")
+    @DisplayName(
+            "R23 O1 a slow bucket without hits is skipped, counted, and used again when it is fast")
     void slowBucket() throws Exception {
         int threads = 16;
-        try (MinimalS3Server server = new MinimalS3Server(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+        try (MinimalS3Server server = new MinimalS3Server();
+                ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             String bucket = "s3://test?endpoint=" + server.endpoint();
             try (Granary other = Granary.open(config("other", bucket).build())) {
                 other.primitive(engine, A);
             }
             server.delay = Duration.ofMillis(500);
-            GranaryConfig without = config("unused", bucket + "&access=read").capacity("0").build();
+            GranaryConfig without =
+                    config("unused", bucket + "&access=read").capacity("0").build();
             try (Granary granary = Granary.open(without)) {
                 granary.setPrimitiveCacheCapacity(0);
                 List<Future<PrimitiveSource>> futures = new ArrayList<>();
@@ -111,33 +140,47 @@ class SlowBucketTest {
                 for (Future<PrimitiveSource> each : futures) {
                     assertEquals(PrimitiveSource.COMPILED, each.get());
                 }
-                assertEquals(0, granary.statistics().layers().getFirst().skipped(), "while compile times are unknown it is used");
+                assertEquals(
+                        0,
+                        granary.statistics().layers().getFirst().skipped(),
+                        "while compile times are unknown it is used");
                 for (int i = 0; i < 3; i++) {
                     // their compile time does not suffice for a lookup yet
-                    assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("later " + i)).source());
+                    assertEquals(
+                            PrimitiveSource.COMPILED,
+                            granary.obtain(engine, FakeDescriptor.of("later " + i))
+                                    .source());
                 }
                 assertEquals(3, granary.statistics().layers().getFirst().skipped());
-                assertEquals(threads, granary.statistics().layers().getFirst().results().misses());
+                assertEquals(
+                        threads,
+                        granary.statistics().layers().getFirst().results().misses());
 
                 server.delay = Duration.ZERO;
                 while (granary.obtain(engine, A).source() != PrimitiveSource.BUCKET) {
                     Thread.onSpinWait();
                 }
                 assertEquals(1, hits(granary, 0));
-                assertEquals(0, granary.statistics().claimsUnavailable(), "without a local tier there is nothing to wait for");
+                assertEquals(
+                        0,
+                        granary.statistics().claimsUnavailable(),
+                        "without a local tier there is nothing to wait for");
             }
         }
     }
 
     @Test
-    @DisplayName("R3 without write permission the local tier is used, one line is logged, and the next process has local hits")
+    @DisplayName(
+            "R3 without write permission the local tier is used, one line is logged, and the next"
+                    + " process has local hits")
     void refusedWrites() throws Exception {
         PrintStream standardError = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();
         int kernels = 20;
         try (MinimalS3Server server = new MinimalS3Server()) {
             server.refusesWrites = true;
-            GranaryConfig config = config("local", "s3://refusing?endpoint=" + server.endpoint()).build();
+            GranaryConfig config = config("local", "s3://refusing?endpoint=" + server.endpoint())
+                    .build();
             System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
             try (Granary granary = Granary.open(config)) {
                 for (int i = 0; i < kernels; i++) {
@@ -145,26 +188,44 @@ class SlowBucketTest {
                     assertTrue(granary.flush(TestNode.LONG));
                 }
                 assertEquals(kernels, granary.statistics().local().stored());
-                assertEquals(kernels, granary.statistics().layers().getFirst().results().refused());
-                assertEquals(kernels, granary.statistics().leftForLater(), "the permission may come back");
+                assertEquals(
+                        kernels,
+                        granary.statistics().layers().getFirst().results().refused());
+                assertEquals(
+                        kernels,
+                        granary.statistics().leftForLater(),
+                        "the permission may come back");
             } finally {
                 System.setErr(standardError);
             }
             assertEquals(1, server.puts.get());
-            assertEquals(1, log.toString(StandardCharsets.UTF_8).lines().filter(line -> line.contains("s3://refusing")).count(), log::toString);
+            assertEquals(
+                    1,
+                    log.toString(StandardCharsets.UTF_8)
+                            .lines()
+                            .filter(line -> line.contains("s3://refusing"))
+                            .count(),
+                    log::toString);
             try (Granary next = Granary.open(config)) {
-                assertEquals(PrimitiveSource.LOCAL, next.obtain(engine, FakeDescriptor.of("k7")).source());
+                assertEquals(
+                        PrimitiveSource.LOCAL,
+                        next.obtain(engine, FakeDescriptor.of("k7")).source());
             }
         }
     }
 
     @Test
-    @DisplayName("R3 if all buckets are read-only, compiled entries are stored locally and reported as stored")
+    @DisplayName(
+            "R3 if all buckets are read-only, compiled entries are stored locally and reported as"
+                    + " stored")
     void onlyRead() throws Exception {
         try (MinimalS3Server server = new MinimalS3Server()) {
             List<StoreResult> results = new ArrayList<>();
-            GranaryConfig config = config("local", "s3://test?access=read&endpoint=" + server.endpoint()).build();
-            try (Granary granary = Granary.open(config, PublishMode.UNPACKED, (_, result) -> results.add(result))) {
+            GranaryConfig config = config(
+                            "local", "s3://test?access=read&endpoint=" + server.endpoint())
+                    .build();
+            try (Granary granary = Granary.open(
+                    config, PublishMode.UNPACKED, (_, result) -> results.add(result))) {
                 granary.connect(); // loads the client, so that the lookup does not time out
                 server.gets.set(0);
                 granary.primitive(engine, A);

@@ -26,6 +26,7 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
@@ -66,7 +67,11 @@ public final class TestFleet implements AutoCloseable {
     }
 
     private S3Config s3() {
-        return S3Config.builder("kernels").prefix("ci").endpoint(server.endpoint()).credentials(server.accessKey(), server.secretKey()).build();
+        return S3Config.builder("kernels")
+                .prefix("ci")
+                .endpoint(server.endpoint())
+                .credentials(server.accessKey(), server.secretKey())
+                .build();
     }
 
     public GranaryConfig.Builder config(String machine) throws ConfigException {
@@ -74,7 +79,11 @@ public final class TestFleet implements AutoCloseable {
     }
 
     public GranaryConfig.Builder config(String machine, String buckets) throws ConfigException {
-        return new TestNode(directory.resolve(machine), new FakeBucket()).config().endpoint(endpoint()).bucket(buckets).flushLimit(TestNode.LONG);
+        return new TestNode(directory.resolve(machine), new FakeBucket())
+                .config()
+                .endpoint(endpoint())
+                .bucket(buckets)
+                .flushLimit(TestNode.LONG);
     }
 
     public Granary open(String machine, PublishMode publishing) throws ConfigException {
@@ -82,36 +91,56 @@ public final class TestFleet implements AutoCloseable {
     }
 
     public static List<FakeDescriptor> kernels(int count) {
-        return IntStream.range(0, count).mapToObj(i -> FakeDescriptor.of("kernel " + i)).toList();
+        return IntStream.range(0, count)
+                .mapToObj(i -> FakeDescriptor.of("kernel " + i))
+                .toList();
     }
 
     /** Returns the requests since the last call, such as {@code PUT none-match pack}. */
     public List<String> requests() {
         List<FaultyS3.Exchange> all = proxy.exchanges();
-        List<String> requests = all.subList(reported, all.size()).stream().map(exchange -> name(exchange.request())).toList();
+        List<String> requests = all.subList(reported, all.size()).stream()
+                .map(exchange -> name(exchange.request()))
+                .toList();
         reported = all.size();
         return requests;
     }
 
     private static String name(S3Request request) {
         String key = request.key();
-        String kind = key.endsWith("/m/newest") ? "hint" : key.contains("/m/") ? "manifest" : key.contains("/p/") ? "pack" : key.contains("/e/") ? "entry"
-                : key.endsWith("granary.json") ? "marker" : key;
-        return request.operation() + " " + kind + (key.isEmpty() || key.contains(NAMESPACE) || !key.contains("/v1/") ? "" : " of another target");
+        String kind = key.endsWith("/m/newest")
+                ? "hint"
+                : key.contains("/m/")
+                        ? "manifest"
+                        : key.contains("/p/")
+                                ? "pack"
+                                : key.contains("/e/")
+                                        ? "entry"
+                                        : key.endsWith("granary.json") ? "marker" : key;
+        return request.operation() + " " + kind
+                + (key.isEmpty() || key.contains(NAMESPACE) || !key.contains("/v1/")
+                        ? ""
+                        : " of another target");
     }
 
     /** Returns the newest manifest. */
     PackManifest manifest() {
-        try (BucketTier tier = BucketTier.open(s3()); BulkBucket bulk = tier.packed()) {
-            return assertInstanceOf(PackManifestLog.Newest.Found.class, bulk.manifests(NAMESPACE).newest(PackManifest.NONE)).manifest();
+        try (BucketTier tier = BucketTier.open(s3());
+                BulkBucket bulk = tier.packed()) {
+            return assertInstanceOf(
+                            PackManifestLog.Newest.Found.class,
+                            bulk.manifests(NAMESPACE).newest(PackManifest.NONE))
+                    .manifest();
         }
     }
 
     /** Publishes entries in one pack, without any machine. */
     public void publish(List<Entry> entries) {
         List<StoreResult> results = new ArrayList<>();
-        try (BucketTier tier = BucketTier.open(s3()); BulkBucket bulk = tier.packed()) {
-            PackPublisher publisher = bulk.publisher(entries.getFirst().id().target().path());
+        try (BucketTier tier = BucketTier.open(s3());
+                BulkBucket bulk = tier.packed()) {
+            PackPublisher publisher =
+                    bulk.publisher(entries.getFirst().id().target().path());
             entries.forEach(entry -> publisher.add(entry, results::add));
             publisher.finish();
         }
@@ -134,7 +163,8 @@ public final class TestFleet implements AutoCloseable {
     public List<String> keys(String part) {
         List<String> keys = new ArrayList<>();
         try (ObjectStore store = ObjectStoreFactory.open(s3())) {
-            assertInstanceOf(ListResult.Complete.class, store.list("ci/", object -> keys.add(object.key())));
+            assertInstanceOf(
+                    ListResult.Complete.class, store.list("ci/", object -> keys.add(object.key())));
         }
         return keys.stream().filter(key -> key.contains(part)).toList();
     }
@@ -150,8 +180,12 @@ public final class TestFleet implements AutoCloseable {
     /** Replaces the content of an object. */
     public void change(String key, UnaryOperator<byte[]> replacement) {
         try (ObjectStore store = ObjectStoreFactory.open(s3())) {
-            byte[] old = assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 30)).bytes().toArray(ValueLayout.JAVA_BYTE);
-            assertInstanceOf(WriteResult.Done.class, store.put(key, replacement.apply(old), ObjectMarks.NONE));
+            byte[] old = assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 30))
+                    .bytes()
+                    .toArray(ValueLayout.JAVA_BYTE);
+            assertInstanceOf(
+                    WriteResult.Done.class,
+                    store.put(key, replacement.apply(old), ObjectMarks.NONE));
         }
     }
 

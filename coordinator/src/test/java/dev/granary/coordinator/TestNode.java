@@ -6,6 +6,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.stores.OpenStores;
+
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -40,7 +41,8 @@ public final class TestNode {
     }
 
     public Granary open(String bucketName, Duration flushLimit) throws ConfigException {
-        GranaryConfig config = config().bucket(bucketName).flushLimit(flushLimit).build();
+        GranaryConfig config =
+                config().bucket(bucketName).flushLimit(flushLimit).build();
         return open(config);
     }
 
@@ -49,7 +51,12 @@ public final class TestNode {
      * bucket, and its clock.
      */
     Granary open(GranaryConfig config) throws ConfigException {
-        return Granary.over(config, OpenStores.open(config, config.buckets().stream().map(_ -> bucket).toList(), () -> now), PublishMode.UNPACKED, published::put);
+        return Granary.over(
+                config,
+                OpenStores.open(
+                        config, config.buckets().stream().map(_ -> bucket).toList(), () -> now),
+                PublishMode.UNPACKED,
+                published::put);
     }
 
     public Granary openWithoutBucket() throws ConfigException {
@@ -57,7 +64,9 @@ public final class TestNode {
     }
 
     public GranaryConfig.Builder config() throws ConfigException {
-        return GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", directory + "-no-configuration")).directory(directory)
+        return GranaryConfig.builder()
+                .environment(Map.of("XDG_CONFIG_HOME", directory + "-no-configuration"))
+                .directory(directory)
                 .localWait(localWait);
     }
 

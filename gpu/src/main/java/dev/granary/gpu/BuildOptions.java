@@ -38,19 +38,25 @@ public final class BuildOptions {
      * value.
      */
     static String forDriver(List<String> tokens) {
-        return String.join(" ", tokens.stream().map(BuildOptions::quotedForDriver).toList());
+        return String.join(
+                " ", tokens.stream().map(BuildOptions::quotedForDriver).toList());
     }
 
     private static String quotedForDriver(String token) {
         int value = valueStart(token);
-        return hasWhiteSpace(token) ? token.substring(0, value) + '"' + token.substring(value) + '"' : token;
+        return hasWhiteSpace(token)
+                ? token.substring(0, value) + '"' + token.substring(value) + '"'
+                : token;
     }
 
     /**
      * Encloses double quotes in single quotes, and other text that needs quotes in double quotes.
      */
     private static String quoted(String token) {
-        if (!token.isEmpty() && !hasWhiteSpace(token) && token.indexOf('"') < 0 && token.indexOf('\'') < 0) {
+        if (!token.isEmpty()
+                && !hasWhiteSpace(token)
+                && token.indexOf('"') < 0
+                && token.indexOf('\'') < 0) {
             return token;
         }
         int position = valueStart(token);
@@ -58,7 +64,9 @@ public final class BuildOptions {
         do {
             char quote = position < token.length() && token.charAt(position) == '"' ? '\'' : '"';
             int end = token.indexOf(quote, position);
-            text.append(quote).append(token, position, end < 0 ? token.length() : end).append(quote);
+            text.append(quote)
+                    .append(token, position, end < 0 ? token.length() : end)
+                    .append(quote);
             position = end < 0 ? token.length() : end;
         } while (position < token.length());
         return text.toString();
@@ -112,7 +120,8 @@ public final class BuildOptions {
             }
         }
         if (quote != 0) {
-            throw new IllegalArgumentException("A quote is not closed in the build options: " + options);
+            throw new IllegalArgumentException(
+                    "A quote is not closed in the build options: " + options);
         }
         if (inToken) {
             tokens.add(token.toString());
@@ -128,7 +137,8 @@ public final class BuildOptions {
      */
     static List<String> joinValues(List<String> tokens) {
         if (tokens.stream().anyMatch(String::isEmpty)) {
-            throw new IllegalArgumentException("A build option is empty, or the value of -D, -I, -U or -include is");
+            throw new IllegalArgumentException(
+                    "A build option is empty, or the value of -D, -I, -U or -include is");
         }
         List<String> joined = new ArrayList<>();
         for (int i = 0; i < tokens.size(); i++) {

@@ -24,14 +24,17 @@ public record Geometry(List<Long> global, List<Long> local) {
         global = List.copyOf(global);
         local = List.copyOf(local);
         if (global.isEmpty() || global.size() > MAX_DIMENSIONS) {
-            throw new IllegalArgumentException("A launch has one to three dimensions, not " + global.size());
+            throw new IllegalArgumentException(
+                    "A launch has one to three dimensions, not " + global.size());
         }
         if (!local.isEmpty() && local.size() != global.size()) {
-            throw new IllegalArgumentException("The launch has " + global.size() + " global sizes, but " + local.size() + " local sizes");
+            throw new IllegalArgumentException("The launch has " + global.size()
+                    + " global sizes, but " + local.size() + " local sizes");
         }
         for (List<Long> sizes : List.of(global, local)) {
             if (sizes.stream().anyMatch(size -> size <= 0)) {
-                throw new IllegalArgumentException("The sizes of a launch must be positive: " + sizes);
+                throw new IllegalArgumentException(
+                        "The sizes of a launch must be positive: " + sizes);
             }
         }
     }

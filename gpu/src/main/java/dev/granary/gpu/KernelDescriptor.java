@@ -6,6 +6,9 @@ import dev.granary.cache.Id;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
+
+import org.jspecify.annotations.Nullable;
+
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -16,7 +19,6 @@ import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Descriptor of a program of kernels: all inputs that decide what it compiles to. They are sources,
@@ -52,7 +54,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     private final String tag;
     private final CompilerEnvironment environment;
     private final int hash;
-    private @Nullable Id id; // computed at first use; a race computes it twice, with the same result
+    // computed at first use; a race computes it twice, with the same result
+    private @Nullable Id id;
 
     private KernelDescriptor(Builder builder) {
         name = builder.name;
@@ -63,13 +66,27 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         options = List.copyOf(builder.options);
         entries = Collections.unmodifiableSortedSet(new TreeSet<>(builder.entries));
         launches = Collections.unmodifiableSortedSet(
-                DriverTraits.of(target).compilesAtLaunch() ? new TreeSet<>(builder.launches) : new TreeSet<>());
+                DriverTraits.of(target).compilesAtLaunch()
+                        ? new TreeSet<>(builder.launches)
+                        : new TreeSet<>());
         areFilesListed = builder.areFilesListed;
         extraDigest = builder.extraDigest;
         tag = builder.tag;
-        environment = builder.environment.map(chosen -> CompilerEnvironment.of(target, chosen))
+        environment = builder.environment
+                .map(chosen -> CompilerEnvironment.of(target, chosen))
                 .orElseGet(() -> CompilerEnvironment.ofProcess(target));
-        hash = List.of(target, sources, headers, includeDirectories, options, entries, launches, areFilesListed, extraDigest, tag, environment)
+        hash = List.of(
+                        target,
+                        sources,
+                        headers,
+                        includeDirectories,
+                        options,
+                        entries,
+                        launches,
+                        areFilesListed,
+                        extraDigest,
+                        tag,
+                        environment)
                 .hashCode();
     }
 
@@ -91,7 +108,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         private boolean areFilesListed;
         private String extraDigest = "";
         private String tag = "";
-        private Optional<Map<String, String>> environment = Optional.empty(); // default: that of the process
+        // default: that of the process
+        private Optional<Map<String, String>> environment = Optional.empty();
 
         private Builder(Target target, String name) {
             this.target = target;
@@ -211,7 +229,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
         private static String relativePath(String path) {
             if (path.isEmpty() || path.startsWith("/") || path.indexOf('\0') >= 0) {
-                throw new IllegalArgumentException("The path of a header must be relative to the source, not '" + path + "'");
+                throw new IllegalArgumentException(
+                        "The path of a header must be relative to the source, not '" + path + "'");
             }
             return path;
         }
@@ -274,14 +293,24 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
                 + (headers.isEmpty() ? "" : ", headers " + readableHeaders())
                 + (options.isEmpty() ? "" : ", options " + BuildOptions.format(options))
                 + (entries.isEmpty() ? "" : ", entries " + String.join(" ", entries))
-                + (launches.isEmpty() ? "" : ", launches " + String.join(" ", launches.stream().map(Launch::toString).toList()))
+                + (launches.isEmpty()
+                        ? ""
+                        : ", launches "
+                                + String.join(
+                                        " ",
+                                        launches.stream().map(Launch::toString).toList()))
                 + (tag.isEmpty() ? "" : ", tag " + tag)
-                + (environment.variables().isEmpty() ? "" : ", environment " + environment.variables());
+                + (environment.variables().isEmpty()
+                        ? ""
+                        : ", environment " + environment.variables());
     }
 
     private String readableHeaders() {
-        String first = String.join(" ", headers.keySet().stream().limit(MAX_READABLE_HEADERS).toList());
-        return headers.size() <= MAX_READABLE_HEADERS ? first : first + " and " + (headers.size() - MAX_READABLE_HEADERS) + " more";
+        String first = String.join(
+                " ", headers.keySet().stream().limit(MAX_READABLE_HEADERS).toList());
+        return headers.size() <= MAX_READABLE_HEADERS
+                ? first
+                : first + " and " + (headers.size() - MAX_READABLE_HEADERS) + " more";
     }
 
     @Override
@@ -313,15 +342,17 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     }
 
     private Id computeId() {
-        Optional<String> untracked =
-                extraDigest.isEmpty() ? environment.untracked().or(this::untrackedInputs) : Optional.empty();
+        Optional<String> untracked = extraDigest.isEmpty()
+                ? environment.untracked().or(this::untrackedInputs)
+                : Optional.empty();
         if (untracked.isPresent()) {
             return Id.notCacheable(untracked.get());
         }
         Id.Builder key = Id.builder(target).field("kind", "kernel-source");
         sources.forEach(text -> key.field("source", text));
         // Headers by digest: they may be megabytes, and the key is stored in every entry.
-        headers.forEach((path, text) -> key.field("header", path).field("sha256", Sha256.of(text.getBytes(UTF_8)).bytes()));
+        headers.forEach((path, text) -> key.field("header", path)
+                .field("sha256", Sha256.of(text.getBytes(UTF_8)).bytes()));
         includeDirectories.forEach(directory -> key.field("include-directory", directory));
         options.forEach(option -> key.field("option", option));
         entries.forEach(entry -> key.field("entry", entry));
@@ -332,7 +363,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         if (!tag.isEmpty()) {
             key.field("tag", tag);
         }
-        environment.variables().forEach((name, value) -> key.field("environment", name).field("value", value));
+        environment.variables().forEach((name, value) -> key.field("environment", name)
+                .field("value", value));
         return key.build();
     }
 

@@ -17,7 +17,8 @@ public record Launch(String kernel, Geometry geometry) implements Comparable<Lau
      */
     public Launch {
         if (kernel.isBlank()) {
-            throw new IllegalArgumentException("A launch needs the name of its kernel, or " + EVERY_KERNEL + " for all");
+            throw new IllegalArgumentException(
+                    "A launch needs the name of its kernel, or " + EVERY_KERNEL + " for all");
         }
     }
 

@@ -15,11 +15,14 @@ import java.util.regex.Pattern;
  */
 final class PreprocessedText {
     private static final Pattern LINE_SPLICE = Pattern.compile("\\\\[ \\t\\f\\x0B]*\n");
-    private static final Set<String> DIRECTIVES = Set.of("include", "include_next", "import", "embed", "__include_macros");
-    private static final Set<String> HAS_OPERATORS = Set.of("__has_include", "__has_include_next", "__has_embed");
+    private static final Set<String> DIRECTIVES =
+            Set.of("include", "include_next", "import", "embed", "__include_macros");
+    private static final Set<String> HAS_OPERATORS =
+            Set.of("__has_include", "__has_include_next", "__has_embed");
 
     /** After these words, the name of a has-include operator is only a name. */
-    private static final Set<String> NAME_CONTEXTS = Set.of("defined", "ifdef", "ifndef", "elifdef", "elifndef", "define", "undef");
+    private static final Set<String> NAME_CONTEXTS =
+            Set.of("defined", "ifdef", "ifndef", "elifdef", "elifndef", "define", "undef");
 
     private static final Set<String> RAW_STRINGS = Set.of("R", "LR", "uR", "UR", "u8R");
 
@@ -27,8 +30,9 @@ final class PreprocessedText {
      * White space beyond ASCII, and the byte order mark, which clang skips with a warning, as it
      * does NUL.
      */
-    private static final String UNICODE_WHITE_SPACE = "\u0085\u00a0\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-            + "\u2028\u2029\u202f\u205f\u3000\ufeff";
+    private static final String UNICODE_WHITE_SPACE =
+            "\u0085\u00a0\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+                    + "\u2028\u2029\u202f\u205f\u3000\ufeff";
 
     private final String text;
     private final StringBuilder out;
@@ -51,9 +55,11 @@ final class PreprocessedText {
 
     /** Scans {@code source}, with any line endings. */
     static PreprocessedText of(String source) {
-        PreprocessedText scan = new PreprocessedText(LINE_SPLICE.matcher(KernelDescriptor.normalized(source)).replaceAll(""));
+        PreprocessedText scan = new PreprocessedText(
+                LINE_SPLICE.matcher(KernelDescriptor.normalized(source)).replaceAll(""));
         if (source.contains("??=") || source.contains("??/")) {
-            scan.unclear = "a trigraph of a hash or of a backslash, which compilers read differently";
+            scan.unclear =
+                    "a trigraph of a hash or of a backslash, which compilers read differently";
         }
         while (scan.position < scan.text.length()) {
             scan.step();
@@ -136,10 +142,12 @@ final class PreprocessedText {
         if (DIRECTIVES.contains(name)) {
             skipWhiteSpace();
             fileName();
-        } else if (name.equals("warning") || (name.equals("pragma") && text.startsWith("mark", whiteSpaceEnd()))) {
+        } else if (name.equals("warning")
+                || (name.equals("pragma") && text.startsWith("mark", whiteSpaceEnd()))) {
             String line = text.substring(position, indexAfter("\n", position, 0));
             if (line.lastIndexOf("/*") > line.lastIndexOf("*/")) {
-                unclear = "a comment that begins after #" + name + ", which is no comment unless the line is skipped";
+                unclear = "a comment that begins after #" + name
+                        + ", which is no comment unless the line is skipped";
             }
         }
     }
@@ -173,20 +181,27 @@ final class PreprocessedText {
     /** Reads the file name at the current position, if there is one. */
     private void fileName() {
         char open = position < text.length() ? text.charAt(position) : '\n';
-        int end = switch (open) {
-            case '"' -> indexInLine('"');
-            case '<' -> indexInLine('>');
-            default -> -1;
-        };
+        int end =
+                switch (open) {
+                    case '"' -> indexInLine('"');
+                    case '<' -> indexInLine('>');
+                    default -> -1;
+                };
         if (end <= position + 1) {
             hasComputed = true;
             return;
         }
         String name = text.substring(position + 1, end);
         if (name.indexOf('\0') >= 0) {
-            unclear = "a NUL character in the name of an included file, at which some systems end the name";
-        } else if (name.indexOf('\\') >= 0 || (open == '<' && (name.contains("/*") || name.indexOf('"') >= 0 || name.indexOf('\'') >= 0))) {
-            unclear = "the included name " + name + ", which is read differently by compilers or in a skipped branch";
+            unclear = "a NUL character in the name of an included file, at which some systems end"
+                    + " the name";
+        } else if (name.indexOf('\\') >= 0
+                || (open == '<'
+                        && (name.contains("/*")
+                                || name.indexOf('"') >= 0
+                                || name.indexOf('\'') >= 0))) {
+            unclear = "the included name " + name
+                    + ", which is read differently by compilers or in a skipped branch";
         }
         names.add(name);
         copy(end + 1 - position);
@@ -219,7 +234,8 @@ final class PreprocessedText {
     }
 
     private void skipWhiteSpace() {
-        while (position < text.length() && (isWhiteSpace(text.charAt(position)) || text.charAt(position) == '/')) {
+        while (position < text.length()
+                && (isWhiteSpace(text.charAt(position)) || text.charAt(position) == '/')) {
             if (isWhiteSpace(text.charAt(position))) {
                 copy(1);
             } else if (!skipComment()) {
@@ -274,10 +290,18 @@ final class PreprocessedText {
     }
 
     private static boolean isWhiteSpace(char c) {
-        return c == ' ' || c == '\t' || c == '\f' || c == '\013' || c == '\0' || UNICODE_WHITE_SPACE.indexOf(c) >= 0;
+        return c == ' '
+                || c == '\t'
+                || c == '\f'
+                || c == '\013'
+                || c == '\0'
+                || UNICODE_WHITE_SPACE.indexOf(c) >= 0;
     }
 
     private static boolean isWordPart(char c) {
-        return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        return c == '_'
+                || (c >= 'a' && c <= 'z')
+                || (c >= 'A' && c <= 'Z')
+                || (c >= '0' && c <= '9');
     }
 }

@@ -23,13 +23,26 @@ import java.util.regex.Pattern;
  *     {@code -I} directory, as PoCL does
  */
 record UntrackedInputs(Path workingDirectory) {
-    private static final List<String> FILE_OPTIONS = List.of("-I", "-i", "--include", "--sysroot", "-Xclang", "-F", "@", "-Xpreprocessor", "-Wp,",
-            "-fmodule", "-fprofile", "-fplugin");
-    private static final Pattern BUILD_TIME_MACRO = Pattern.compile("\\b__(?:DATE|TIME|TIMESTAMP)__\\b");
+    private static final List<String> FILE_OPTIONS = List.of(
+            "-I",
+            "-i",
+            "--include",
+            "--sysroot",
+            "-Xclang",
+            "-F",
+            "@",
+            "-Xpreprocessor",
+            "-Wp,",
+            "-fmodule",
+            "-fprofile",
+            "-fplugin");
+    private static final Pattern BUILD_TIME_MACRO =
+            Pattern.compile("\\b__(?:DATE|TIME|TIMESTAMP)__\\b");
     private static final Pattern HAS_OPERATOR = Pattern.compile("__has_(?:include|embed)");
 
     /** Matches text from which a macro could make a name outside the directory of headers. */
-    private static final Pattern ABSOLUTE = Pattern.compile("[\"<][ \\t]*/(?![/*])|(?:\\.\\./+){8}");
+    private static final Pattern ABSOLUTE =
+            Pattern.compile("[\"<][ \\t]*/(?![/*])|(?:\\.\\./+){8}");
 
     /** With more steps up, a name leaves the compiler's directory of headers. */
     private static final int MAX_STEPS_UP = 8;
@@ -41,19 +54,26 @@ record UntrackedInputs(Path workingDirectory) {
      * @param areFilesListed whether {@code headers} contains all files that a name made by a macro
      *     can denote
      */
-    Optional<String> reason(List<String> sources, Map<String, String> headers, List<String> options, boolean areFilesListed) {
+    Optional<String> reason(
+            List<String> sources,
+            Map<String, String> headers,
+            List<String> options,
+            boolean areFilesListed) {
         for (String option : options) {
             Matcher macro = BUILD_TIME_MACRO.matcher(option);
             if (macro.find()) {
                 return Optional.of(buildTimeReason("option " + option, macro));
             }
-            if (FILE_OPTIONS.stream().anyMatch(option::startsWith) || HAS_OPERATOR.matcher(option).find()) {
+            if (FILE_OPTIONS.stream().anyMatch(option::startsWith)
+                    || HAS_OPERATOR.matcher(option).find()) {
                 return Optional.of("the option " + option
-                        + " may include files that the key does not cover: list them as headers, or give an extra digest");
+                        + " may include files that the key does not cover: list them as"
+                        + " headers, or give an extra digest");
             }
         }
         Set<String> texts = new LinkedHashSet<>(sources);
-        texts.add(String.join("", sources)); // drivers join them without a line end: a directive may span two texts
+        // drivers join them without a line end: a directive may span two texts
+        texts.add(String.join("", sources));
         texts.addAll(headers.values());
         Set<String> includes = new LinkedHashSet<>();
         boolean hasComputed = false;
@@ -69,21 +89,27 @@ record UntrackedInputs(Path workingDirectory) {
                 return Optional.of(buildTimeReason("source", macro));
             }
             hasComputed |= preprocessed.hasComputed() || preprocessed.unclear().isPresent();
-            hasAbsolute |= areFilesListed && ABSOLUTE.matcher(preprocessed.withoutComments()).find();
+            hasAbsolute |= areFilesListed
+                    && ABSOLUTE.matcher(preprocessed.withoutComments()).find();
             includes.addAll(preprocessed.names());
         }
         if (hasComputed && (!areFilesListed || hasAbsolute)) {
-            return Optional.of("an #include takes its name from a macro, so the key may not cover the included files: give an extra digest");
+            return Optional.of(
+                    "an #include takes its name from a macro, so the key may not cover the"
+                            + " included files: give an extra digest");
         }
-        Optional<String> outside = includes.stream().filter(UntrackedInputs::isOutside).findFirst();
+        Optional<String> outside =
+                includes.stream().filter(UntrackedInputs::isOutside).findFirst();
         return outside.isPresent()
                 ? Optional.of("the include of " + outside.get()
-                        + " is outside of the directory of headers: list it at a nearer path, or give an extra digest")
+                        + " is outside of the directory of headers: list it at a nearer"
+                        + " path, or give an extra digest")
                 : shadowingFile(includes, headers);
     }
 
     private static String buildTimeReason(String place, Matcher macro) {
-        return "the " + place + " uses " + macro.group() + ", which differs from build to build: give an extra digest";
+        return "the " + place + " uses " + macro.group()
+                + ", which differs from build to build: give an extra digest";
     }
 
     /**
@@ -119,7 +145,8 @@ record UntrackedInputs(Path workingDirectory) {
                     continue;
                 }
                 if (!equalsListed(found.get(), include, headers)) {
-                    return Optional.of("the compiler may find " + include + " in the working directory, and that file differs from the"
+                    return Optional.of("the compiler may find " + include
+                            + " in the working directory, and that file differs from the"
                             + " listed header: list it, run elsewhere, or give an extra digest");
                 }
                 directories.add(directoryOf(found.get()));
@@ -140,14 +167,16 @@ record UntrackedInputs(Path workingDirectory) {
         try {
             return file.toRealPath().resolveSibling(".").normalize();
         } catch (IOException e) {
-            return file.resolveSibling("."); // removed meanwhile, or not accessible: its includes are searched beside its name
+            // removed meanwhile, or not accessible: its includes are searched beside its name
+            return file.resolveSibling(".");
         }
     }
 
     /** Returns true if the content of the file equals every header that it could be taken for. */
     private static boolean equalsListed(Path file, String include, Map<String, String> headers) {
         Collection<String> listed = headers.entrySet().stream()
-                .filter(header -> header.getKey().equals(include) || header.getKey().endsWith("/" + include))
+                .filter(header ->
+                        header.getKey().equals(include) || header.getKey().endsWith("/" + include))
                 .map(Map.Entry::getValue)
                 .toList();
         try {

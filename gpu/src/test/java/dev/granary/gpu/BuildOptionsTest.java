@@ -5,32 +5,59 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.testing.TestSeed;
-import java.util.List;
-import java.util.SplittableRandom;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.util.List;
+import java.util.SplittableRandom;
+
 class BuildOptionsTest {
     @Test
-    @DisplayName("K5 options are tokens: white space separates, quotes group, a value may be separate")
+    @DisplayName(
+            "K5 options are tokens: white space separates, quotes group, a value may be separate")
     void tokens() {
-        assertEquals(List.of("-DX=1", "-cl-mad-enable"), BuildOptions.parse(" -D X=1\t-cl-mad-enable\n"));
-        assertEquals(List.of("-DX=a b", "-DY=c d", "-DZ=e f"), BuildOptions.parse("-DX=\"a b\" '-DY=c d' -D 'Z=e f'"));
-        assertEquals(List.of("-Idir", "-UA", "-includefile.h"), BuildOptions.parse("-I dir -U A -include file.h"));
+        assertEquals(
+                List.of("-DX=1", "-cl-mad-enable"),
+                BuildOptions.parse(" -D X=1\t-cl-mad-enable\n"));
+        assertEquals(
+                List.of("-DX=a b", "-DY=c d", "-DZ=e f"),
+                BuildOptions.parse("-DX=\"a b\" '-DY=c d' -D 'Z=e f'"));
+        assertEquals(
+                List.of("-Idir", "-UA", "-includefile.h"),
+                BuildOptions.parse("-I dir -U A -include file.h"));
         assertEquals(List.of("-DS='"), BuildOptions.parse("-DS=\"'\""));
         assertEquals(List.of(), BuildOptions.parse(" "));
         assertEquals(List.of("-DP=a\\b"), BuildOptions.parse("-DP=a\\b"));
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"-DS='\"ab\"'", "-DS='\"a b\"'", "-DS=\"a'b c\"", "\"''\"", "'\"'", "\"a b c\"", "-D 'A B'", "-DX=a\u3000b", "\u3000",
-        "'\"'\"'\"'\"'", "'=\"' \" =\"", "-DS=\"'\"'\"'\"'\"", "-U A -I'a \"b'", "\u001cX"})
+    @ValueSource(
+            strings = {
+                "-DS='\"ab\"'",
+                "-DS='\"a b\"'",
+                "-DS=\"a'b c\"",
+                "\"''\"",
+                "'\"'",
+                "\"a b c\"",
+                "-D 'A B'",
+                "-DX=a\u3000b",
+                "\u3000",
+                "'\"'\"'\"'\"'",
+                "'=\"' \" =\"",
+                "-DS=\"'\"'\"'\"'\"",
+                "-U A -I'a \"b'",
+                "\u001cX"
+            })
     @DisplayName("F8 format is the inverse of parse for any quotes and white space")
     void inverse(String options) {
         List<String> tokens = BuildOptions.parse(options);
-        assertEquals(tokens, BuildOptions.parse(BuildOptions.format(tokens)), BuildOptions.format(tokens));
+        assertEquals(
+                tokens,
+                BuildOptions.parse(BuildOptions.format(tokens)),
+                BuildOptions.format(tokens));
     }
 
     @Test
@@ -45,7 +72,8 @@ class BuildOptionsTest {
             }
             try {
                 List<String> tokens = BuildOptions.parse(text.toString());
-                assertEquals(tokens, BuildOptions.parse(BuildOptions.format(tokens)), text.toString());
+                assertEquals(
+                        tokens, BuildOptions.parse(BuildOptions.format(tokens)), text.toString());
             } catch (IllegalArgumentException e) {
                 assertTrue(String.valueOf(e.getMessage()).contains("option"), text.toString());
             }
@@ -55,7 +83,10 @@ class BuildOptionsTest {
     @Test
     @DisplayName("F8 the driver's string has double quotes around white space and no others")
     void forDriver() {
-        assertEquals("-DX=1 -DY=\"a b\" -DS=\"ab\" -I\"a dir\"", BuildOptions.forDriver(BuildOptions.parse("-DX=1 -DY='a b' -DS='\"ab\"' -I 'a dir'")));
+        assertEquals(
+                "-DX=1 -DY=\"a b\" -DS=\"ab\" -I\"a dir\"",
+                BuildOptions.forDriver(
+                        BuildOptions.parse("-DX=1 -DY='a b' -DS='\"ab\"' -I 'a dir'")));
     }
 
     @ParameterizedTest
@@ -66,7 +97,15 @@ class BuildOptionsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "-DX", "-DX=1 -DY=2", "-DX=\"a b\"", "-I\"a dir\"", "-cl-std=CL1.2 -Werror"})
+    @ValueSource(
+            strings = {
+                "",
+                "-DX",
+                "-DX=1 -DY=2",
+                "-DX=\"a b\"",
+                "-I\"a dir\"",
+                "-cl-std=CL1.2 -Werror"
+            })
     @DisplayName("Formatted tokens parse to the same tokens, in the spelling of drivers")
     void roundTrip(String options) {
         assertEquals(options, BuildOptions.format(BuildOptions.parse(options)));
@@ -80,6 +119,8 @@ class BuildOptionsTest {
     }
 
     private static String message(String options) {
-        return String.valueOf(assertThrows(IllegalArgumentException.class, () -> BuildOptions.parse(options)).getMessage());
+        return String.valueOf(
+                assertThrows(IllegalArgumentException.class, () -> BuildOptions.parse(options))
+                        .getMessage());
     }
 }

@@ -48,15 +48,22 @@ public final class Child {
      * begin within a line of the other.
      */
     public String run(String... arguments) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny", "-XX:TieredStopAtLevel=1"));
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=deny",
+                "-XX:TieredStopAtLevel=1"));
         command.addAll(flags);
-        command.addAll(List.of("-cp", absolute(System.getProperty("java.class.path")), main.getName()));
+        command.addAll(
+                List.of("-cp", absolute(System.getProperty("java.class.path")), main.getName()));
         command.addAll(List.of(arguments));
         Files.createDirectories(directory.resolve("driver-cache"));
         Path output = Files.createTempFile(directory, "child", ".txt");
-        Process running = process.command(command).directory(directory.toFile()).redirectErrorStream(true)
-                .redirectOutput(output.toFile()).start();
+        Process running = process.command(command)
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
         if (!running.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
             running.destroyForcibly();
             throw new IOException("The child did not end: " + command);

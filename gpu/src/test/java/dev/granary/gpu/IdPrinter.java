@@ -2,6 +2,7 @@ package dev.granary.gpu;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+
 import java.util.HexFormat;
 
 /** Program that prints ids, for a test that compares them between processes. */
@@ -15,7 +16,10 @@ public final class IdPrinter {
         System.out.println("id=" + hex(everyField()));
         for (String vendor : new String[] {"intel", "another vendor"}) {
             Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
-            System.out.println("id of " + vendor + "=" + hex(KernelDescriptor.builder(target, "k").source("kernel void k() {}").build()));
+            System.out.println("id of " + vendor + "="
+                    + hex(KernelDescriptor.builder(target, "k")
+                            .source("kernel void k() {}")
+                            .build()));
         }
     }
 
@@ -25,7 +29,8 @@ public final class IdPrinter {
 
     static KernelDescriptor everyField() {
         return KernelDescriptor.builder(LAZY, "I am TITLE")
-                .source("#include \"iI.clh\"\nkernel void k(global int* o) { o[0] = I; } // \u0131\u0130\u00e4")
+                .source("#include \"iI.clh\"\n"
+                        + "kernel void k(global int* o) { o[0] = I; } // \u0131\u0130\u00e4")
                 .source("kernel void z(global int* o) {}")
                 .header("iI.clh", "#define I 1\n")
                 .header("sub/b.clh", "")

@@ -9,6 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -21,11 +28,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 class KernelDescriptorTest {
     private static final Target LAZY = IdPrinter.LAZY;
@@ -33,7 +35,11 @@ class KernelDescriptorTest {
     private static final String SOURCE = "kernel void k() {}";
 
     private static KernelDescriptor.Builder base(Target target) {
-        return KernelDescriptor.builder(target, "name").source(SOURCE).header("h.clh", "int h;").options("-DX=1").entry("k");
+        return KernelDescriptor.builder(target, "name")
+                .source(SOURCE)
+                .header("h.clh", "int h;")
+                .options("-DX=1")
+                .entry("k");
     }
 
     private static KernelDescriptor with(UnaryOperator<KernelDescriptor.Builder> change) {
@@ -70,12 +76,18 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K1 K12 the id is the same in a JVM with another directory, locale, encoding and time zone")
+    @DisplayName(
+            "K1 K12 the id is the same in a JVM with another directory, locale, encoding and time"
+                    + " zone")
     void sameInProcesses(@TempDir Path directory) throws Exception {
         String output = new Child(IdPrinter.class, directory)
-                .flag("-Duser.language=tr").flag("-Duser.country=TR").flag("-Duser.timezone=Asia/Kathmandu")
-                .flag("-Dfile.encoding=ISO-8859-1").flag("-Djava.io.tmpdir=" + directory)
-                .set("LC_ALL", "C").run();
+                .flag("-Duser.language=tr")
+                .flag("-Duser.country=TR")
+                .flag("-Duser.timezone=Asia/Kathmandu")
+                .flag("-Dfile.encoding=ISO-8859-1")
+                .flag("-Djava.io.tmpdir=" + directory)
+                .set("LC_ALL", "C")
+                .run();
         assertEquals(IdPrinter.hex(IdPrinter.everyField()), Child.value(output, "id"));
     }
 
@@ -84,12 +96,19 @@ class KernelDescriptorTest {
     void everyFieldCounts() {
         List<KernelDescriptor> all = new ArrayList<>();
         all.add(base(LAZY).build());
-        for (Target target : List.of(new Target(Backend.LEVEL_ZERO, LAZY.vendor(), "device", "driver"),
-                EAGER, new Target(Backend.OPENCL, LAZY.vendor(), "devicf", "driver"),
+        for (Target target : List.of(
+                new Target(Backend.LEVEL_ZERO, LAZY.vendor(), "device", "driver"),
+                EAGER,
+                new Target(Backend.OPENCL, LAZY.vendor(), "devicf", "driver"),
                 new Target(Backend.OPENCL, LAZY.vendor(), "device", "drives"))) {
             all.add(base(target).build());
         }
-        all.add(KernelDescriptor.builder(LAZY, "name").source(SOURCE + " ").header("h.clh", "int h;").options("-DX=1").entry("k").build());
+        all.add(KernelDescriptor.builder(LAZY, "name")
+                .source(SOURCE + " ")
+                .header("h.clh", "int h;")
+                .options("-DX=1")
+                .entry("k")
+                .build());
         all.add(base(LAZY).source("int more;").build());
         all.add(base(LAZY).header("h.clh", "int H;").build());
         all.add(base(LAZY).header("i.clh", "int h;").build());
@@ -111,50 +130,80 @@ class KernelDescriptorTest {
     @Test
     @DisplayName("K3 text moved across the border of two fields changes the id, also with NULs")
     void fieldBorders() {
-        assertDifferent(with(b -> b.source("int a;int b;").source("int c;")), with(b -> b.source("int a;").source("int b;int c;")));
-        assertDifferent(with(b -> b.source("int a;").source("int b;")), with(b -> b.source("int a;int b;")));
+        assertDifferent(
+                with(b -> b.source("int a;int b;").source("int c;")),
+                with(b -> b.source("int a;").source("int b;int c;")));
+        assertDifferent(
+                with(b -> b.source("int a;").source("int b;")),
+                with(b -> b.source("int a;int b;")));
         assertDifferent(with(b -> b.source("a").source("")), with(b -> b.source("a")));
-        assertDifferent(with(b -> b.source("a").header("x", "yz")), with(b -> b.source("a").header("xy", "z")));
-        assertDifferent(with(b -> b.source("a").header("x", "y").header("z", "")), with(b -> b.source("a").header("x", "").header("z", "y")));
-        assertDifferent(with(b -> b.source("a").header("x", "y")), with(b -> b.source("a").source("x").source("y")));
-        assertDifferent(with(b -> b.source("a\0").source("b")), with(b -> b.source("a").source("\0b")));
+        assertDifferent(with(b -> b.source("a").header("x", "yz")), with(b -> b.source("a")
+                .header("xy", "z")));
+        assertDifferent(
+                with(b -> b.source("a").header("x", "y").header("z", "")),
+                with(b -> b.source("a").header("x", "").header("z", "y")));
+        assertDifferent(
+                with(b -> b.source("a").header("x", "y")),
+                with(b -> b.source("a").source("x").source("y")));
+        assertDifferent(
+                with(b -> b.source("a\0").source("b")), with(b -> b.source("a").source("\0b")));
         assertDifferent(with(b -> b.source("a\0b")), with(b -> b.source("ab")));
-        assertDifferent(with(b -> b.source("a").tag("t\0u")), with(b -> b.source("a").tag("t")));
-        assertDifferent(with(b -> b.source("a").options("-DA -DB")), with(b -> b.source("a").options("'-DA -DB'")));
-        assertDifferent(with(b -> b.source("a").entry("x", "y")), with(b -> b.source("a").entry("xy")));
-        assertDifferent(with(b -> b.source("a").tag("t")), with(b -> b.source("a").extraDigest("t")));
+        assertDifferent(
+                with(b -> b.source("a").tag("t\0u")), with(b -> b.source("a").tag("t")));
+        assertDifferent(with(b -> b.source("a").options("-DA -DB")), with(b -> b.source("a")
+                .options("'-DA -DB'")));
+        assertDifferent(with(b -> b.source("a").entry("x", "y")), with(b -> b.source("a")
+                .entry("xy")));
+        assertDifferent(
+                with(b -> b.source("a").tag("t")), with(b -> b.source("a").extraDigest("t")));
     }
 
     @Test
     @DisplayName("K4 the display name does not enter the id")
     void displayName() {
-        assertSame(KernelDescriptor.builder(LAZY, "one").source("a").build(), KernelDescriptor.builder(LAZY, "two").source("a").build());
+        assertSame(
+                KernelDescriptor.builder(LAZY, "one").source("a").build(),
+                KernelDescriptor.builder(LAZY, "two").source("a").build());
     }
 
     @Test
-    @DisplayName("K5 equivalent options, orders of headers and entries, and repeated entries give the same id")
+    @DisplayName(
+            "K5 equivalent options, orders of headers and entries, and repeated entries give the"
+                    + " same id")
     void equivalentSpellings() {
-        assertSame(with(b -> b.source("a").options("-DX=1 -DY")), with(b -> b.source("a").options("-D X=1").options(" \t-D   Y\n")));
-        assertSame(with(b -> b.source("a").options("-DX=\"a b\"")), with(b -> b.source("a").options("'-DX=a b'")));
+        assertSame(
+                with(b -> b.source("a").options("-DX=1 -DY")),
+                with(b -> b.source("a").options("-D X=1").options(" \t-D   Y\n")));
+        assertSame(with(b -> b.source("a").options("-DX=\"a b\"")), with(b -> b.source("a")
+                .options("'-DX=a b'")));
         assertSame(with(b -> b.source("a").options("")), with(b -> b.source("a")));
-        assertSame(with(b -> b.source("a").header("x", "1").header("y", "2")), with(b -> b.source("a").header("y", "2").header("x", "1")));
-        assertSame(with(b -> b.source("a").entry("x", "y")), with(b -> b.source("a").entry("y").entry("x").entry("x")));
-        assertSame(with(b -> b.source("a").launch("x", Geometry.of(1)).launch("y", Geometry.of(2))),
+        assertSame(
+                with(b -> b.source("a").header("x", "1").header("y", "2")),
+                with(b -> b.source("a").header("y", "2").header("x", "1")));
+        assertSame(
+                with(b -> b.source("a").entry("x", "y")),
+                with(b -> b.source("a").entry("y").entry("x").entry("x")));
+        assertSame(
+                with(b -> b.source("a").launch("x", Geometry.of(1)).launch("y", Geometry.of(2))),
                 with(b -> b.source("a").launch("y", Geometry.of(2)).launch("x", Geometry.of(1))));
     }
 
     @Test
-    @DisplayName("K5 the order of options and of include directories counts, since a later one may override")
+    @DisplayName("K5 the order of options and of include directories counts, since a later one may"
+            + " override")
     void orderedLists() {
-        assertDifferent(with(b -> b.source("a").options("-DX -UX")), with(b -> b.source("a").options("-UX -DX")));
-        assertDifferent(with(b -> b.source("a").includeDirectory("x").includeDirectory("y")),
+        assertDifferent(with(b -> b.source("a").options("-DX -UX")), with(b -> b.source("a")
+                .options("-UX -DX")));
+        assertDifferent(
+                with(b -> b.source("a").includeDirectory("x").includeDirectory("y")),
                 with(b -> b.source("a").includeDirectory("y").includeDirectory("x")));
     }
 
     @Test
     @DisplayName("K9 a header edited between two builds of the same source misses")
     void editedHeader() {
-        assertDifferent(with(b -> b.source("#include \"n.clh\"").header("n.clh", "#define N 1")),
+        assertDifferent(
+                with(b -> b.source("#include \"n.clh\"").header("n.clh", "#define N 1")),
                 with(b -> b.source("#include \"n.clh\"").header("n.clh", "#define N 2")));
     }
 
@@ -170,7 +219,8 @@ class KernelDescriptorTest {
     @Test
     @DisplayName("K14 a tag enters the id")
     void tag() {
-        assertDifferent(with(b -> b.source("a").tag("x")), with(b -> b.source("a").tag("y")));
+        assertDifferent(
+                with(b -> b.source("a").tag("x")), with(b -> b.source("a").tag("y")));
         assertSame(with(b -> b.source("a").tag("")), with(b -> b.source("a")));
     }
 
@@ -194,20 +244,35 @@ class KernelDescriptorTest {
     @DisplayName("O4 the readable key names the fields of the id")
     void readableKey() {
         String key = IdPrinter.everyField().readableKey();
-        for (String part : List.of("TITLE", "iI.clh", "sub/b.clh", "-cl-mad-enable", "k z", "k@4x4/*", "*@1234567/1")) {
+        for (String part : List.of(
+                "TITLE",
+                "iI.clh",
+                "sub/b.clh",
+                "-cl-mad-enable",
+                "k z",
+                "k@4x4/*",
+                "*@1234567/1")) {
             assertTrue(key.contains(part), key);
         }
     }
 
     @Test
-    @DisplayName("A descriptor without source, or with an absolute or invalid header path, is refused")
+    @DisplayName(
+            "A descriptor without source, or with an absolute or invalid header path, is refused")
     void refused() {
-        assertThrows(IllegalArgumentException.class, () -> KernelDescriptor.builder(LAZY, "x").build());
+        assertThrows(IllegalArgumentException.class, () -> KernelDescriptor.builder(LAZY, "x")
+                .build());
         assertThrows(IllegalArgumentException.class, () -> with(b -> b.source(" \n")));
         with(b -> b.source("a").header(" ", "")); // F7: a file may be called so
         for (String place : List.of("", "/etc/x", "a\0b")) {
-            assertThrows(IllegalArgumentException.class, () -> with(b -> b.source("a").header(place, "")), place);
-            assertThrows(IllegalArgumentException.class, () -> with(b -> b.source("a").includeDirectory(place)), place);
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> with(b -> b.source("a").header(place, "")),
+                    place);
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> with(b -> b.source("a").includeDirectory(place)),
+                    place);
         }
     }
 
@@ -216,11 +281,23 @@ class KernelDescriptorTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"pocl, POCL_WORK_GROUP_METHOD", "pocl, POCL_EXTRA_BUILD_FLAGS", "pocl, POCL_LLVM_CPU_NAME", "intel, IGC_ForceOCLSIMDWidth",
-        "intel, OverrideDefaultFP64Settings", "nvidia, CUDA_FORCE_PTX_JIT", "another, AMD_OCL_BUILD_OPTIONS",
-        "another, AMD_OCL_BUILD_OPTIONS_APPEND", "another, POCL_WORK_GROUP_METHOD", "another, IGC_ForceOCLSIMDWidth",
-        "another, CUDA_FORCE_PTX_JIT", "another, AMD_COMGR_X", "another, AMD_DEBUG_X", "another, CLOVER_EXTRA_COMPILE_OPTIONS",
-        "another, RUSTICL_FEATURES"})
+    @CsvSource({
+        "pocl, POCL_WORK_GROUP_METHOD",
+        "pocl, POCL_EXTRA_BUILD_FLAGS",
+        "pocl, POCL_LLVM_CPU_NAME",
+        "intel, IGC_ForceOCLSIMDWidth",
+        "intel, OverrideDefaultFP64Settings",
+        "nvidia, CUDA_FORCE_PTX_JIT",
+        "another, AMD_OCL_BUILD_OPTIONS",
+        "another, AMD_OCL_BUILD_OPTIONS_APPEND",
+        "another, POCL_WORK_GROUP_METHOD",
+        "another, IGC_ForceOCLSIMDWidth",
+        "another, CUDA_FORCE_PTX_JIT",
+        "another, AMD_COMGR_X",
+        "another, AMD_DEBUG_X",
+        "another, CLOVER_EXTRA_COMPILE_OPTIONS",
+        "another, RUSTICL_FEATURES"
+    })
     @DisplayName("M7 the name and value of a variable that changes the compiled code change the id")
     void compilerEnvironment(String vendor, String variable) {
         Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
@@ -228,16 +305,31 @@ class KernelDescriptorTest {
         assertSame(without, in(target, Map.of()));
         assertDifferent(without, in(target, Map.of(variable, "a")));
         assertDifferent(in(target, Map.of(variable, "a")), in(target, Map.of(variable, "b")));
-        assertDifferent(in(target, Map.of(variable, "a")), in(target, Map.of(variable + "_2", "a")));
-        assertSame(in(target, Map.of(variable, "a")), in(target, Map.of("HOME", "/home", variable, "a")));
+        assertDifferent(
+                in(target, Map.of(variable, "a")), in(target, Map.of(variable + "_2", "a")));
+        assertSame(
+                in(target, Map.of(variable, "a")),
+                in(target, Map.of("HOME", "/home", variable, "a")));
         assertTrue(in(target, Map.of(variable, "a")).readableKey().contains(variable + "=a"));
         assertFalse(in(target, Map.of(variable, "a")).getId().isEmpty());
     }
 
     @ParameterizedTest
-    @CsvSource({"pocl, POCL_CACHE_DIR", "pocl, POCL_KERNEL_CACHE", "pocl, POCL_DEBUG", "pocl, POCL_DEVICES", "pocl, POCL_BINARY_SPECIALIZE_WG",
-        "pocl, IGC_ForceOCLSIMDWidth", "intel, NEO_CACHE_PERSISTENT", "intel, POCL_WORK_GROUP_METHOD", "nvidia, CUDA_CACHE_DISABLE",
-        "nvidia, CUDA_VISIBLE_DEVICES", "another, POCL_CACHE_DIR", "another, NEO_CACHE_DIR", "pocl, NEOReadDebugKeys"})
+    @CsvSource({
+        "pocl, POCL_CACHE_DIR",
+        "pocl, POCL_KERNEL_CACHE",
+        "pocl, POCL_DEBUG",
+        "pocl, POCL_DEVICES",
+        "pocl, POCL_BINARY_SPECIALIZE_WG",
+        "pocl, IGC_ForceOCLSIMDWidth",
+        "intel, NEO_CACHE_PERSISTENT",
+        "intel, POCL_WORK_GROUP_METHOD",
+        "nvidia, CUDA_CACHE_DISABLE",
+        "nvidia, CUDA_VISIBLE_DEVICES",
+        "another, POCL_CACHE_DIR",
+        "another, NEO_CACHE_DIR",
+        "pocl, NEOReadDebugKeys"
+    })
     @DisplayName("M7 K4 variables of caches, logs, devices and other drivers do not change the id")
     void harmlessEnvironment(String vendor, String variable) {
         Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
@@ -245,25 +337,41 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("M7 K7 if Intel's driver reads any variable, a descriptor is cacheable only with an extra digest")
+    @DisplayName(
+            "M7 K7 if Intel's driver reads any variable, a descriptor is cacheable only with an"
+                    + " extra digest")
     void intelDebugKeys() {
         Target intel = new Target(Backend.OPENCL, "intel", "device", "driver");
         Id refused = in(intel, Map.of("NEOReadDebugKeys", "1")).getId();
         assertTrue(refused.isEmpty());
         assertTrue(refused.reason().contains("NEOReadDebugKeys=1"), refused::reason);
-        assertFalse(base(intel).environment(Map.of("NEOReadDebugKeys", "1")).extraDigest("mine").build().getId().isEmpty());
+        assertFalse(base(intel)
+                .environment(Map.of("NEOReadDebugKeys", "1"))
+                .extraDigest("mine")
+                .build()
+                .getId()
+                .isEmpty());
         assertSame(in(intel, Map.of()), in(intel, Map.of("NEOReadDebugKeys", "0")));
         assertSame(in(intel, Map.of()), in(intel, Map.of("NEOReadDebugKeys", "")));
         Target another = new Target(Backend.OPENCL, "another", "device", "driver");
-        assertTrue(in(another, Map.of("NEOReadDebugKeys", "1")).getId().isEmpty(), "the driver may be Intel's");
-        assertFalse(in(new Target(Backend.OPENCL, "nvidia", "device", "driver"), Map.of("NEOReadDebugKeys", "1")).getId().isEmpty());
+        assertTrue(
+                in(another, Map.of("NEOReadDebugKeys", "1")).getId().isEmpty(),
+                "the driver may be Intel's");
+        assertFalse(in(
+                        new Target(Backend.OPENCL, "nvidia", "device", "driver"),
+                        Map.of("NEOReadDebugKeys", "1"))
+                .getId()
+                .isEmpty());
     }
 
     @Test
-    @DisplayName("M7 each driver's variables in the environment that the process was started with count")
+    @DisplayName(
+            "M7 each driver's variables in the environment that the process was started with count")
     void environmentOfProcess(@TempDir Path directory) throws Exception {
         String plain = new Child(IdPrinter.class, directory).run();
-        String set = new Child(IdPrinter.class, directory).set("POCL_WORK_GROUP_METHOD", "loopvec").run();
+        String set = new Child(IdPrinter.class, directory)
+                .set("POCL_WORK_GROUP_METHOD", "loopvec")
+                .run();
         for (String id : List.of("id", "id of another vendor")) {
             assertNotEquals(Child.value(plain, id), Child.value(set, id));
         }
@@ -271,21 +379,24 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("M8 K2 texts with equal hash codes give different keys in every part: launches, header paths and all others")
+    @DisplayName(
+            "M8 K2 texts with equal hash codes give different keys in every part: launches, header"
+                    + " paths and all others")
     void equalHashes() {
         String[] twins = {"Aa", "BB"};
         assertEquals(twins[0].hashCode(), twins[1].hashCode());
-        List<BiFunction<KernelDescriptor.Builder, String, KernelDescriptor.Builder>> parts = List.of(
-                KernelDescriptor.Builder::source,
-                (builder, text) -> builder.header(text, "int h2;"),
-                (builder, text) -> builder.header("h2.clh", text),
-                KernelDescriptor.Builder::includeDirectory,
-                (builder, text) -> builder.options("-D" + text),
-                (builder, text) -> builder.entry(text),
-                (builder, text) -> builder.launch(text, Geometry.of(64).local(8)),
-                KernelDescriptor.Builder::extraDigest,
-                KernelDescriptor.Builder::tag,
-                (builder, text) -> builder.environment(Map.of("POCL_X", text)));
+        List<BiFunction<KernelDescriptor.Builder, String, KernelDescriptor.Builder>> parts =
+                List.of(
+                        KernelDescriptor.Builder::source,
+                        (builder, text) -> builder.header(text, "int h2;"),
+                        (builder, text) -> builder.header("h2.clh", text),
+                        KernelDescriptor.Builder::includeDirectory,
+                        (builder, text) -> builder.options("-D" + text),
+                        (builder, text) -> builder.entry(text),
+                        (builder, text) -> builder.launch(text, Geometry.of(64).local(8)),
+                        KernelDescriptor.Builder::extraDigest,
+                        KernelDescriptor.Builder::tag,
+                        (builder, text) -> builder.environment(Map.of("POCL_X", text)));
         for (var part : parts) {
             KernelDescriptor one = part.apply(base(LAZY), twins[0]).build();
             KernelDescriptor other = part.apply(base(LAZY), twins[1]).build();
@@ -297,16 +408,29 @@ class KernelDescriptorTest {
     @Test
     @DisplayName("M8 K2 the path of a header counts, not only its content")
     void pathOfHeader() {
-        UnaryOperator<KernelDescriptor.Builder> source = builder -> builder.source("#include \"a.h\"\n#include \"b.h\"\nkernel void k() {}");
-        assertDifferent(with(builder -> source.apply(builder).header("a.h", "int x;").header("b.h", "int y;")),
-                with(builder -> source.apply(builder).header("a.h", "int y;").header("b.h", "int x;")));
-        assertDifferent(with(builder -> source.apply(builder).header("a.h", "int x;")), with(builder -> source.apply(builder).header("b.h", "int x;")));
+        UnaryOperator<KernelDescriptor.Builder> source =
+                builder -> builder.source("#include \"a.h\"\n#include \"b.h\"\nkernel void k() {}");
+        assertDifferent(
+                with(builder ->
+                        source.apply(builder).header("a.h", "int x;").header("b.h", "int y;")),
+                with(builder ->
+                        source.apply(builder).header("a.h", "int y;").header("b.h", "int x;")));
+        assertDifferent(
+                with(builder -> source.apply(builder).header("a.h", "int x;")),
+                with(builder -> source.apply(builder).header("b.h", "int x;")));
     }
 
     @Test
-    @DisplayName("M8 a build time macro in a comment leaves a source cacheable; elsewhere it does not")
+    @DisplayName(
+            "M8 a build time macro in a comment leaves a source cacheable; elsewhere it does not")
     void buildTimeInComment() {
-        assertFalse(with(builder -> builder.source("/* __DATE__ */ // __TIME__\nkernel void k() {}")).getId().isEmpty());
-        assertTrue(with(builder -> builder.source("/* */ char d[] = __DATE__; // __TIME__\nkernel void k() {}")).getId().isEmpty());
+        assertFalse(
+                with(builder -> builder.source("/* __DATE__ */ // __TIME__\nkernel void k() {}"))
+                        .getId()
+                        .isEmpty());
+        assertTrue(with(builder -> builder.source(
+                        "/* */ char d[] = __DATE__; // __TIME__\nkernel void k() {}"))
+                .getId()
+                .isEmpty());
     }
 }

@@ -3,10 +3,11 @@ package dev.granary.gpu;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import java.util.List;
-import java.util.TreeSet;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.TreeSet;
 
 class LaunchTest {
     @Test
@@ -19,7 +20,9 @@ class LaunchTest {
     }
 
     @Test
-    @DisplayName("A geometry with zero, four or unequal dimensions, or a size that is not positive, is refused")
+    @DisplayName(
+            "A geometry with zero, four or unequal dimensions, or a size that is not positive, is"
+                    + " refused")
     void refused() {
         assertThrows(IllegalArgumentException.class, Geometry::of);
         assertThrows(IllegalArgumentException.class, () -> Geometry.of(1, 1, 1, 1));
@@ -33,8 +36,12 @@ class LaunchTest {
     @Test
     @DisplayName("The order of launches is consistent with equals")
     void order() {
-        TreeSet<Launch> launches = new TreeSet<>(List.of(new Launch("b", Geometry.of(1)), new Launch("a", Geometry.of(2)),
-                new Launch("a", Geometry.of(1)), new Launch("b", Geometry.of(1)), new Launch("b", Geometry.of(1).local(1))));
+        TreeSet<Launch> launches = new TreeSet<>(List.of(
+                new Launch("b", Geometry.of(1)),
+                new Launch("a", Geometry.of(2)),
+                new Launch("a", Geometry.of(1)),
+                new Launch("b", Geometry.of(1)),
+                new Launch("b", Geometry.of(1).local(1))));
         assertEquals("[a@1/*, a@2/*, b@1/*, b@1/1]", launches.toString());
     }
 }

@@ -4,17 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class UntrackedInputsTest {
     @TempDir
@@ -31,26 +32,53 @@ class UntrackedInputsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"-I/usr/include", "-I dir", "-include x.h", "-isystem x", "-imacros x", "--sysroot=/x", "-Xclang", "@file"})
-    @DisplayName("K7 an option that includes files makes the descriptor not cacheable, unless there is an extra digest")
+    @ValueSource(
+            strings = {
+                "-I/usr/include",
+                "-I dir",
+                "-include x.h",
+                "-isystem x",
+                "-imacros x",
+                "--sysroot=/x",
+                "-Xclang",
+                "@file"
+            })
+    @DisplayName(
+            "K7 an option that includes files makes the descriptor not cacheable, unless there is"
+                    + " an extra digest")
     void options(String option) {
-        KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;").options(option);
+        KernelDescriptor.Builder builder =
+                KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;").options(option);
         KernelDescriptor refused = builder.build();
         assertTrue(refused.getId().isEmpty());
-        assertTrue(refused.getId().reason().contains("extra digest"), refused.getId().reason());
+        assertTrue(
+                refused.getId().reason().contains("extra digest"),
+                refused.getId().reason());
         assertFalse(builder.extraDigest("sha256:1").build().getId().isEmpty());
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"#include NAME", "#if __has_include(NAME)\n#endif", "??=include \"x.h\"", "int d = sizeof(__TIME__);",
-        "#define D __DATE__"})
-    @DisplayName("K7 an input outside the key makes the descriptor not cacheable, unless there is an extra digest")
+    @ValueSource(
+            strings = {
+                "#include NAME",
+                "#if __has_include(NAME)\n#endif",
+                "??=include \"x.h\"",
+                "int d = sizeof(__TIME__);",
+                "#define D __DATE__"
+            })
+    @DisplayName(
+            "K7 an input outside the key makes the descriptor not cacheable, unless there is an"
+                    + " extra digest")
     void sources(String source) {
-        KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;\n" + source);
+        KernelDescriptor.Builder builder =
+                KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;\n" + source);
         assertTrue(builder.build().getId().isEmpty());
         assertFalse(builder.build().getId().reason().isEmpty());
         assertFalse(builder.extraDigest("sha256:1").build().getId().isEmpty());
-        KernelDescriptor inHeader = KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;").header("h", source).build();
+        KernelDescriptor inHeader = KernelDescriptor.builder(IdPrinter.LAZY, "k")
+                .source("int x;")
+                .header("h", source)
+                .build();
         assertTrue(inHeader.getId().isEmpty(), "the same in a header");
     }
 
@@ -65,19 +93,28 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("K7 a file of the working directory is untracked if it differs from the listed header of its name")
+    @DisplayName(
+            "K7 a file of the working directory is untracked if it differs from the listed header"
+                    + " of its name")
     void shadowedHeader() throws Exception {
         write("a.clh", "int a;\r\n");
         assertEquals(Optional.empty(), reason("#include \"a.clh\"", Map.of("a.clh", "int a;\n")));
         assertTrue(reason("#include \"a.clh\"", Map.of("a.clh", "int b;\n")).isPresent());
-        assertTrue(reason("#include \"a.clh\"", Map.of("a.clh", "int a;\n", "sub/a.clh", "int b;\n")).isPresent());
-        assertEquals(Optional.empty(), reason("#include \"sub/a.clh\"", Map.of("sub/a.clh", "int b;\n")));
+        assertTrue(
+                reason("#include \"a.clh\"", Map.of("a.clh", "int a;\n", "sub/a.clh", "int b;\n"))
+                        .isPresent());
+        assertEquals(
+                Optional.empty(),
+                reason("#include \"sub/a.clh\"", Map.of("sub/a.clh", "int b;\n")));
     }
 
     @Test
-    @DisplayName("K7 includes of a file in the working directory are searched beside it, so a file that shadows a header is found")
+    @DisplayName(
+            "K7 includes of a file in the working directory are searched beside it, so a file that"
+                    + " shadows a header is found")
     void shadowBehindEqualHeader() throws Exception {
-        Map<String, String> headers = Map.of("sub/x.clh", "#include \"y.clh\"\n", "sub/y.clh", "#define Y 1\n");
+        Map<String, String> headers =
+                Map.of("sub/x.clh", "#include \"y.clh\"\n", "sub/y.clh", "#define Y 1\n");
         write("sub/y.clh", "#define Y 2\n");
         assertEquals(Optional.empty(), reason("#include \"sub/x.clh\"\n", headers));
         write("sub/x.clh", "#include \"y.clh\"\n");
@@ -94,7 +131,8 @@ class UntrackedInputsTest {
         Path absolute = directory.resolve("elsewhere/y.clh").toAbsolutePath();
         assertTrue(reason("#include \"" + absolute + "\"", Map.of()).isPresent());
         Files.createSymbolicLink(directory.resolve("link"), directory.resolve("elsewhere/deep"));
-        Map<String, String> headers = Map.of("link/x.clh", "#include \"../y.clh\"\n", "y.clh", "int other;");
+        Map<String, String> headers =
+                Map.of("link/x.clh", "#include \"../y.clh\"\n", "y.clh", "int other;");
         assertTrue(reason("#include \"link/x.clh\"", headers).isPresent());
     }
 
@@ -105,18 +143,38 @@ class UntrackedInputsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"-DNOW=__TIME__", "-DHAS=__has_include", "-Xpreprocessor -includex.h", "-Wp,-include,x.h", "-fmodule-map-file=x"})
-    @DisplayName("F5 options with a build time macro, a has-include operator or another access to files are untracked")
+    @ValueSource(
+            strings = {
+                "-DNOW=__TIME__",
+                "-DHAS=__has_include",
+                "-Xpreprocessor -includex.h",
+                "-Wp,-include,x.h",
+                "-fmodule-map-file=x"
+            })
+    @DisplayName(
+            "F5 options with a build time macro, a has-include operator or another access to files"
+                    + " are untracked")
     void optionsThatReachFiles(String option) {
-        assertTrue(new UntrackedInputs(directory).reason(List.of("int x;"), Map.of(), BuildOptions.parse(option), false).isPresent());
+        assertTrue(new UntrackedInputs(directory)
+                .reason(List.of("int x;"), Map.of(), BuildOptions.parse(option), false)
+                .isPresent());
     }
 
     @Test
-    @DisplayName("F5 a directive across two sources is found, since drivers join them without a line end")
+    @DisplayName(
+            "F5 a directive across two sources is found, since drivers join them without a line"
+                    + " end")
     void directiveAcrossSources() throws Exception {
         write("a.clh", "int a;");
-        for (List<String> sources : List.of(List.of("#include ", "\"a.clh\"\n"), List.of("#inc", "lude <a.clh>"), List.of("int x; \\", "\n\n#include \"a.clh\""))) {
-            assertTrue(new UntrackedInputs(directory).reason(sources, Map.of(), List.of(), false).isPresent(), sources.toString());
+        for (List<String> sources : List.of(
+                List.of("#include ", "\"a.clh\"\n"),
+                List.of("#inc", "lude <a.clh>"),
+                List.of("int x; \\", "\n\n#include \"a.clh\""))) {
+            assertTrue(
+                    new UntrackedInputs(directory)
+                            .reason(sources, Map.of(), List.of(), false)
+                            .isPresent(),
+                    sources.toString());
         }
     }
 
@@ -130,21 +188,41 @@ class UntrackedInputsTest {
     @DisplayName("F5 an include outside of the directory of headers is untracked")
     void outsideOfHeaders() {
         assertEquals(Optional.empty(), reason("#include \"../../../../../../../../x\"", Map.of()));
-        assertTrue(reason("#include \"../../../../../../../../../x\"", Map.of()).orElseThrow().contains("is outside of"));
-        assertTrue(reason("#include \"a/../.././../../../../../../../../x\"", Map.of()).orElseThrow().contains("is outside of"));
+        assertTrue(reason("#include \"../../../../../../../../../x\"", Map.of())
+                .orElseThrow()
+                .contains("is outside of"));
+        assertTrue(reason("#include \"a/../.././../../../../../../../../x\"", Map.of())
+                .orElseThrow()
+                .contains("is outside of"));
     }
 
     @Test
-    @DisplayName("F5 with all files listed, a computed include is cacheable, but no absolute one, build time or file of the working directory")
+    @DisplayName(
+            "F5 with all files listed, a computed include is cacheable, but no absolute one, build"
+                    + " time or file of the working directory")
     void everyFileListed() throws Exception {
-        KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").everyFileListed().header("x.h", "// x");
-        assertFalse(builder.source("#define H \"x.h\"\n#include H\n").build().getId().isEmpty());
-        List<String> unseen = List.of("#define H \"/etc/x.h\"\n", "#define H </etc/x.h>\n", "#define H \"../../../../../../../../../x.h\"\n",
+        KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k")
+                .everyFileListed()
+                .header("x.h", "// x");
+        assertFalse(builder.source("#define H \"x.h\"\n#include H\n")
+                .build()
+                .getId()
+                .isEmpty());
+        List<String> unseen = List.of(
+                "#define H \"/etc/x.h\"\n",
+                "#define H </etc/x.h>\n",
+                "#define H \"../../../../../../../../../x.h\"\n",
                 "int t = sizeof(__TIME__);\n");
         for (String more : unseen) {
-            assertTrue(new UntrackedInputs(directory).reason(List.of("#include H\n" + more), Map.of(), List.of(), true).isPresent(), more);
+            assertTrue(
+                    new UntrackedInputs(directory)
+                            .reason(List.of("#include H\n" + more), Map.of(), List.of(), true)
+                            .isPresent(),
+                    more);
         }
         write("a.clh", "int a;");
-        assertTrue(new UntrackedInputs(directory).reason(List.of("#include H\n#include \"a.clh\"\n"), Map.of(), List.of(), true).isPresent());
+        assertTrue(new UntrackedInputs(directory)
+                .reason(List.of("#include H\n#include \"a.clh\"\n"), Map.of(), List.of(), true)
+                .isPresent());
     }
 }

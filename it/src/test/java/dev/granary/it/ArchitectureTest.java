@@ -5,6 +5,7 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,13 +13,15 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.lang.ArchRule;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Tests of the package rules: no cycles, downward dependencies, and inner packages and libraries
@@ -26,9 +29,11 @@ import org.junit.jupiter.api.Test;
  */
 class ArchitectureTest {
     private static final String ROOT = "dev.granary";
-    private static final Pattern OF_TESTS = Pattern.compile(".*(-tests\\.jar!|/test-classes|-test)/dev/granary/.*");
-    private static final JavaClasses MAIN =
-            new ClassFileImporter().withImportOption(location -> !location.matches(OF_TESTS)).importPackages(ROOT);
+    private static final Pattern OF_TESTS =
+            Pattern.compile(".*(-tests\\.jar!|/test-classes|-test)/dev/granary/.*");
+    private static final JavaClasses MAIN = new ClassFileImporter()
+            .withImportOption(location -> !location.matches(OF_TESTS))
+            .importPackages(ROOT);
 
     /** Returns the module of a class by its package. The command and the demo are one module. */
     private static String module(JavaClass type) {
@@ -43,8 +48,12 @@ class ArchitectureTest {
     @Test
     @DisplayName("All modules are imported: a rule over no classes would pass")
     void allModules() {
-        Map<String, Long> classes = MAIN.stream().collect(Collectors.groupingBy(ArchitectureTest::module, TreeMap::new, Collectors.counting()));
-        assertEquals(List.of("cache", "cli", "coordinator", "gpu", "local", "s3"), List.copyOf(classes.keySet()));
+        Map<String, Long> classes = MAIN.stream()
+                .collect(Collectors.groupingBy(
+                        ArchitectureTest::module, TreeMap::new, Collectors.counting()));
+        assertEquals(
+                List.of("cache", "cli", "coordinator", "gpu", "local", "s3"),
+                List.copyOf(classes.keySet()));
         assertTrue(classes.values().stream().allMatch(count -> count > 30), classes::toString);
     }
 
@@ -57,22 +66,35 @@ class ArchitectureTest {
     @Test
     @DisplayName("Modules depend downward only")
     void downward() {
-        assertRule(layeredArchitecture().consideringOnlyDependenciesInLayers()
-                .layer("cache").definedBy(ROOT + ".cache..")
-                .layer("local").definedBy(ROOT + ".local..")
-                .layer("s3").definedBy(ROOT + ".s3..")
-                .layer("gpu").definedBy(ROOT + ".gpu..")
-                .layer("coordinator").definedBy(ROOT + ".coordinator..")
-                .layer("cli").definedBy(ROOT + ".cli..", ROOT + ".demo..")
-                .whereLayer("cli").mayNotBeAccessedByAnyLayer()
-                .whereLayer("coordinator").mayOnlyBeAccessedByLayers("cli")
-                .whereLayer("local").mayOnlyBeAccessedByLayers("coordinator", "cli")
-                .whereLayer("s3").mayOnlyBeAccessedByLayers("coordinator", "cli")
-                .whereLayer("gpu").mayOnlyBeAccessedByLayers("coordinator", "cli"));
+        assertRule(layeredArchitecture()
+                .consideringOnlyDependenciesInLayers()
+                .layer("cache")
+                .definedBy(ROOT + ".cache..")
+                .layer("local")
+                .definedBy(ROOT + ".local..")
+                .layer("s3")
+                .definedBy(ROOT + ".s3..")
+                .layer("gpu")
+                .definedBy(ROOT + ".gpu..")
+                .layer("coordinator")
+                .definedBy(ROOT + ".coordinator..")
+                .layer("cli")
+                .definedBy(ROOT + ".cli..", ROOT + ".demo..")
+                .whereLayer("cli")
+                .mayNotBeAccessedByAnyLayer()
+                .whereLayer("coordinator")
+                .mayOnlyBeAccessedByLayers("cli")
+                .whereLayer("local")
+                .mayOnlyBeAccessedByLayers("coordinator", "cli")
+                .whereLayer("s3")
+                .mayOnlyBeAccessedByLayers("coordinator", "cli")
+                .whereLayer("gpu")
+                .mayOnlyBeAccessedByLayers("coordinator", "cli"));
     }
 
     @Test
-    @DisplayName("Inner packages are used only by their own module, as module-info enforces on the module path")
+    @DisplayName("Inner packages are used only by their own module, as module-info enforces on the"
+            + " module path")
     void innerPackages() {
         Map<String, List<String>> inner = Map.of(
                 "local", List.of("eviction", "file", "store"),
@@ -80,7 +102,9 @@ class ArchitectureTest {
                 "coordinator", List.of("claim", "layer", "lookup", "publish", "session"));
         inner.forEach((module, packages) -> packages.forEach(name -> assertRule(noClasses()
                 .that(describe("outside of " + module, type -> !module(type).equals(module)))
-                .should().dependOnClassesThat().resideInAPackage(ROOT + "." + module + "." + name + ".."))));
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(ROOT + "." + module + "." + name + ".."))));
     }
 
     @Test
@@ -96,9 +120,15 @@ class ArchitectureTest {
                 "com.github.benmanes..", new String[] {ROOT + ".cache.memory.."},
                 "io.github.resilience4j..", new String[] {ROOT + ".s3.resilience.."},
                 "picocli..", new String[] {ROOT + ".cli.."},
-                "com.google.gson..", new String[] {ROOT + ".cli..", ROOT + ".demo..", ROOT + ".s3.probe.."});
-        homes.forEach((library, packages) -> assertRule(classes().that(describe("use " + library, type -> type.getDirectDependenciesFromSelf().stream()
-                        .anyMatch(use -> use.getTargetClass().getPackageName().startsWith(library.substring(0, library.length() - 2)))))
-                .should().resideInAnyPackage(packages)));
+                "com.google.gson..",
+                        new String[] {ROOT + ".cli..", ROOT + ".demo..", ROOT + ".s3.probe.."});
+        homes.forEach((library, packages) -> assertRule(classes()
+                .that(describe(
+                        "use " + library, type -> type.getDirectDependenciesFromSelf().stream()
+                                .anyMatch(use -> use.getTargetClass()
+                                        .getPackageName()
+                                        .startsWith(library.substring(0, library.length() - 2)))))
+                .should()
+                .resideInAnyPackage(packages)));
     }
 }

@@ -6,10 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+import software.amazon.awssdk.core.sync.RequestBody;
+import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.S3Object;
+
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -18,14 +28,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.UnaryOperator;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.api.io.TempDir;
-import software.amazon.awssdk.core.sync.RequestBody;
-import software.amazon.awssdk.services.s3.S3Client;
-import software.amazon.awssdk.services.s3.model.S3Object;
 
 /**
  * Tests of damaged input with a real driver. PoCL ends the process when it receives damaged bytes,
@@ -39,7 +41,9 @@ class DamagedEntryDriverTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("D6 N4 damaged entries in the local tier are misses, never reach the driver, and are replaced")
+    @DisplayName(
+            "D6 N4 damaged entries in the local tier are misses, never reach the driver, and are"
+                    + " replaced")
     @Tag("exhaustive")
     void damagedLocalEntries() throws Exception {
         run(Map.of(), "machine");
@@ -56,20 +60,34 @@ class DamagedEntryDriverTest {
     }
 
     @Test
-    @DisplayName("D6 N4 damaged objects in the bucket are misses, never reach the driver, and are replaced")
+    @DisplayName("D6 N4 damaged objects in the bucket are misses, never reach the driver, and are"
+            + " replaced")
     void damagedObjects() throws Exception {
         Map<String, String> online = TestS3.server().environment();
-        assertEquals(0, GranaryProcess.run(with(online, "ci"), "populate", "--alone", "--json", TestManifests.manifest()).exitCode());
+        assertEquals(
+                0,
+                GranaryProcess.run(
+                                with(online, "ci"),
+                                "populate",
+                                "--alone",
+                                "--json",
+                                TestManifests.manifest())
+                        .exitCode());
         damage(online, "/e/", TestManifests.COUNT);
         expectReplacement(online);
     }
 
     @Test
-    @DisplayName("D6 N4 damaged packs in the bucket are misses, never reach the driver, and their entries are published unpacked")
+    @DisplayName("D6 N4 damaged packs in the bucket are misses, never reach the driver, and their"
+            + " entries are published unpacked")
     @Tag("exhaustive")
     void damagedPacks() throws Exception {
         Map<String, String> online = TestS3.server().environment();
-        assertEquals(0, GranaryProcess.run(with(online, "ci"), "populate", "--json", TestManifests.manifest()).exitCode());
+        assertEquals(
+                0,
+                GranaryProcess.run(
+                                with(online, "ci"), "populate", "--json", TestManifests.manifest())
+                        .exitCode());
         damage(online, "/p/", 1);
         expectReplacement(online);
     }
@@ -80,18 +98,27 @@ class DamagedEntryDriverTest {
         String name = bucket.substring(0, bucket.indexOf('/'));
         String prefix = bucket.substring(bucket.indexOf('/') + 1) + "/";
         try (S3Client client = TestS3.server().client()) {
-            List<String> keys = client.listObjectsV2(request -> request.bucket(name).prefix(prefix)).contents().stream()
+            List<String> keys = client
+                    .listObjectsV2(request -> request.bucket(name).prefix(prefix))
+                    .contents()
+                    .stream()
                     .map(S3Object::key)
                     .filter(key -> key.contains(part))
                     .toList();
             assertEquals(expected, keys.size());
             List<UnaryOperator<byte[]>> damages = new ArrayList<>(damages());
-            damages.add(bytes -> Arrays.copyOf(bytes, bytes.length + 1 + random.nextInt(100))); // unlike a segment, an object can be too long
+            // unlike a segment, an object can be too long
+            damages.add(bytes -> Arrays.copyOf(bytes, bytes.length + 1 + random.nextInt(100)));
             for (int i = 0; i < keys.size(); i++) {
                 String key = keys.get(i);
-                byte[] body = client.getObjectAsBytes(request -> request.bucket(name).key(key)).asByteArray();
-                byte[] damaged = part.equals("/p/") ? damagedThroughout(body) : damages.get(random.nextInt(damages.size())).apply(body);
-                client.putObject(request -> request.bucket(name).key(key), RequestBody.fromBytes(damaged));
+                byte[] body = client.getObjectAsBytes(
+                                request -> request.bucket(name).key(key))
+                        .asByteArray();
+                byte[] damaged = part.equals("/p/")
+                        ? damagedThroughout(body)
+                        : damages.get(random.nextInt(damages.size())).apply(body);
+                client.putObject(
+                        request -> request.bucket(name).key(key), RequestBody.fromBytes(damaged));
             }
         }
     }
@@ -126,7 +153,9 @@ class DamagedEntryDriverTest {
     }
 
     @Test
-    @DisplayName("R16 a bucket that accepts connections and stays silent: everything is compiled, exit code 0")
+    @DisplayName(
+            "R16 a bucket that accepts connections and stays silent: everything is compiled, exit"
+                    + " code 0")
     void silentBucket() throws Exception {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             Map<String, String> stores = Map.of(
@@ -140,7 +169,10 @@ class DamagedEntryDriverTest {
             assertEquals(0, run.exitCode(), run::toString);
             assertEquals(TestManifests.COUNT, run.summary("compiled"), run::toString);
             assertTrue(!run.toString().contains("secret-that-nobody-may-see"), "T4");
-            assertEquals(TestManifests.COUNT, run(Map.of(), "waiting").summary("local"), "the local tier was filled");
+            assertEquals(
+                    TestManifests.COUNT,
+                    run(Map.of(), "waiting").summary("local"),
+                    "the local tier was filled");
         }
     }
 

@@ -3,19 +3,22 @@ package dev.granary.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.gson.JsonObject;
+
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.S3Request;
 import dev.granary.s3.embedded.EmbeddedS3;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.api.io.TempDir;
 
 /** End-to-end tests with packs, real processes and a real driver. A proxy records every request. */
 @ExtendWith(WithDevice.class)
@@ -26,9 +29,12 @@ class EndToEndPacksTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("R7 R11 R12 populated in a pack: a warmed node sends no request; a cold one sends one per kernel, and reads the pack list once per interval")
+    @DisplayName(
+            "R7 R11 R12 populated in a pack: a warmed node sends no request; a cold one sends one"
+                    + " per kernel, and reads the pack list once per interval")
     void populateWarmRun() throws Exception {
-        try (EmbeddedS3 server = EmbeddedS3.start(null); FaultyS3 proxy = FaultyS3.inFrontOf(server)) {
+        try (EmbeddedS3 server = EmbeddedS3.start(null);
+                FaultyS3 proxy = FaultyS3.inFrontOf(server)) {
             server.createBucket("kernels");
             Map<String, String> online = Map.of(
                     "GRANARY_BUCKET", "s3://kernels/packed",
@@ -38,36 +44,82 @@ class EndToEndPacksTest {
                     "AWS_REGION", "us-east-1");
 
             GranaryProcess.Result ci = run(online, "ci", "populate", TestManifests.manifest());
-            assertEquals(List.of(0, TestManifests.COUNT), List.of(ci.exitCode(), ci.summary("compiled")), ci::toString);
-            assertEquals(TestManifests.COUNT, ci.json().getAsJsonObject("published").get("stored").getAsInt(), ci::toString);
-            List<String> published = requests(proxy, 0).filter(request -> request.startsWith("PUT") && !request.contains("trial")).toList();
-            assertEquals(List.of("PUT none-match marker", "PUT none-match pack", "PUT none-match hint", "PUT none-match manifest", "PUT match hint"),
+            assertEquals(
+                    List.of(0, TestManifests.COUNT),
+                    List.of(ci.exitCode(), ci.summary("compiled")),
+                    ci::toString);
+            assertEquals(
+                    TestManifests.COUNT,
+                    ci.json().getAsJsonObject("published").get("stored").getAsInt(),
+                    ci::toString);
+            List<String> published = requests(proxy, 0)
+                    .filter(request -> request.startsWith("PUT") && !request.contains("trial"))
+                    .toList();
+            assertEquals(
+                    List.of(
+                            "PUT none-match marker",
+                            "PUT none-match pack",
+                            "PUT none-match hint",
+                            "PUT none-match manifest",
+                            "PUT match hint"),
                     published);
 
             int before = proxy.requests();
             GranaryProcess.Result warm = run(online, "node", "warm");
             assertEquals(0, warm.exitCode(), warm::toString);
             JsonObject warmed = warm.json().getAsJsonArray("warmed").get(0).getAsJsonObject();
-            assertEquals(List.of(TestManifests.COUNT, 7), List.of(warmed.get("installed").getAsInt(), warmed.get("requests").getAsInt()), warm::toString);
-            assertEquals(List.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", RANGE, "LIST entry", RANGE), requests(proxy, before).toList());
+            assertEquals(
+                    List.of(TestManifests.COUNT, 7),
+                    List.of(
+                            warmed.get("installed").getAsInt(),
+                            warmed.get("requests").getAsInt()),
+                    warm::toString);
+            assertEquals(
+                    List.of(
+                            "GET hint",
+                            "HEAD manifest",
+                            "HEAD manifest",
+                            "GET manifest",
+                            RANGE,
+                            "LIST entry",
+                            RANGE),
+                    requests(proxy, before).toList());
 
             before = proxy.requests();
             GranaryProcess.Result node = run(online, "node", "run", TestManifests.manifest());
-            assertEquals(List.of(0, 0, TestManifests.COUNT), List.of(node.exitCode(), node.summary("compiled"), node.summary("local")), node::toString);
+            assertEquals(
+                    List.of(0, 0, TestManifests.COUNT),
+                    List.of(node.exitCode(), node.summary("compiled"), node.summary("local")),
+                    node::toString);
             assertEquals(List.of(), requests(proxy, before).toList());
 
             before = proxy.requests();
             GranaryProcess.Result cold = run(online, "cold", "run", TestManifests.manifest());
-            assertEquals(List.of(0, TestManifests.COUNT), List.of(cold.summary("compiled"), cold.summary("bucket")), cold::toString);
+            assertEquals(
+                    List.of(0, TestManifests.COUNT),
+                    List.of(cold.summary("compiled"), cold.summary("bucket")),
+                    cold::toString);
             List<String> ranges = Collections.nCopies(TestManifests.COUNT, RANGE);
-            assertEquals(Stream.concat(Stream.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", RANGE), ranges.stream()).toList(),
+            assertEquals(
+                    Stream.concat(
+                                    Stream.of(
+                                            "GET hint",
+                                            "HEAD manifest",
+                                            "HEAD manifest",
+                                            "GET manifest",
+                                            RANGE),
+                                    ranges.stream())
+                            .toList(),
                     requests(proxy, before).toList());
 
             assertEquals(0, run(Map.of(), "cold", "clear", "--yes").exitCode());
             before = proxy.requests();
             GranaryProcess.Result second = run(online, "cold", "run", TestManifests.manifest());
             assertEquals(TestManifests.COUNT, second.summary("bucket"), second::toString);
-            assertEquals(ranges, requests(proxy, before).toList(), "the list of packs is cached on the disk");
+            assertEquals(
+                    ranges,
+                    requests(proxy, before).toList(),
+                    "the list of packs is cached on the disk");
         }
     }
 
@@ -78,13 +130,26 @@ class EndToEndPacksTest {
 
     private static String name(S3Request request) {
         String key = request.key();
-        return request.operation() + " " + (key.endsWith("/m/newest") ? "hint" : key.contains("/m/") ? "manifest" : key.contains("/p/") ? "pack"
-                : key.contains("/e/") ? "entry" : key.endsWith("/granary.json") ? "marker" : key);
+        return request.operation() + " "
+                + (key.endsWith("/m/newest")
+                        ? "hint"
+                        : key.contains("/m/")
+                                ? "manifest"
+                                : key.contains("/p/")
+                                        ? "pack"
+                                        : key.contains("/e/")
+                                                ? "entry"
+                                                : key.endsWith("/granary.json") ? "marker" : key);
     }
 
-    private GranaryProcess.Result run(Map<String, String> stores, String machine, String command, String... arguments) throws Exception {
+    private GranaryProcess.Result run(
+            Map<String, String> stores, String machine, String command, String... arguments)
+            throws Exception {
         Map<String, String> variables = new HashMap<>(stores);
         variables.put("GRANARY_DIR", directory.resolve(machine).toString());
-        return GranaryProcess.run(variables, Stream.concat(Stream.of(command, "--json"), Stream.of(arguments)).toArray(String[]::new));
+        return GranaryProcess.run(
+                variables,
+                Stream.concat(Stream.of(command, "--json"), Stream.of(arguments))
+                        .toArray(String[]::new));
     }
 }

@@ -7,20 +7,23 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.embedded.EmbeddedS3;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.Map;
-import java.util.Set;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
 
 /**
  * End-to-end tests with real processes: each kernel is compiled once, and never again on any
@@ -33,7 +36,9 @@ class EndToEndTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"aws", "minio"})
-    @DisplayName("R1 R7 N1 what CI compiled, a node gets from the bucket and a laptop from its disk; no machine compiles again")
+    @DisplayName(
+            "R1 R7 N1 what CI compiled, a node gets from the bucket and a laptop from its disk; no"
+                    + " machine compiles again")
     void compiledOnce(String client) throws Exception {
         Map<String, String> online = new HashMap<>(TestS3.server().environment());
         online.put("GRANARY_S3_CLIENT", client);
@@ -41,13 +46,18 @@ class EndToEndTest {
         GranaryProcess.Result ci = run(online, "ci", "populate");
         assertEquals(0, ci.exitCode(), ci::toString);
         assertEquals(TestManifests.COUNT, ci.summary("compiled"), ci::toString);
-        assertEquals(TestManifests.COUNT, ci.json().getAsJsonObject("published").get("stored").getAsInt(), ci::toString);
+        assertEquals(
+                TestManifests.COUNT,
+                ci.json().getAsJsonObject("published").get("stored").getAsInt(),
+                ci::toString);
 
         GranaryProcess.Result node = run(online, "node", "run");
         assertEquals(0, node.exitCode(), node::toString);
         assertEquals(TestManifests.COUNT, node.summary("bucket"), node::toString);
         assertEquals(ids(ci), ids(node));
-        assertTrue(covers(online, ci, 0).contains("scale@1024/64"), "the entry contains the geometry that it covers");
+        assertTrue(
+                covers(online, ci, 0).contains("scale@1024/64"),
+                "the entry contains the geometry that it covers");
 
         GranaryProcess.Result again = run(online, "node", "run");
         assertEquals(TestManifests.COUNT, again.summary("local"), again::toString);
@@ -58,41 +68,73 @@ class EndToEndTest {
 
         GranaryProcess.Result populatedAgain = run(online, "node", "populate");
         assertEquals(0, populatedAgain.summary("compiled"), populatedAgain::toString);
-        assertEquals(TestManifests.COUNT, populatedAgain.json().getAsJsonObject("published").get("present").getAsInt(), populatedAgain::toString);
+        assertEquals(
+                TestManifests.COUNT,
+                populatedAgain
+                        .json()
+                        .getAsJsonObject("published")
+                        .get("present")
+                        .getAsInt(),
+                populatedAgain::toString);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"aws", "minio"})
-    @DisplayName("R12 unpacked: at the server, a publish is one PUT and one GET of the hint, a bucket hit one GET, and a process reads packs and marker once")
+    @DisplayName(
+            "R12 unpacked: at the server, a publish is one PUT and one GET of the hint, a bucket"
+                    + " hit one GET, and a process reads packs and marker once")
     void requests(String client) throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("counted");
             Map<String, String> online = Map.of(
-                    "GRANARY_BUCKET", "s3://counted/kernels",
-                    "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
-                    "GRANARY_S3_CLIENT", client,
-                    "AWS_ACCESS_KEY_ID", server.accessKey(),
-                    "AWS_SECRET_ACCESS_KEY", server.secretKey(),
-                    "AWS_REGION", "us-east-1");
-            GranaryProcess.Result doctor = GranaryProcess.run(with(online, "admin"), "doctor", "--json");
-            assertTrue(doctor.out().contains("conditional writes: FULL"), doctor::toString); // probed now, not at the first publish
+                    "GRANARY_BUCKET",
+                    "s3://counted/kernels",
+                    "GRANARY_S3_ENDPOINT",
+                    server.endpoint().toString(),
+                    "GRANARY_S3_CLIENT",
+                    client,
+                    "AWS_ACCESS_KEY_ID",
+                    server.accessKey(),
+                    "AWS_SECRET_ACCESS_KEY",
+                    server.secretKey(),
+                    "AWS_REGION",
+                    "us-east-1");
+            GranaryProcess.Result doctor =
+                    GranaryProcess.run(with(online, "admin"), "doctor", "--json");
+            // probed now, not at the first publish
+            assertTrue(doctor.out().contains("conditional writes: FULL"), doctor::toString);
             server.resetRequests();
-            GranaryProcess.Result ci = GranaryProcess.run(with(online, "ci"), "populate", "--alone", "--json", TestManifests.manifest());
+            GranaryProcess.Result ci = GranaryProcess.run(
+                    with(online, "ci"), "populate", "--alone", "--json", TestManifests.manifest());
             assertEquals(TestManifests.COUNT, ci.summary("compiled"), ci::toString);
             assertEquals(TestManifests.COUNT, server.requests().put(), "PUT");
             // One for the check; one for each miss, and one for packs; the store marker; the seal
             // of the target after each publication; then one to read back each entry, and one for
             // packs again.
-            assertBetween(1 + TestManifests.COUNT + 1 + 1 + TestManifests.COUNT + TestManifests.COUNT + 1, skipped(ci), server.requests().get(), ci);
-            assertEquals(server.requests().put() + server.requests().get(), server.requests().total());
+            assertBetween(
+                    1 + TestManifests.COUNT + 1 + 1 + TestManifests.COUNT + TestManifests.COUNT + 1,
+                    skipped(ci),
+                    server.requests().get(),
+                    ci);
+            assertEquals(
+                    server.requests().put() + server.requests().get(),
+                    server.requests().total());
 
             server.resetRequests();
             GranaryProcess.Result node = run(online, "node", "run");
             assertEquals(0, node.exitCode(), node::toString);
-            assertEquals(TestManifests.COUNT, node.summary("bucket") + node.summary("compiled"), node::toString);
-            assertTrue(node.summary("compiled") <= skipped(node) + unavailable(node), node::toString);
+            assertEquals(
+                    TestManifests.COUNT,
+                    node.summary("bucket") + node.summary("compiled"),
+                    node::toString);
+            assertTrue(
+                    node.summary("compiled") <= skipped(node) + unavailable(node), node::toString);
             // One for each hit, and one for packs.
-            assertBetween(TestManifests.COUNT + 1, skipped(node) + unavailable(node), server.requests().get(), node);
+            assertBetween(
+                    TestManifests.COUNT + 1,
+                    skipped(node) + unavailable(node),
+                    server.requests().get(),
+                    node);
         }
     }
 
@@ -100,8 +142,12 @@ class EndToEndTest {
      * Checks the number of requests. A lookup that was skipped on a busy machine may have sent its
      * request or not.
      */
-    private static void assertBetween(int max, int skipped, long gets, GranaryProcess.Result ended) {
-        assertTrue(gets <= max && gets >= max - skipped, () -> gets + " GET, expected " + max + ", or up to " + skipped + " fewer: " + ended);
+    private static void assertBetween(
+            int max, int skipped, long gets, GranaryProcess.Result ended) {
+        assertTrue(
+                gets <= max && gets >= max - skipped,
+                () -> gets + " GET, expected " + max + ", or up to " + skipped + " fewer: "
+                        + ended);
     }
 
     private static int skipped(GranaryProcess.Result ended) {
@@ -113,14 +159,23 @@ class EndToEndTest {
     }
 
     private static int bucket(GranaryProcess.Result ended, String counter) {
-        return ended.json().getAsJsonArray("buckets").get(0).getAsJsonObject().get(counter).getAsInt();
+        return ended.json()
+                .getAsJsonArray("buckets")
+                .get(0)
+                .getAsJsonObject()
+                .get(counter)
+                .getAsInt();
     }
 
     @Test
-    @DisplayName("O8 U3 run with a bucket that does not exist gets all kernels, ends with 0, and its error output is one line with the cause")
+    @DisplayName(
+            "O8 U3 run with a bucket that does not exist gets all kernels, ends with 0, and its"
+                    + " error output is one line with the cause")
     void missingBucket() throws Exception {
         Map<String, String> online = new HashMap<>(TestS3.server().environment());
-        online.put("GRANARY_BUCKET", "s3://no-such-bucket-" + Long.toHexString(System.nanoTime()) + "/x");
+        online.put(
+                "GRANARY_BUCKET",
+                "s3://no-such-bucket-" + Long.toHexString(System.nanoTime()) + "/x");
         GranaryProcess.Result run = run(online, "node", "run");
         assertEquals(0, run.exitCode(), run::toString);
         assertEquals(TestManifests.COUNT, run.summary("compiled"), run::toString);
@@ -129,40 +184,49 @@ class EndToEndTest {
     }
 
     @Test
-    @DisplayName("R9 D5 two processes populate the same manifest at once: one entry per id, no error")
+    @DisplayName(
+            "R9 D5 two processes populate the same manifest at once: one entry per id, no error")
     void twoPopulateAtOnce() throws Exception {
         Map<String, String> online = TestS3.server().environment();
-        GranaryProcess first = GranaryProcess.start(with(online, "first"), "populate", "--json", TestManifests.manifest());
-        GranaryProcess second = GranaryProcess.start(with(online, "second"), "populate", "--json", TestManifests.manifest());
+        GranaryProcess first = GranaryProcess.start(
+                with(online, "first"), "populate", "--json", TestManifests.manifest());
+        GranaryProcess second = GranaryProcess.start(
+                with(online, "second"), "populate", "--json", TestManifests.manifest());
         GranaryProcess.Result one = first.end();
         GranaryProcess.Result two = second.end();
         assertEquals(0, one.exitCode(), one::toString);
         assertEquals(0, two.exitCode(), two::toString);
         assertEquals(ids(one), ids(two));
-        assertEquals(TestManifests.COUNT, published(one, "stored") + published(two, "stored"), "each entry stored once");
+        assertEquals(
+                TestManifests.COUNT,
+                published(one, "stored") + published(two, "stored"),
+                "each entry stored once");
         assertEquals(0, published(one, "failed") + published(two, "failed"));
 
-        GranaryProcess.Result list = GranaryProcess.run(with(online, "first"), "ls", "--tier", "bucket", "--json");
+        GranaryProcess.Result list =
+                GranaryProcess.run(with(online, "first"), "ls", "--tier", "bucket", "--json");
         JsonArray entries = list.json().getAsJsonArray("entries");
         assertEquals(TestManifests.COUNT, entries.size(), list::toString);
     }
 
     @Test
-    @DisplayName("a kernel that does not compile is reported with its log, the others are compiled, exit code 1")
+    @DisplayName("a kernel that does not compile is reported with its log, the others are compiled,"
+            + " exit code 1")
     void brokenKernel() throws Exception {
         Path manifest = directory.resolve("broken.toml");
         Files.writeString(manifest, """
-                [[kernel]]
-                name = "broken"
-                source = "%1$s/broken.cl"
-                [[kernel]]
-                name = "missing"
-                source = "%1$s/no-such-file.cl"
-                [[kernel]]
-                name = "two"
-                source = "%1$s/two.cl"
-                """.formatted(TestManifests.resources()));
-        GranaryProcess.Result run = GranaryProcess.run(with(Map.of(), "broken"), "run", "--json", manifest.toString());
+            [[kernel]]
+            name = "broken"
+            source = "%1$s/broken.cl"
+            [[kernel]]
+            name = "missing"
+            source = "%1$s/no-such-file.cl"
+            [[kernel]]
+            name = "two"
+            source = "%1$s/two.cl"
+            """.formatted(TestManifests.resources()));
+        GranaryProcess.Result run =
+                GranaryProcess.run(with(Map.of(), "broken"), "run", "--json", manifest.toString());
         assertEquals(1, run.exitCode(), run::toString);
         assertEquals(2, run.summary("failed"), run::toString);
         assertEquals(1, run.summary("compiled"), run::toString);
@@ -176,30 +240,45 @@ class EndToEndTest {
     void editedHeader() throws Exception {
         Path copy = directory.resolve("copy");
         Files.createDirectories(copy.resolve("detail"));
-        for (String name : new String[] {"scale.cl", "scale.clh", "two.cl", "detail/factor.clh", "kernels.toml"}) {
+        for (String name :
+                new String[] {"scale.cl", "scale.clh", "two.cl", "detail/factor.clh", "kernels.toml"
+                }) {
             Files.copy(TestManifests.resources().resolve(name), copy.resolve(name));
         }
         Map<String, String> variables = with(Map.of(), "edited");
         String manifest = copy.resolve("kernels.toml").toString();
-        GranaryProcess.Result original = GranaryProcess.run(with(Map.of(), "edited"), "run", "--json", TestManifests.manifest());
+        GranaryProcess.Result original = GranaryProcess.run(
+                with(Map.of(), "edited"), "run", "--json", TestManifests.manifest());
         GranaryProcess.Result moved = GranaryProcess.run(variables, "run", "--json", manifest);
         assertEquals(ids(original), ids(moved), "K12 the location of the files does not matter");
         assertEquals(TestManifests.COUNT, moved.summary("local"), moved::toString);
 
-        Files.writeString(copy.resolve("detail/factor.clh"), "#ifndef FACTOR\n#define FACTOR 5.0f\n#endif\n");
+        Files.writeString(
+                copy.resolve("detail/factor.clh"), "#ifndef FACTOR\n#define FACTOR 5.0f\n#endif\n");
         GranaryProcess.Result edited = GranaryProcess.run(variables, "run", "--json", manifest);
         assertEquals(2, edited.summary("compiled"), edited::toString);
         assertEquals(2, edited.summary("local"), edited::toString);
         assertNotEquals(ids(original), ids(edited));
     }
 
-    private String covers(Map<String, String> stores, GranaryProcess.Result ended, int kernel) throws Exception {
-        String id = ended.json().getAsJsonArray("results").get(kernel).getAsJsonObject().get("id").getAsString();
-        return GranaryProcess.run(with(stores, "node"), "inspect", "--json", id).json().getAsJsonArray("geometries").toString();
+    private String covers(Map<String, String> stores, GranaryProcess.Result ended, int kernel)
+            throws Exception {
+        String id = ended.json()
+                .getAsJsonArray("results")
+                .get(kernel)
+                .getAsJsonObject()
+                .get("id")
+                .getAsString();
+        return GranaryProcess.run(with(stores, "node"), "inspect", "--json", id)
+                .json()
+                .getAsJsonArray("geometries")
+                .toString();
     }
 
-    private GranaryProcess.Result run(Map<String, String> stores, String machine, String command) throws Exception {
-        return GranaryProcess.run(with(stores, machine), command, "--json", TestManifests.manifest());
+    private GranaryProcess.Result run(Map<String, String> stores, String machine, String command)
+            throws Exception {
+        return GranaryProcess.run(
+                with(stores, machine), command, "--json", TestManifests.manifest());
     }
 
     private Map<String, String> with(Map<String, String> stores, String machine) {

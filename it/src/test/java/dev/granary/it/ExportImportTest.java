@@ -2,12 +2,13 @@ package dev.granary.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.nio.file.Path;
-import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.util.Map;
 
 /** Tests of export and import of kernels between machines, with real processes. */
 @ExtendWith(WithDevice.class)
@@ -16,21 +17,36 @@ class ExportImportTest {
     private Path directory = Path.of("");
 
     private GranaryProcess.Result granary(String machine, String... arguments) throws Exception {
-        GranaryProcess.Result ended = GranaryProcess.run(Map.of("GRANARY_DIR", directory.resolve(machine).toString()), arguments);
+        GranaryProcess.Result ended = GranaryProcess.run(
+                Map.of("GRANARY_DIR", directory.resolve(machine).toString()), arguments);
         assertEquals(0, ended.exitCode(), ended::toString);
         return ended;
     }
 
     @Test
-    @DisplayName("R7 export, clear, import: in a new process all lookups hit, and nothing is compiled")
+    @DisplayName(
+            "R7 export, clear, import: in a new process all lookups hit, and nothing is compiled")
     void exportClearImport() throws Exception {
         String tree = directory.resolve("tree").toString();
-        assertEquals(TestManifests.COUNT, granary("one", "run", "--json", TestManifests.manifest()).summary("compiled"));
-        assertEquals(TestManifests.COUNT, granary("one", "export", tree, "--json").json().get("written").getAsInt());
-        assertEquals(TestManifests.COUNT, granary("one", "clear", "--yes", "--json").json().get("entries").getAsInt());
-        assertEquals(0, granary("one", "ls", "--json").json().getAsJsonArray("entries").size());
+        assertEquals(
+                TestManifests.COUNT,
+                granary("one", "run", "--json", TestManifests.manifest()).summary("compiled"));
+        assertEquals(
+                TestManifests.COUNT,
+                granary("one", "export", tree, "--json").json().get("written").getAsInt());
+        assertEquals(
+                TestManifests.COUNT,
+                granary("one", "clear", "--yes", "--json").json().get("entries").getAsInt());
+        assertEquals(
+                0,
+                granary("one", "ls", "--json").json().getAsJsonArray("entries").size());
         for (String machine : new String[] {"one", "another"}) {
-            assertEquals(TestManifests.COUNT, granary(machine, "import", tree, "--json").json().get("stored").getAsInt());
+            assertEquals(
+                    TestManifests.COUNT,
+                    granary(machine, "import", tree, "--json")
+                            .json()
+                            .get("stored")
+                            .getAsInt());
             GranaryProcess.Result run = granary(machine, "run", "--json", TestManifests.manifest());
             assertEquals(TestManifests.COUNT, run.summary("local"), run::toString);
             assertEquals(0, run.summary("compiled"), run::toString);

@@ -3,6 +3,7 @@ package dev.granary.it;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.gson.Gson;
+
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
@@ -22,6 +23,7 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -54,7 +56,8 @@ final class LookupProcess implements AutoCloseable {
     /** Event: the process waits for another one. It continues by itself. */
     static final String WAITING = "waiting";
 
-    private static final List<String> QUICK = List.of("vector-add", "saxpy", "transpose", "mandelbrot");
+    private static final List<String> QUICK =
+            List.of("vector-add", "saxpy", "transpose", "mandelbrot");
 
     private final Process process;
     private final Writer commands;
@@ -69,23 +72,41 @@ final class LookupProcess implements AutoCloseable {
     }
 
     /** The counters of the process. */
-    record Result(long compiled, long local, long bucket, long waited, long waitsGivenUp, long claimsUnavailable, long right) {}
+    record Result(
+            long compiled,
+            long local,
+            long bucket,
+            long waited,
+            long waitsGivenUp,
+            long claimsUnavailable,
+            long right) {}
 
     /** Starts a process for that many kernels, which prints the given {@code events}. */
-    static LookupProcess start(Map<String, String> variables, int kernels, String... events) throws IOException {
+    static LookupProcess start(Map<String, String> variables, int kernels, String... events)
+            throws IOException {
         Path driverCache = Files.createTempDirectory("granary-it-pocl-");
-        ProcessBuilder builder = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny",
-                "-cp", System.getProperty("java.class.path"), LookupProcess.class.getName(), Integer.toString(kernels),
+        ProcessBuilder builder = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=deny",
+                "-cp",
+                System.getProperty("java.class.path"),
+                LookupProcess.class.getName(),
+                Integer.toString(kernels),
                 String.join(",", events));
         builder.redirectError(ProcessBuilder.Redirect.INHERIT);
         // If several processes start at once, some unpack the library of LWJGL into the working
         // directory.
         builder.directory(driverCache.toFile());
-        builder.environment().keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
+        builder.environment()
+                .keySet()
+                .removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
         builder.environment().putAll(DriverCacheSettings.variables(driverCache));
         builder.environment().put("XDG_CONFIG_HOME", "/nonexistent");
-        builder.environment().put("GRANARY_BUCKET_WAIT", "1m"); // hits are expected, however busy the machine is
+        // hits are expected, however busy the machine is
+        builder.environment().put("GRANARY_BUCKET_WAIT", "1m");
         builder.environment().putAll(variables);
         return new LookupProcess(builder.start(), driverCache);
     }
@@ -106,7 +127,11 @@ final class LookupProcess implements AutoCloseable {
 
     /** Waits for the end of the process, and returns its result. */
     Result result() throws IOException, InterruptedException {
-        Result result = new Gson().fromJson(Objects.requireNonNull(output.readLine(), "the process ended without a result"), Result.class);
+        Result result = new Gson()
+                .fromJson(
+                        Objects.requireNonNull(
+                                output.readLine(), "the process ended without a result"),
+                        Result.class);
         if (process.waitFor() != 0) {
             throw new IOException("the process ended with " + process.exitValue());
         }
@@ -120,7 +145,10 @@ final class LookupProcess implements AutoCloseable {
 
     /** Sends a signal to the process, such as STOP or CONT. */
     void signal(String name) throws IOException, InterruptedException {
-        int status = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).inheritIO().start().waitFor();
+        int status = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                .inheritIO()
+                .start()
+                .waitFor();
         if (status != 0) {
             throw new IOException("kill -" + name + " ended with " + status);
         }
@@ -154,16 +182,28 @@ final class LookupProcess implements AutoCloseable {
             }
             long right = 0;
             for (DemoKernel kernel : kernels) {
-                OpenClPrimitive primitive = granary.primitive(pausing, kernel.descriptor(engine.target()));
+                OpenClPrimitive primitive =
+                        granary.primitive(pausing, kernel.descriptor(engine.target()));
                 try (OpenClKernels live = engine.load(primitive)) {
-                    right += kernel.verify(engine, live, new SplittableRandom(1)) instanceof KernelCheckResult.Right ? 1 : 0;
+                    right += kernel.verify(engine, live, new SplittableRandom(1))
+                                    instanceof KernelCheckResult.Right
+                            ? 1
+                            : 0;
                 }
             }
             granary.flush(Duration.ofMinutes(1));
             GranaryStatistics statistics = granary.statistics();
-            System.out.println(new Gson().toJson(new Result(statistics.compiled(), statistics.local().hits(),
-                    statistics.layers().stream().mapToLong(layer -> layer.results().hits()).sum(), statistics.waited(), statistics.waitsGivenUp(),
-                    statistics.claimsUnavailable(), right)));
+            System.out.println(new Gson()
+                    .toJson(new Result(
+                            statistics.compiled(),
+                            statistics.local().hits(),
+                            statistics.layers().stream()
+                                    .mapToLong(layer -> layer.results().hits())
+                                    .sum(),
+                            statistics.waited(),
+                            statistics.waitsGivenUp(),
+                            statistics.claimsUnavailable(),
+                            right)));
         }
     }
 
@@ -179,11 +219,13 @@ final class LookupProcess implements AutoCloseable {
 
     private static boolean isWaiting(Thread thread) {
         return thread.getState() == Thread.State.TIMED_WAITING
-                && Arrays.stream(thread.getStackTrace()).anyMatch(frame -> frame.getClassName().equals(ClaimCoordinator.class.getName()));
+                && Arrays.stream(thread.getStackTrace()).anyMatch(frame -> frame.getClassName()
+                        .equals(ClaimCoordinator.class.getName()));
     }
 
     /** An engine that optionally waits for a line before each compile. */
-    private record PausingEngine(OpenClEngine engine, boolean isPausing, BufferedReader in) implements Engine<KernelDescriptor, OpenClPrimitive> {
+    private record PausingEngine(OpenClEngine engine, boolean isPausing, BufferedReader in)
+            implements Engine<KernelDescriptor, OpenClPrimitive> {
         @Override
         public Target target() {
             return engine.target();
@@ -203,7 +245,9 @@ final class LookupProcess implements AutoCloseable {
         }
 
         @Override
-        public OpenClPrimitive create(KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) throws RestoreException {
+        public OpenClPrimitive create(
+                KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+                throws RestoreException {
             return engine.create(descriptor, binaries, kind);
         }
 

@@ -5,6 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.it.LookupProcess.Result;
 import dev.granary.s3.embedded.EmbeddedS3;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -12,11 +19,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of several processes on one machine that look up the same kernels at once, with a real
@@ -32,7 +34,9 @@ class MultiProcessLookupTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("R9 eight processes look up the same kernels at once: each kernel is compiled once, all results are right")
+    @DisplayName(
+            "R9 eight processes look up the same kernels at once: each kernel is compiled once,"
+                    + " all results are right")
     void compiledOnce() throws Exception {
         List<Result> results = atOnce(on("machine", Map.of()));
         assertEquals(KERNELS, sum(results, Result::compiled), results::toString);
@@ -41,7 +45,9 @@ class MultiProcessLookupTest {
     }
 
     @Test
-    @DisplayName("R9 R12 eight processes look up the same kernels of the bucket at once: one GET per kernel from the machine, and at most one for packs from each process")
+    @DisplayName(
+            "R9 R12 eight processes look up the same kernels of the bucket at once: one GET per"
+                    + " kernel from the machine, and at most one for packs from each process")
     void fetchedOnce() throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("counted");
@@ -59,7 +65,9 @@ class MultiProcessLookupTest {
             server.resetRequests();
             List<Result> results = atOnce(on("machine", online));
             long packRequests = server.requests().get() - KERNELS;
-            assertTrue(packRequests >= 1 && packRequests <= PROCESSES, packRequests + " requests for packs; " + results);
+            assertTrue(
+                    packRequests >= 1 && packRequests <= PROCESSES,
+                    packRequests + " requests for packs; " + results);
             assertEquals(server.requests().get(), server.requests().total(), results::toString);
             assertEquals(0, sum(results, Result::compiled), results::toString);
             assertEquals(KERNELS, sum(results, Result::bucket), results::toString);
@@ -69,7 +77,8 @@ class MultiProcessLookupTest {
     }
 
     @Test
-    @DisplayName("D18 R9 the compiling process is killed: another compiles, and the others get its entry")
+    @DisplayName("D18 R9 the compiling process is killed: another compiles, and the others get its"
+            + " entry")
     void killedHolder() throws Exception {
         Map<String, String> machine = on("machine", Map.of());
         try (LookupProcess holder = holder(machine);
@@ -92,14 +101,16 @@ class MultiProcessLookupTest {
     @DisplayName("D18 R9 the compiling process is suspended: the others continue at their deadline")
     void suspendedHolder() throws Exception {
         Map<String, String> machine = on("machine", Map.of("GRANARY_LOCAL_WAIT", "200ms"));
-        try (LookupProcess holder = holder(machine); LookupProcess waiter = LookupProcess.start(machine, 1)) {
+        try (LookupProcess holder = holder(machine);
+                LookupProcess waiter = LookupProcess.start(machine, 1)) {
             holder.signal("STOP");
             waiter.await(LookupProcess.READY);
             waiter.proceed();
             assertEquals(new Result(1, 0, 0, 0, 1, 0, 1), waiter.result());
             holder.signal("CONT");
             holder.proceed();
-            assertEquals(new Result(1, 0, 0, 0, 0, 0, 1), holder.result(), "it finishes its compile");
+            assertEquals(
+                    new Result(1, 0, 0, 0, 0, 0, 1), holder.result(), "it finishes its compile");
         }
     }
 

@@ -3,6 +3,9 @@ package dev.granary.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,8 +14,6 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests that the messages quoted in the documentation occur in the sources. */
 class QuotedMessagesTest {
@@ -29,15 +30,18 @@ class QuotedMessagesTest {
 
     /** The parts of a quote that stand for something else: dots, capital letters and numbers. */
     private static final Pattern VARIABLE = Pattern.compile("\\.\\.\\.|\\b[A-Z_]+\\b|[0-9][0-9,]*");
+
     private static final Pattern QUOTE = Pattern.compile("`([^`]+)`");
 
     /** A text block, a string, a character, a comment, blanks or any other character. */
     private static final Pattern TOKEN = Pattern.compile("""
-            "{3}(?<block>[^"\\\\]*+(?:(?:\\\\.|"(?!""))[^"\\\\]*+)*+)"{3}|"(?<string>[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+)"\
-            |'(?:[^'\\\\]|\\\\.[^']*)'|(?<skip>//[^\\n]*|/\\*.*?\\*/|\\s+)|(?<other>.)""", Pattern.DOTALL);
+        "{3}(?<block>[^"\\\\]*+(?:(?:\\\\.|"(?!""))[^"\\\\]*+)*+)"{3}|"(?<string>[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+)"\
+        |'(?:[^'\\\\]|\\\\.[^']*)'|(?<skip>//[^\\n]*|/\\*.*?\\*/|\\s+)|(?<other>.)\
+        """, Pattern.DOTALL);
 
     /** An escape of a character by its number, which {@link String#translateEscapes} refuses. */
-    private static final Pattern NUMBERED = Pattern.compile("(?<!\\\\)((?:\\\\\\\\)*)\\\\u+[0-9a-fA-F]{4}");
+    private static final Pattern NUMBERED =
+            Pattern.compile("(?<!\\\\)((?:\\\\\\\\)*)\\\\u+[0-9a-fA-F]{4}");
 
     /** A message in a table of a page. */
     private record Quote(Path page, int line, String message) {
@@ -49,7 +53,8 @@ class QuotedMessagesTest {
 
     private static Path root() {
         Path directory = Path.of("").toAbsolutePath();
-        while (!Files.isRegularFile(directory.resolve("granary")) || !Files.isDirectory(directory.resolve("docs"))) {
+        while (!Files.isRegularFile(directory.resolve("granary"))
+                || !Files.isDirectory(directory.resolve("docs"))) {
             directory = directory.getParent();
             if (directory == null) {
                 throw new IllegalStateException("This test runs in a source tree");
@@ -73,8 +78,13 @@ class QuotedMessagesTest {
     @Test
     @DisplayName("Adjacent literals are one text, and comments and characters are none")
     void literals() {
-        assertEquals(List.of("one two", "three \"4\"", "five\n"),
-                literals("f(\"one\" // \"no\"\n + \" two\", 'x', '\"', \"three \\\"4\\\"\" + x + /* \"no\" */ \"\"\"\nfive\n\"\"\")"));
+        assertEquals(
+                List.of("one two", "three \"4\"", "five\n"),
+                literals("f(\"one\" // \"no\"\n"
+                        + " + \" two\", 'x', '\"', \"three \\\"4\\\"\" + x + /* \"no\" */"
+                        + " \"\"\"\n"
+                        + "five\n"
+                        + "\"\"\")"));
     }
 
     private static void assertQuoted(Path page, int least) throws IOException {
@@ -89,8 +99,13 @@ class QuotedMessagesTest {
                 }
             }
         }
-        assertTrue(wrong.isEmpty(), () -> "No literal of the main sources contains these:\n" + String.join("\n", wrong));
-        assertTrue(quotes.size() >= least, () -> page + " has only " + quotes.size() + " quoted messages");
+        assertTrue(
+                wrong.isEmpty(),
+                () -> "No literal of the main sources contains these:\n"
+                        + String.join("\n", wrong));
+        assertTrue(
+                quotes.size() >= least,
+                () -> page + " has only " + quotes.size() + " quoted messages");
     }
 
     /** Returns the quotes in the first columns of all tables of messages or reasons. */
@@ -120,10 +135,13 @@ class QuotedMessagesTest {
         texts.add(Files.readString(ROOT.resolve("granary")).replaceAll("(?m)^ *#.*$", ""));
         try (Stream<Path> modules = Files.list(ROOT)) {
             List<Path> sources = modules.filter(module -> !module.endsWith("benchmarks"))
-                    .map(module -> module.resolve("src/main/java")).filter(Files::isDirectory).toList();
+                    .map(module -> module.resolve("src/main/java"))
+                    .filter(Files::isDirectory)
+                    .toList();
             for (Path source : sources) {
                 try (Stream<Path> files = Files.walk(source)) {
-                    for (Path file : files.filter(file -> file.toString().endsWith(".java")).toList()) {
+                    for (Path file : files.filter(file -> file.toString().endsWith(".java"))
+                            .toList()) {
                         texts.addAll(literals(Files.readString(file)));
                     }
                 }
@@ -140,7 +158,8 @@ class QuotedMessagesTest {
         Matcher token = TOKEN.matcher(source);
         while (token.find()) {
             String block = token.group("block");
-            String literal = block == null ? token.group("string") : block.stripIndent().stripLeading();
+            String literal =
+                    block == null ? token.group("string") : block.stripIndent().stripLeading();
             if (literal != null) {
                 String text = NUMBERED.matcher(literal).replaceAll("$1?").translateEscapes();
                 if (isAfterPlus) {

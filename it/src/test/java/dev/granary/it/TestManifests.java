@@ -22,7 +22,9 @@ final class TestManifests {
     /** Returns the directory of the sources. */
     static Path resources() {
         try {
-            Path file = Path.of(Objects.requireNonNull(TestManifests.class.getResource("/kernels/kernels.toml")).toURI());
+            Path file = Path.of(
+                    Objects.requireNonNull(TestManifests.class.getResource("/kernels/kernels.toml"))
+                            .toURI());
             return Objects.requireNonNull(file.getParent());
         } catch (URISyntaxException e) {
             throw new IllegalStateException(e);

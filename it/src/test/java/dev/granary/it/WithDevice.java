@@ -1,6 +1,7 @@
 package dev.granary.it;
 
 import dev.granary.gpu.opencl.OpenCl;
+
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -10,7 +11,9 @@ final class WithDevice implements ExecutionCondition {
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
         return OpenCl.devices().isEmpty()
-                ? ConditionEvaluationResult.disabled("no OpenCL device: apt-get install pocl-opencl-icd")
-                : ConditionEvaluationResult.enabled("OpenCL: " + OpenCl.devices().getFirst());
+                ? ConditionEvaluationResult.disabled(
+                        "no OpenCL device: apt-get install pocl-opencl-icd")
+                : ConditionEvaluationResult.enabled(
+                        "OpenCL: " + OpenCl.devices().getFirst());
     }
 }

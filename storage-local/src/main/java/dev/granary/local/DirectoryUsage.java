@@ -5,6 +5,7 @@ import dev.granary.local.file.IndexSnapshot;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.StoreLayout;
 import dev.granary.local.store.SegmentStore;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -23,7 +24,12 @@ import java.util.List;
  * @param foreign files in the store's directories that the store did not create, at most
  *     {@value #NAMED}
  */
-public record DirectoryUsage(long entries, long entryBytes, long reclaimableBytes, long overheadBytes, List<Path> foreign) {
+public record DirectoryUsage(
+        long entries,
+        long entryBytes,
+        long reclaimableBytes,
+        long overheadBytes,
+        List<Path> foreign) {
     /** Maximum number of foreign files that are listed. */
     public static final int NAMED = 100;
 
@@ -45,12 +51,14 @@ public record DirectoryUsage(long entries, long entryBytes, long reclaimableByte
             }
         });
         StoreLayout.forEachChild(layout.segments(), file -> {
-            if (StoreLayout.segmentNumber(file).isEmpty() || !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            if (StoreLayout.segmentNumber(file).isEmpty()
+                    || !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
                 addForeign(foreign, file);
             }
         });
         long disk = files.state().diskUnits() * EntryLocation.UNIT;
-        return new DirectoryUsage(snapshot.size(), live, Math.max(0, disk - live), overhead[0], List.copyOf(foreign));
+        return new DirectoryUsage(
+                snapshot.size(), live, Math.max(0, disk - live), overhead[0], List.copyOf(foreign));
     }
 
     private static long size(Path file) throws IOException {

@@ -18,6 +18,7 @@ import dev.granary.local.store.IoFailureLog;
 import dev.granary.local.store.LastUseRecorder;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.local.store.StoreCaretaker;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -39,7 +40,8 @@ final class EntryWriter {
     static final int BATCH_ENTRIES = 64;
 
     private static final long BATCH_BYTES = 16 << 20;
-    private static final int BATCH_FRACTION = 16; // of the capacity: the excess that is tolerated without a sweep
+    // of the capacity: the excess that is tolerated without a sweep
+    private static final int BATCH_FRACTION = 16;
 
     private final SegmentStore store;
     private final EntryReader reader;
@@ -50,8 +52,14 @@ final class EntryWriter {
     private final IoFailureLog failures;
     private final LongAdder refusedTooLarge = new LongAdder();
 
-    EntryWriter(SegmentStore store, EntryReader reader, IndexCommitter committer, CapacityEnforcer enforcer,
-            LastUseRecorder lastUses, StoreCaretaker caretaker, IoFailureLog failures) {
+    EntryWriter(
+            SegmentStore store,
+            EntryReader reader,
+            IndexCommitter committer,
+            CapacityEnforcer enforcer,
+            LastUseRecorder lastUses,
+            StoreCaretaker caretaker,
+            IoFailureLog failures) {
         this.store = store;
         this.reader = reader;
         this.committer = committer;
@@ -110,9 +118,16 @@ final class EntryWriter {
             MappingFault.throwPending();
         } catch (IOException | InternalError e) {
             StoreResult failed = failed(e);
-            Arrays.setAll(results, i -> results[i] instanceof StoreResult.Stored && !isCommitted(pending, entries.get(i)) ? failed : results[i]);
+            Arrays.setAll(
+                    results,
+                    i -> results[i] instanceof StoreResult.Stored
+                                    && !isCommitted(pending, entries.get(i))
+                            ? failed
+                            : results[i]);
         }
-        pending.stream().filter(each -> each.replacesDamaged() && each.isCommitted()).forEach(_ -> caretaker.countHealed());
+        pending.stream()
+                .filter(each -> each.replacesDamaged() && each.isCommitted())
+                .forEach(_ -> caretaker.countHealed());
         return Arrays.asList(results);
     }
 
@@ -124,7 +139,8 @@ final class EntryWriter {
      * Writes an entry that the store lacks, and adds it to {@code pending}. A {@code Stored} result
      * holds once the pending entry is committed.
      */
-    private StoreResult write(Entry entry, List<IndexCommitter.PendingEntry> pending) throws IOException {
+    private StoreResult write(Entry entry, List<IndexCommitter.PendingEntry> pending)
+            throws IOException {
         long limit = Math.min(enforcer.capacity(), EntryFormat.MAX_BYTES);
         if (entry.binaries().byteSize() + entry.id().length() > limit) {
             return refuseTooLarge(entry.binaries().byteSize() + entry.id().length(), limit);
@@ -132,11 +148,13 @@ final class EntryWriter {
         boolean replacesDamaged;
         try (Arena memory = Arena.ofConfined()) {
             EntryReader.LocatedEntry located = find(entry.id(), memory);
-            if (located.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())) {
+            if (located.result() instanceof LoadResult.Hit hit
+                    && hit.entry().contentHash().equals(entry.contentHash())) {
                 caretaker.recordUse(located);
                 return StoreResult.DUPLICATE;
             }
-            replacesDamaged = located.result() instanceof LoadResult.Damaged bad && !caretaker.removeDamaged(located, bad.damage());
+            replacesDamaged = located.result() instanceof LoadResult.Damaged bad
+                    && !caretaker.removeDamaged(located, bad.damage());
         }
         List<MemorySegment> parts;
         try {
@@ -144,8 +162,11 @@ final class EntryWriter {
         } catch (IllegalArgumentException e) {
             return refuseTooLarge(EntryFormat.MAX_BYTES + 1, limit);
         }
-        IndexCommitter.PendingEntry written = new IndexCommitter.PendingEntry(entry, parts, replacesDamaged);
-        if (EntryLocation.units(written.length()) * EntryLocation.UNIT + EntryLocation.UNIT > limit) { // a segment of its own must fit
+        IndexCommitter.PendingEntry written =
+                new IndexCommitter.PendingEntry(entry, parts, replacesDamaged);
+        // a segment of its own must fit
+        if (EntryLocation.units(written.length()) * EntryLocation.UNIT + EntryLocation.UNIT
+                > limit) {
             return refuseTooLarge(written.length(), limit);
         }
         enforcer.ensureCapacity();
@@ -158,7 +179,10 @@ final class EntryWriter {
     private EntryReader.LocatedEntry find(Id id, Arena memory) {
         try {
             OpenStoreFiles files = store.files();
-            return files == null ? EntryReader.LocatedEntry.NONE : StoreCaretaker.retryAfterTruncation(store, () -> reader.find(files, id, memory));
+            return files == null
+                    ? EntryReader.LocatedEntry.NONE
+                    : StoreCaretaker.retryAfterTruncation(
+                            store, () -> reader.find(files, id, memory));
         } catch (IOException | InternalError e) {
             failures.record(IoFailureLog.Kind.READING, e);
             caretaker.repair();
@@ -168,7 +192,8 @@ final class EntryWriter {
 
     private StoreResult failed(Throwable cause) {
         failures.record(IoFailureLog.Kind.WRITING, cause);
-        if (cause instanceof CommitLockQueue.BusyException || cause instanceof CapacityEnforcer.FullException) {
+        if (cause instanceof CommitLockQueue.BusyException
+                || cause instanceof CapacityEnforcer.FullException) {
             return new StoreResult.Failed(Objects.requireNonNull(cause.getMessage()));
         }
         if (cause instanceof InternalError) {
@@ -181,6 +206,7 @@ final class EntryWriter {
 
     private StoreResult refuseTooLarge(long bytes, long limit) {
         refusedTooLarge.increment();
-        return new StoreResult.Refused("an entry of " + bytes + " bytes exceeds the limit of " + limit + " bytes");
+        return new StoreResult.Refused(
+                "an entry of " + bytes + " bytes exceeds the limit of " + limit + " bytes");
     }
 }

@@ -24,6 +24,9 @@ import dev.granary.local.store.IoFailureLog;
 import dev.granary.local.store.LastUseRecorder;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.local.store.StoreCaretaker;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
@@ -31,7 +34,6 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Local tier: one directory that any number of processes use at once, bounded in bytes, from which
@@ -57,16 +59,28 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     private final IoFailureLog failures = new IoFailureLog();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private LocalTier(LocalTierConfig config, Path real, long boot, Function<Id, Sha256> hashing, StoreStep.Listener steps) {
+    private LocalTier(
+            LocalTierConfig config,
+            Path real,
+            long boot,
+            Function<Id, Sha256> hashing,
+            StoreStep.Listener steps) {
         this.directory = config.directory();
         this.store = SegmentStore.share(real, boot, steps, config.storeTimeout());
         this.reader = new EntryReader(hashing);
         this.committer = new IndexCommitter(store, reader);
         this.lastUses = new LastUseRecorder(store, config.clock(), config.background(), failures);
         this.evictor = new Evictor(store, reader, lastUses, failures);
-        this.enforcer = new CapacityEnforcer(store, evictor, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
+        this.enforcer = new CapacityEnforcer(
+                store,
+                evictor,
+                config.policy(),
+                config.capacityBytes(),
+                config.storeTimeout(),
+                config.background());
         this.caretaker = new StoreCaretaker(store, committer, lastUses, config.policy(), failures);
-        this.writer = new EntryWriter(store, reader, committer, enforcer, lastUses, caretaker, failures);
+        this.writer =
+                new EntryWriter(store, reader, committer, enforcer, lastUses, caretaker, failures);
     }
 
     /**
@@ -80,8 +94,18 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         return open(config, BootId.mark(), Id::hash, StoreStep.Listener.NONE);
     }
 
-    public static LocalTier open(LocalTierConfig config, long boot, Function<Id, Sha256> hashing, StoreStep.Listener steps) throws LocalDirectoryException {
-        return new LocalTier(config, DirectoryValidator.prepare(config.directory(), config.networkFileSystems()), boot, hashing, steps);
+    public static LocalTier open(
+            LocalTierConfig config,
+            long boot,
+            Function<Id, Sha256> hashing,
+            StoreStep.Listener steps)
+            throws LocalDirectoryException {
+        return new LocalTier(
+                config,
+                DirectoryValidator.prepare(config.directory(), config.networkFileSystems()),
+                boot,
+                hashing,
+                steps);
     }
 
     @Override
@@ -141,8 +165,10 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
             try (Arena memory = Arena.ofConfined()) {
                 EntryReader.LocatedEntry located = files == null
                         ? EntryReader.LocatedEntry.NONE
-                        : StoreCaretaker.retryAfterTruncation(store, () -> reader.find(files, entry.id(), memory));
-                return located.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
+                        : StoreCaretaker.retryAfterTruncation(
+                                store, () -> reader.find(files, entry.id(), memory));
+                return located.result() instanceof LoadResult.Hit hit
+                        && hit.entry().contentHash().equals(entry.contentHash())
                         && committer.remove(located);
             }
         });
@@ -189,7 +215,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
                 if (files == null) {
                     return false;
                 }
-                EntryReader.LocatedEntry located = StoreCaretaker.retryAfterTruncation(store, () -> reader.find(files, listed, memory));
+                EntryReader.LocatedEntry located = StoreCaretaker.retryAfterTruncation(
+                        store, () -> reader.find(files, listed, memory));
                 return EntryReader.isUnchanged(files, located, listed) && committer.remove(located);
             }
         });
@@ -216,7 +243,9 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     public long usedBytes() {
         return amount(() -> {
             OpenStoreFiles files = store.countedFiles();
-            return files == null ? 0 : files.state().count(StatePage.LIVE_UNITS) * EntryLocation.UNIT;
+            return files == null
+                    ? 0
+                    : files.state().count(StatePage.LIVE_UNITS) * EntryLocation.UNIT;
         });
     }
 
@@ -261,12 +290,18 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
      */
     public DirectoryUsage usage() throws IOException {
         requireOpen();
-        return caretaker.read(() -> StoreCaretaker.retryAfterTruncation(store, () -> DirectoryUsage.of(store)));
+        return caretaker.read(
+                () -> StoreCaretaker.retryAfterTruncation(store, () -> DirectoryUsage.of(store)));
     }
 
     /** Returns the statistics of this tier in this process. */
     public LocalTierStatistics statistics() {
-        return new LocalTierStatistics(evictor.evictions(), evictor.bytesEvicted(), caretaker.healedCount(), writer.refusedTooLarge(), failures.count());
+        return new LocalTierStatistics(
+                evictor.evictions(),
+                evictor.bytesEvicted(),
+                caretaker.healedCount(),
+                writer.refusedTooLarge(),
+                failures.count());
     }
 
     /** Writes recorded last uses, and runs a sweep that was requested. */

@@ -10,4 +10,8 @@ package dev.granary.local;
  * @param inputOutputErrors number of failed file-system operations
  */
 public record LocalTierStatistics(
-        long evictions, long bytesEvicted, long healed, long refusedTooLarge, long inputOutputErrors) {}
+        long evictions,
+        long bytesEvicted,
+        long healed,
+        long refusedTooLarge,
+        long inputOutputErrors) {}

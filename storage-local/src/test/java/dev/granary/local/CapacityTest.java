@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -16,6 +17,12 @@ import dev.granary.local.directory.BootId;
 import dev.granary.local.eviction.Evictor;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -24,10 +31,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Tests of the capacity: which entries are evicted, when, and how much space that frees. */
 final class CapacityTest {
@@ -41,7 +44,10 @@ final class CapacityTest {
     private Path directory;
 
     private LocalTierConfig.Builder config() {
-        return LocalTierConfig.builder(directory).capacityBytes(ROOM_FOR_TEN).clock(clock).background(Runnable::run);
+        return LocalTierConfig.builder(directory)
+                .capacityBytes(ROOM_FOR_TEN)
+                .clock(clock)
+                .background(Runnable::run);
     }
 
     @AfterEach
@@ -61,14 +67,17 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E1 M9 the least recently used entries are evicted; a used one stays, although it was stored first")
+    @DisplayName(
+            "E1 M9 the least recently used entries are evicted; a used one stays, although it was"
+                    + " stored first")
     void leastRecentlyUsedLeaves() throws Exception {
         List<Entry> ten;
         try (LocalTier tier = LocalTier.open(config().build())) {
             ten = storeTen(tier);
             assertHit(ten.get(0), tier.load(ten.get(0).id()));
             clock.advance(Duration.ofSeconds(1));
-            assertInstanceOf(StoreResult.Duplicate.class, tier.store(ten.get(1)), "storing again is a use");
+            assertInstanceOf(
+                    StoreResult.Duplicate.class, tier.store(ten.get(1)), "storing again is a use");
         }
         clock.advance(Duration.ofSeconds(1));
         try (LocalTier tier = LocalTier.open(config().build())) { // uses outlive the process
@@ -88,9 +97,11 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E1 FIFO: the entries stored first are evicted, used or not, also after they were copied to another segment")
+    @DisplayName("E1 FIFO: the entries stored first are evicted, used or not, also after they were"
+            + " copied to another segment")
     void firstStoredLeaves() throws Exception {
-        try (LocalTier tier = LocalTier.open(config().policy(EvictionPolicy.FIFO).build())) {
+        try (LocalTier tier =
+                LocalTier.open(config().policy(EvictionPolicy.FIFO).build())) {
             List<Entry> ten = storeTen(tier);
             for (int i = 0; i < 25; i++) {
                 assertHit(ten.get(0), tier.load(ten.getFirst().id()));
@@ -114,8 +125,12 @@ final class CapacityTest {
     void tooLarge() throws Exception {
         try (LocalTier tier = LocalTier.open(config().build())) {
             List<Entry> ten = storeTen(tier);
-            assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry((int) ROOM_FOR_TEN + 1)));
-            assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry((int) ROOM_FOR_TEN - 100)), "its frame counts");
+            assertInstanceOf(
+                    StoreResult.Refused.class, tier.store(entries.entry((int) ROOM_FOR_TEN + 1)));
+            assertInstanceOf(
+                    StoreResult.Refused.class,
+                    tier.store(entries.entry((int) ROOM_FOR_TEN - 100)),
+                    "its frame counts");
             for (Entry entry : ten) {
                 assertHit(entry, tier.load(entry.id()));
             }
@@ -125,10 +140,14 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E3 while another process evicts, loads do not wait and stores continue up to 1/4 above the capacity; rejected sweeps run in close")
+    @DisplayName("E3 while another process evicts, loads do not wait and stores continue up to 1/4"
+            + " above the capacity; rejected sweeps run in close")
     void evictionDoesNotDisturb() throws Exception {
-        SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
-        try (LocalTier tier = LocalTier.open(config().background(CapacityTest::reject).storeTimeout(Duration.ofMillis(250)).build())) {
+        SegmentStore store =
+                SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+        try (LocalTier tier = LocalTier.open(config().background(CapacityTest::reject)
+                .storeTimeout(Duration.ofMillis(250))
+                .build())) {
             List<Entry> ten = storeTen(tier);
             store.runSweep(() -> {
                 int stored = 0;
@@ -158,7 +177,8 @@ final class CapacityTest {
     @Test
     @DisplayName("E4 two open tiers agree after one evicted")
     void twoAgree() throws Exception {
-        try (LocalTier one = LocalTier.open(config().build()); LocalTier two = LocalTier.open(config().build())) {
+        try (LocalTier one = LocalTier.open(config().build());
+                LocalTier two = LocalTier.open(config().build())) {
             List<Entry> ten = storeTen(one);
             two.store(entries.entry(SIZE));
             assertEquals(LoadResult.ABSENT, one.load(ten.get(0).id()));
@@ -186,7 +206,9 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E1 a long random run: exactly the least recently used are evicted, within 1/16; disk usage stays below its bound")
+    @DisplayName(
+            "E1 a long random run: exactly the least recently used are evicted, within 1/16; disk"
+                    + " usage stays below its bound")
     void longLife() throws Exception {
         long capacity = 60 * (SIZE + 700L);
         List<Entry> byUse = new ArrayList<>(); // least recently used first
@@ -205,11 +227,15 @@ final class CapacityTest {
                         byUse.add(used);
                     }
                 }
-                assertTrue(tier.diskBytes() <= capacity + capacity / 16, () -> "disk " + tier.diskBytes());
+                assertTrue(
+                        tier.diskBytes() <= capacity + capacity / 16,
+                        () -> "disk " + tier.diskBytes());
                 boolean survivorSeen = false;
                 for (Entry each : List.copyOf(byUse)) {
                     boolean isPresent = StoreInvariants.isPresent(tier, each);
-                    assertTrue(isPresent || !survivorSeen, "an entry was evicted although another was unused for longer");
+                    assertTrue(
+                            isPresent || !survivorSeen,
+                            "an entry was evicted although another was unused for longer");
                     survivorSeen |= isPresent;
                     if (!isPresent) {
                         gone.add(each);

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -30,9 +31,14 @@ public final class ClaimProcess implements AutoCloseable {
     }
 
     public static ClaimProcess start(Path directory) throws IOException {
-        return new ClaimProcess(new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"),
-                        ClaimProcess.class.getName(), directory.toString())
+        return new ClaimProcess(new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        ClaimProcess.class.getName(),
+                        directory.toString())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start());
     }
@@ -59,23 +65,25 @@ public final class ClaimProcess implements AutoCloseable {
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 String[] words = line.split(" ");
-                System.out.println(switch (words[0]) {
-                    case "claim" -> claim(claims, words[1], mine);
-                    case "launch" -> {
-                        Objects.requireNonNull(mine.get(words[1])).awaitLaunch();
-                        yield "done";
-                    }
-                    case "close" -> {
-                        Objects.requireNonNull(mine.remove(words[1])).close();
-                        yield "done";
-                    }
-                    default -> throw new IllegalArgumentException(line);
-                });
+                System.out.println(
+                        switch (words[0]) {
+                            case "claim" -> claim(claims, words[1], mine);
+                            case "launch" -> {
+                                Objects.requireNonNull(mine.get(words[1])).awaitLaunch();
+                                yield "done";
+                            }
+                            case "close" -> {
+                                Objects.requireNonNull(mine.remove(words[1])).close();
+                                yield "done";
+                            }
+                            default -> throw new IllegalArgumentException(line);
+                        });
             }
         }
     }
 
-    private static String claim(LocalClaims claims, String name, Map<String, ClaimResult.Mine> mine) {
+    private static String claim(
+            LocalClaims claims, String name, Map<String, ClaimResult.Mine> mine) {
         return switch (claims.claim(TestEntries.id(name))) {
             case ClaimResult.Mine held -> {
                 mine.put(name, held);

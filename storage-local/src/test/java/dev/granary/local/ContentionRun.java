@@ -2,6 +2,7 @@ package dev.granary.local;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -26,7 +27,9 @@ record ContentionRun(long stored, long failed, long early, long longestMillis, S
      * Runs {@code threads} threads, each of which stores {@code count} entries of {@code size}
      * bytes that no other thread stores.
      */
-    static ContentionRun run(LocalTier tier, long deadlineNanos, String prefix, int threads, int count, int size) throws InterruptedException {
+    static ContentionRun run(
+            LocalTier tier, long deadlineNanos, String prefix, int threads, int count, int size)
+            throws InterruptedException {
         LongAdder stored = new LongAdder();
         LongAdder failed = new LongAdder();
         LongAdder early = new LongAdder();
@@ -58,7 +61,8 @@ record ContentionRun(long stored, long failed, long early, long longestMillis, S
         for (Thread thread : running) {
             thread.join();
         }
-        return new ContentionRun(stored.sum(), failed.sum(), early.sum(), longest.get(), String.join("; ", reasons));
+        return new ContentionRun(
+                stored.sum(), failed.sum(), early.sum(), longest.get(), String.join("; ", reasons));
     }
 
     /** Returns the prefix of the names of a thread's entries. */
@@ -69,7 +73,12 @@ record ContentionRun(long stored, long failed, long early, long longestMillis, S
     /** Parses the output of {@link #line()}. */
     static ContentionRun parse(String line) {
         String[] words = line.split(" ", 5);
-        return new ContentionRun(Long.parseLong(words[0]), Long.parseLong(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]), words[4]);
+        return new ContentionRun(
+                Long.parseLong(words[0]),
+                Long.parseLong(words[1]),
+                Long.parseLong(words[2]),
+                Long.parseLong(words[3]),
+                words[4]);
     }
 
     /** Returns the counts in one line. */
@@ -79,8 +88,12 @@ record ContentionRun(long stored, long failed, long early, long longestMillis, S
 
     /** Returns the combined counts. */
     ContentionRun and(ContentionRun other) {
-        return new ContentionRun(stored + other.stored, failed + other.failed, early + other.early,
-                Math.max(longestMillis, other.longestMillis), reasons.equals(other.reasons) ? reasons : (reasons + " " + other.reasons).strip());
+        return new ContentionRun(
+                stored + other.stored,
+                failed + other.failed,
+                early + other.early,
+                Math.max(longestMillis, other.longestMillis),
+                reasons.equals(other.reasons) ? reasons : (reasons + " " + other.reasons).strip());
     }
 
     private static void await(CountDownLatch latch) {

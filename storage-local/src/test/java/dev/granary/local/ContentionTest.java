@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,6 +15,15 @@ import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -24,13 +34,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests of many threads and processes that store in one directory. A failed store must have waited
@@ -61,17 +64,22 @@ final class ContentionTest {
 
     @ParameterizedTest(name = "A8 L4 threads, capacity {0}")
     @ValueSource(longs = {ROOM, FULL})
-    @DisplayName("A8 L4 many threads of one process: no store fails before its timeout, and eviction continues")
+    @DisplayName(
+            "A8 L4 many threads of one process: no store fails before its timeout, and eviction"
+                    + " continues")
     void threads(long capacity) throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
+        try (LocalTier tier = LocalTier.open(
+                LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
             long start = System.nanoTime();
-            ContentionRun result = ContentionRun.run(tier, DEADLINE_NANOS, "thread", THREADS, STORES, SIZE);
+            ContentionRun result =
+                    ContentionRun.run(tier, DEADLINE_NANOS, "thread", THREADS, STORES, SIZE);
             report(THREADS + " threads", capacity, start, result);
             check(tier, result, capacity);
             if (capacity == ROOM && result.failed() == 0) {
                 for (int t = 0; t < THREADS; t++) {
                     for (int i = 0; i < STORES; i++) {
-                        Entry entry = SharedEntries.entry(ContentionRun.name("thread", t) + i, SIZE);
+                        Entry entry =
+                                SharedEntries.entry(ContentionRun.name("thread", t) + i, SIZE);
                         assertHit(entry, tier.load(entry.id()));
                     }
                 }
@@ -84,12 +92,14 @@ final class ContentionTest {
     @DisplayName("A8 L4 many processes: no store fails before its timeout, and eviction continues")
     void processes(long capacity) throws Exception {
         List<TierProcess> processes = new ArrayList<>();
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
+        try (LocalTier tier = LocalTier.open(
+                LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
             for (int i = 0; i < PROCESSES; i++) {
                 processes.add(TierProcess.start(directory(), capacity));
             }
             for (TierProcess process : processes) {
-                assertEquals("Absent", process.request("load nothing 1")); // the process has started
+                // the process has started
+                assertEquals("Absent", process.request("load nothing 1"));
             }
             long start = System.nanoTime();
             for (int i = 0; i < PROCESSES; i++) {
@@ -110,10 +120,14 @@ final class ContentionTest {
     }
 
     @Test
-    @DisplayName("A8 L4 a stalled holder: the first store waits for its timeout, the next fails at once, both with the cause; later stores work")
+    @DisplayName("A8 L4 a stalled holder: the first store waits for its timeout, the next fails at"
+            + " once, both with the cause; later stores work")
     void stalledHolder() throws Exception {
         Duration timeout = Duration.ofMillis(300);
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).storeTimeout(timeout).background(Runnable::run).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory())
+                        .storeTimeout(timeout)
+                        .background(Runnable::run)
+                        .build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             assertEquals("Stored", process.request("store first 100"));
             process.request("stop " + StoreStep.MARKED);
@@ -124,12 +138,15 @@ final class ContentionTest {
             assertTrue(failed.toString().contains("without progress"), failed::toString);
             failed = tier.store(SharedEntries.entry("third", 100));
             assertTrue(failed.toString().contains("without progress"), failed::toString);
-            assertHit(SharedEntries.entry("first", 100), tier.load(SharedEntries.entry("first", 100).id()));
+            assertHit(
+                    SharedEntries.entry("first", 100),
+                    tier.load(SharedEntries.entry("first", 100).id()));
             assertEquals("Stored", process.resume());
             assertStoredSoon(tier, SharedEntries.entry("third", 100));
             process.request("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.request("store fourth 100"));
-            assertInstanceOf(StoreResult.Failed.class, tier.store(SharedEntries.entry("fifth", 100)));
+            assertInstanceOf(
+                    StoreResult.Failed.class, tier.store(SharedEntries.entry("fifth", 100)));
             process.kill();
             assertStoredSoon(tier, SharedEntries.entry("fifth", 100));
         }
@@ -145,13 +162,18 @@ final class ContentionTest {
         do {
             result = tier.store(entry);
         } while (!(result instanceof StoreResult.Stored) && System.nanoTime() < end);
-        assertInstanceOf(StoreResult.Stored.class, result, "a pending lock request must release the lock");
+        assertInstanceOf(
+                StoreResult.Stored.class, result, "a pending lock request must release the lock");
     }
 
     @Test
-    @DisplayName("A7 A8 an interrupted store continues to wait for the lock and keeps the interrupt status; the queue stays usable")
+    @DisplayName("A7 A8 an interrupted store continues to wait for the lock and keeps the interrupt"
+            + " status; the queue stays usable")
     void interrupted() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).storeTimeout(Duration.ofDays(1)).background(Runnable::run).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory())
+                        .storeTimeout(Duration.ofDays(1))
+                        .background(Runnable::run)
+                        .build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             process.request("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
@@ -161,11 +183,13 @@ final class ContentionTest {
                 Entry entry = SharedEntries.entry("waits" + i, 100);
                 waiting.add(Thread.ofPlatform().start(() -> {
                     StoreResult result = tier.store(entry);
-                    ends.add(result.getClass().getSimpleName() + Thread.currentThread().isInterrupted());
+                    ends.add(result.getClass().getSimpleName()
+                            + Thread.currentThread().isInterrupted());
                 }));
             }
             for (Thread thread : waiting) {
-                Await.holds(() -> !thread.isAlive() || thread.getState() == Thread.State.TIMED_WAITING);
+                Await.holds(
+                        () -> !thread.isAlive() || thread.getState() == Thread.State.TIMED_WAITING);
                 assertTrue(thread.isAlive(), () -> "ended before its interrupt: " + ends);
                 thread.interrupt();
             }
@@ -174,14 +198,19 @@ final class ContentionTest {
                 thread.join();
             }
             assertEquals(Collections.nCopies(5, "Storedtrue"), ends);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("after", 100)));
+            assertInstanceOf(
+                    StoreResult.Stored.class, tier.store(SharedEntries.entry("after", 100)));
         }
     }
 
     @Test
-    @DisplayName("A8 L4 a lookup that finds damage waits briefly, whatever the timeout of a store is")
+    @DisplayName(
+            "A8 L4 a lookup that finds damage waits briefly, whatever the timeout of a store is")
     void lookupWaitsBriefly() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).storeTimeout(Duration.ofDays(1)).background(Runnable::run).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory())
+                        .storeTimeout(Duration.ofDays(1))
+                        .background(Runnable::run)
+                        .build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             Entry entry = SharedEntries.entry("rots", 1000);
             tier.store(entry);
@@ -191,39 +220,56 @@ final class ContentionTest {
             onDisk.write(bytes);
             process.request("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
-            assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())); // otherwise the test's timeout ends it
+            // otherwise the test's timeout ends it
+            assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
             assertEquals("Stored", process.resume());
         }
     }
 
     @Test
-    @DisplayName("A8 L4 a stalled sweep: the first store waits for its timeout, the next fails at once, both with the cause; later stores work")
+    @DisplayName(
+            "A8 L4 a stalled sweep: the first store waits for its timeout, the next fails at once,"
+                    + " both with the cause; later stores work")
     void stalledSweep() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
-                        .background(Runnable::run).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory())
+                        .capacityBytes(2 << 20)
+                        .storeTimeout(Duration.ofMillis(300))
+                        .background(Runnable::run)
+                        .build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             assertEquals("done", process.request("many first 400 " + SIZE));
             process.request("stop " + StoreStep.CLOSED);
             assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
             StoreResult failed = tier.store(SharedEntries.entry("second", 100));
-            assertTrue(failed.toString().contains("another process has made no progress for"), failed::toString);
+            assertTrue(
+                    failed.toString().contains("another process has made no progress for"),
+                    failed::toString);
             failed = tier.store(SharedEntries.entry("second", 100));
-            assertTrue(failed.toString().contains("another process makes no progress"), failed::toString);
+            assertTrue(
+                    failed.toString().contains("another process makes no progress"),
+                    failed::toString);
             assertEquals("true", process.resume());
-            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
+            assertInstanceOf(
+                    StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
         }
     }
 
     @Test
-    @DisplayName("A8 L4 after a store that waited while others made changes, the next store waits for its own timeout")
+    @DisplayName(
+            "A8 L4 after a store that waited while others made changes, the next store waits for"
+                    + " its own timeout")
     void sweepProgressesMeanwhile() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
-                        .background(Runnable::run).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory())
+                        .capacityBytes(2 << 20)
+                        .storeTimeout(Duration.ofMillis(300))
+                        .background(Runnable::run)
+                        .build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             assertEquals("done", process.request("many first 400 " + SIZE));
             process.request("stop " + StoreStep.CLOSED);
             assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
-            SegmentStore shared = SegmentStore.share(directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+            SegmentStore shared = SegmentStore.share(
+                    directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
                 StoreResult failed;
                 do { // until the one change happens while the store waits
@@ -236,9 +282,12 @@ final class ContentionTest {
                     });
                     failed = tier.store(SharedEntries.entry("second", 100));
                     change.join();
-                } while (!failed.toString().contains("another process has reclaimed too little for"));
+                } while (!failed.toString()
+                        .contains("another process has reclaimed too little for"));
                 failed = tier.store(SharedEntries.entry("second", 100));
-                assertTrue(failed.toString().contains("another process has made no progress for"), failed::toString);
+                assertTrue(
+                        failed.toString().contains("another process has made no progress for"),
+                        failed::toString);
             } finally {
                 shared.release();
             }
@@ -247,7 +296,9 @@ final class ContentionTest {
     }
 
     @Test
-    @DisplayName("A8 L4 all waits of a store share one timeout: each wait reduces the time left for the next")
+    @DisplayName(
+            "A8 L4 all waits of a store share one timeout: each wait reduces the time left for the"
+                    + " next")
     void sharedTimeout() throws Exception {
         Duration day = Duration.ofDays(1);
         AtomicReference<TierProcess> other = new AtomicReference<>();
@@ -266,30 +317,43 @@ final class ContentionTest {
                 Objects.requireNonNull(shared.get()).remainingTime().deduct(day.toNanos());
             }
         };
-        LocalTierConfig config = LocalTierConfig.builder(directory()).storeTimeout(day).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(directory())
+                .storeTimeout(day)
+                .background(Runnable::run)
+                .build();
         try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), stopping);
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
-            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("first", 100)));
-            shared.set(SegmentStore.share(directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE, day));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("large", 64 << 20)));
+            assertInstanceOf(
+                    StoreResult.Stored.class, tier.store(SharedEntries.entry("first", 100)));
+            shared.set(SegmentStore.share(
+                    directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE, day));
+            assertInstanceOf(
+                    StoreResult.Stored.class, tier.store(SharedEntries.entry("large", 64 << 20)));
             assertEquals(2, left.size(), "one wait for a segment of its own, one for the index");
-            assertTrue(day.toNanos() > left.getFirst() && left.getFirst() > left.getLast(), left::toString);
+            assertTrue(
+                    day.toNanos() > left.getFirst() && left.getFirst() > left.getLast(),
+                    left::toString);
             other.set(process);
-            StoreResult failed = tier.store(SharedEntries.entry("second", 100)); // otherwise it waits for a day
+            // otherwise it waits for a day
+            StoreResult failed = tier.store(SharedEntries.entry("second", 100));
             assertTrue(failed.toString().contains("is busy"), failed::toString);
             other.set(null);
             assertEquals("Stored", process.resume());
-            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
+            assertInstanceOf(
+                    StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
         } finally {
             Objects.requireNonNull(shared.get()).release();
         }
     }
 
     private static void report(String what, long capacity, long start, ContentionRun result) {
-        System.out.printf("%s, capacity %d: %.1f s, %s%n", what, capacity, (System.nanoTime() - start) / 1e9, result);
+        System.out.printf(
+                "%s, capacity %d: %.1f s, %s%n",
+                what, capacity, (System.nanoTime() - start) / 1e9, result);
     }
 
-    private static void check(LocalTier tier, ContentionRun result, long capacity) throws IOException {
+    private static void check(LocalTier tier, ContentionRun result, long capacity)
+            throws IOException {
         assertEquals(0, result.early(), result::toString);
         assertTrue(result.stored() > 0, result::toString);
         while (!tier.sweepNow()) {

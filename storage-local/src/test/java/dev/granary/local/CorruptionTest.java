@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -20,6 +21,13 @@ import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.IndexCommitter;
 import dev.granary.local.store.SegmentStore;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.charset.StandardCharsets;
@@ -27,11 +35,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of damage to a stored entry: a counted miss that is healed, never an exception or wrong
@@ -59,7 +62,10 @@ final class CorruptionTest {
     }
 
     private LocalTier openTier() throws LocalDirectoryException {
-        return LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory)
+                .capacityBytes(CAPACITY)
+                .background(Runnable::run)
+                .build());
     }
 
     @AfterEach
@@ -72,7 +78,8 @@ final class CorruptionTest {
     @DisplayName("D6 a flipped bit in any byte is a miss, healed by the next store")
     void anyByte() throws IOException {
         for (int bit = 0; bit < 8; bit++) {
-            for (int i = bit % 3; i < storeInRow().length(); i += bit == 0 ? 1 : 3) { // bit 0 of every byte, each other bit of a third of the bytes
+            // bit 0 of every byte, each other bit of a third of the bytes
+            for (int i = bit % 3; i < storeInRow().length(); i += bit == 0 ? 1 : 3) {
                 byte[] bad = storeInRow().read();
                 bad[i] ^= (byte) (1 << ((i + bit) % 8));
                 assertMissAndHeals(bad, i);
@@ -81,7 +88,9 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 an extreme value in any field of header and table is a miss, healed by the next store")
+    @DisplayName(
+            "D6 an extreme value in any field of header and table is a miss, healed by the next"
+                    + " store")
     void extremes() throws IOException {
         for (int at = 0; at + Long.BYTES <= 160; at++) {
             for (byte extreme : new byte[] {0, 0x7f, (byte) 0xff}) {
@@ -96,7 +105,9 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 zeros from any byte on, as a torn write leaves them: a miss, healed by the next store")
+    @DisplayName(
+            "D6 zeros from any byte on, as a torn write leaves them: a miss, healed by the next"
+                    + " store")
     void zerosFromAnyByte() throws IOException {
         for (int from = 0; from < storeInRow().length(); from++) {
             byte[] sound = storeInRow().read();
@@ -115,7 +126,8 @@ final class CorruptionTest {
         assertMissAndHeals(entries.bytes(length), 1);
         assertMissAndHeals(new byte[length], 2);
         byte[] sound = storeInRow().read();
-        for (int shift = 1; shift < sound.length; shift++) { // the entry itself, at a wrong offset
+        // the entry itself, at a wrong offset
+        for (int shift = 1; shift < sound.length; shift++) {
             byte[] moved = new byte[sound.length];
             System.arraycopy(sound, 0, moved, shift, sound.length - shift);
             storeInRow();
@@ -127,7 +139,8 @@ final class CorruptionTest {
     @DisplayName("D6 random bytes between an entry and the next unit do no harm")
     void trailingJunk() throws IOException {
         EntryBytesOnDisk onDisk = storeInRow();
-        byte[] junk = Arrays.copyOf(onDisk.read(), (int) EntryLocation.units(onDisk.length()) * EntryLocation.UNIT);
+        byte[] junk = Arrays.copyOf(
+                onDisk.read(), (int) EntryLocation.units(onDisk.length()) * EntryLocation.UNIT);
         Arrays.fill(junk, onDisk.length(), junk.length, (byte) 0xff);
         onDisk.write(junk);
         assertHit(entry, tier.load(entry.id()));
@@ -148,8 +161,13 @@ final class CorruptionTest {
         byte[] bytes = mine.read();
         mine.write(others.read());
         others.write(bytes);
-        assertEquals(DamageKind.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id())).damage());
-        assertEquals(DamageKind.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(other.id())).damage());
+        assertEquals(
+                DamageKind.WRONG_KEY,
+                assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id())).damage());
+        assertEquals(
+                DamageKind.WRONG_KEY,
+                assertInstanceOf(LoadResult.Damaged.class, tier.load(other.id()))
+                        .damage());
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         assertInstanceOf(StoreResult.Stored.class, tier.store(other));
         assertHit(one, tier.load(one.id()));
@@ -159,7 +177,8 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a segment that ends at any byte of an entry: a miss, healed by the next store; earlier entries hit")
+    @DisplayName("D6 a segment that ends at any byte of an entry: a miss, healed by the next store;"
+            + " earlier entries hit")
     void anyTruncation() throws Exception {
         EntryBytesOnDisk onDisk = storeInRow();
         tier.close();
@@ -177,7 +196,9 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a segment truncated under the mapping of an open tier: a miss, healed by the next store; earlier entries hit")
+    @DisplayName(
+            "D6 a segment truncated under the mapping of an open tier: a miss, healed by the next"
+                    + " store; earlier entries hit")
     void truncationUnderMapping() throws Exception {
         Entry large = entries.entry(entry.id(), 20_000);
         for (int left = 0; left < 20_000; left += 700) {
@@ -204,7 +225,9 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a segment truncated under the mapping of a tier that only stores, or only sweeps: the tier continues")
+    @DisplayName(
+            "D6 a segment truncated under the mapping of a tier that only stores, or only sweeps:"
+                    + " the tier continues")
     void truncationUnderWriter() throws Exception {
         for (int left = -64; left < 12_000; left += 3_000) {
             Entry large = entries.entry(20_000);
@@ -214,7 +237,8 @@ final class CorruptionTest {
             onDisk.cut(left == -64 ? (int) -onDisk.offset() : left);
             assertEquals(true, tier.sweepNow());
             StoreResult first = tier.store(replaced);
-            if (first instanceof StoreResult.Failed) { // the truncated file is mapped anew for the next store
+            // the truncated file is mapped anew for the next store
+            if (first instanceof StoreResult.Failed) {
                 assertInstanceOf(StoreResult.Stored.class, tier.store(replaced), first.toString());
             }
             assertHit(replaced, tier.load(large.id()));
@@ -222,7 +246,8 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 the lookup that finds a damaged entry removes it; an entry of another version stays for that version")
+    @DisplayName("D6 the lookup that finds a damaged entry removes it; an entry of another version"
+            + " stays for that version")
     void removedByLookup() throws IOException {
         EntryBytesOnDisk onDisk = storeInRow();
         byte[] bad = onDisk.read();
@@ -234,14 +259,21 @@ final class CorruptionTest {
         byte[] flipped = wrongVersion.read();
         flipped[9] ^= 2;
         wrongVersion.write(flipped);
-        assertEquals(DamageKind.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage(), "its checksum shows that it is no later version");
+        assertEquals(
+                DamageKind.CORRUPT,
+                assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()))
+                        .damage(),
+                "its checksum shows that it is no later version");
         assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
         EntryBytesOnDisk newer = storeInRow();
         byte[] newerVersion = newer.read();
         TestEntries.setLaterVersion(newerVersion, 0);
         newer.write(newerVersion);
         for (int i = 0; i < 2; i++) {
-            assertEquals(DamageKind.TOO_NEW, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage());
+            assertEquals(
+                    DamageKind.TOO_NEW,
+                    assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()))
+                            .damage());
         }
         assertEquals(3, StoreInvariants.listed(tier).size());
         assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
@@ -255,10 +287,12 @@ final class CorruptionTest {
         byte[] bad = onDisk.read();
         bad[bad.length - 1] ^= 1;
         onDisk.write(bad);
-        SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+        SegmentStore store =
+                SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (Arena memory = Arena.ofConfined()) {
             EntryReader reader = new EntryReader(Id::hash);
-            EntryReader.LocatedEntry found = reader.find(Objects.requireNonNull(store.files()), entry.id(), memory);
+            EntryReader.LocatedEntry found =
+                    reader.find(Objects.requireNonNull(store.files()), entry.id(), memory);
             assertInstanceOf(LoadResult.Damaged.class, found.result());
             assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
             assertFalse(new IndexCommitter(store, reader).remove(found));
@@ -274,8 +308,14 @@ final class CorruptionTest {
         Sha256 same = Sha256.of(new byte[] {1});
         tier.close();
         directory = temporary.resolve("same");
-        tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build(),
-                BootId.mark(), _ -> same, StoreStep.Listener.NONE);
+        tier = LocalTier.open(
+                LocalTierConfig.builder(directory)
+                        .capacityBytes(CAPACITY)
+                        .background(Runnable::run)
+                        .build(),
+                BootId.mark(),
+                _ -> same,
+                StoreStep.Listener.NONE);
         List<Entry> all = List.of(before, entry, behind);
         for (Entry victim : all) {
             for (Entry each : all) {
@@ -328,7 +368,8 @@ final class CorruptionTest {
         EntryBytesOnDisk.of(directory, entry.id()).write(bad);
         if (variant % 2 == 0) { // healed by a lookup and a store, or by a store alone
             LoadResult found = tier.load(entry.id());
-            assertInstanceOf(LoadResult.Damaged.class, found, () -> "variant " + variant + ": " + found);
+            assertInstanceOf(
+                    LoadResult.Damaged.class, found, () -> "variant " + variant + ": " + found);
         }
         assertNeighbours();
         assertInstanceOf(StoreResult.Stored.class, tier.store(entry));

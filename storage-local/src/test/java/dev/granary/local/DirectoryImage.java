@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import dev.granary.local.directory.DirectoryValidator;
+
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -34,7 +35,9 @@ public final class DirectoryImage {
     static DirectoryImage of(Path directory) throws IOException {
         DirectoryImage tree = empty();
         try (Stream<Path> all = Files.walk(directory)) {
-            for (Path file : all.filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS)).toList()) {
+            for (Path file : all.filter(
+                            each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS))
+                    .toList()) {
                 tree.files.put(directory.relativize(file).toString(), Files.readAllBytes(file));
             }
         }
@@ -68,9 +71,13 @@ public final class DirectoryImage {
 
     /** Returns the single file whose path starts with a prefix. */
     String only(String prefix) {
-        return files.keySet().stream().filter(name -> name.startsWith(prefix)).reduce((_, _) -> {
-            throw new AssertionError("several files start with " + prefix + ": " + files.keySet());
-        }).orElseThrow();
+        return files.keySet().stream()
+                .filter(name -> name.startsWith(prefix))
+                .reduce((_, _) -> {
+                    throw new AssertionError(
+                            "several files start with " + prefix + ": " + files.keySet());
+                })
+                .orElseThrow();
     }
 
     /** Replaces the content of the directory by this image; pages of zeros become holes. */

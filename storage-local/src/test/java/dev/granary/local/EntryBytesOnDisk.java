@@ -11,6 +11,7 @@ import dev.granary.local.file.SegmentFile;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.SegmentStore;
+
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
@@ -30,13 +31,16 @@ record EntryBytesOnDisk(Path file, long offset, int length) {
         return of(directory, Id::hash, id);
     }
 
-    static EntryBytesOnDisk of(Path directory, Function<Id, Sha256> naming, Id id) throws IOException {
-        SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+    static EntryBytesOnDisk of(Path directory, Function<Id, Sha256> naming, Id id)
+            throws IOException {
+        SegmentStore store =
+                SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (Arena memory = Arena.ofConfined()) {
             OpenStoreFiles files = Objects.requireNonNull(store.files());
             long location = new EntryReader(naming).find(files, id, memory).location();
             SegmentFile segment = files.segments().get(EntryLocation.segment(location));
-            return new EntryBytesOnDisk(segment.file(), EntryLocation.offset(location), (int) segment.statedLength(EntryLocation.offset(location)));
+            return new EntryBytesOnDisk(segment.file(), EntryLocation.offset(location), (int)
+                    segment.statedLength(EntryLocation.offset(location)));
         } finally {
             store.release();
         }

@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -18,6 +19,16 @@ import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.io.IOException;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -29,14 +40,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests of files that the system does not show for a while, and of other objects in their places.
@@ -58,7 +61,10 @@ final class FileErrorsTest {
     }
 
     private LocalTier open() throws LocalDirectoryException {
-        return LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(CAPACITY).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory())
+                .capacityBytes(CAPACITY)
+                .background(Runnable::run)
+                .build());
     }
 
     private List<Entry> fill() throws LocalDirectoryException {
@@ -94,15 +100,19 @@ final class FileErrorsTest {
                 }
             }
             case PERMISSION -> {
-                for (Path path = hidden.getParent(); path != null && !path.equals(temporary.getParent()); path = path.getParent()) {
-                    Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwx--x--x"));
+                for (Path path = hidden.getParent();
+                        path != null && !path.equals(temporary.getParent());
+                        path = path.getParent()) {
+                    Files.setPosixFilePermissions(
+                            path, PosixFilePermissions.fromString("rwx--x--x"));
                 }
                 Files.setPosixFilePermissions(hidden, PosixFilePermissions.fromString("---------"));
                 try (FileUser _ = FileUser.unprivileged()) {
                     assertThrows(IOException.class, () -> list(hidden));
                     action.run();
                 } finally {
-                    Files.setPosixFilePermissions(hidden, PosixFilePermissions.fromString("rwx------"));
+                    Files.setPosixFilePermissions(
+                            hidden, PosixFilePermissions.fromString("rwx------"));
                 }
             }
         }
@@ -126,7 +136,9 @@ final class FileErrorsTest {
         private static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
         static FileUser unprivileged() {
-            assumeTrue(!IS_ROOT || System.getProperty("os.name").equals("Linux"), "as root, permissions bind on Linux only");
+            assumeTrue(
+                    !IS_ROOT || System.getProperty("os.name").equals("Linux"),
+                    "as root, permissions bind on Linux only");
             set(NOBODY);
             return new FileUser();
         }
@@ -134,7 +146,8 @@ final class FileErrorsTest {
         private static void set(int user) {
             if (IS_ROOT) {
                 Linker linker = Linker.nativeLinker();
-                MethodHandle call = linker.downcallHandle(linker.defaultLookup().find("setfsuid").orElseThrow(),
+                MethodHandle call = linker.downcallHandle(
+                        linker.defaultLookup().find("setfsuid").orElseThrow(),
                         FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
                 try {
                     int _ = (int) call.invokeExact(user);
@@ -152,10 +165,13 @@ final class FileErrorsTest {
 
     @ParameterizedTest
     @CsvSource({"LOOP, segments", "PERMISSION, segments", "LOOP, .", "PERMISSION, ."})
-    @DisplayName("L7 files hidden for a while are not lost: lookups fail meanwhile, remove nothing, and hit afterwards")
+    @DisplayName(
+            "L7 files hidden for a while are not lost: lookups fail meanwhile, remove nothing, and"
+                    + " hit afterwards")
     void passingError(Fault fault, String hidden) throws Exception {
         List<Entry> all = fill();
-        if (fault == Fault.PERMISSION) { // loads the classes that the failure needs: the restricted thread cannot read libraries
+        // loads the classes that the failure needs: the restricted thread cannot read libraries
+        if (fault == Fault.PERMISSION) {
             passing(Fault.LOOP, directory().resolve("v2").resolve(hidden).normalize(), all);
         }
         passing(fault, directory().resolve("v2").resolve(hidden).normalize(), all);
@@ -170,7 +186,8 @@ final class FileErrorsTest {
                 for (Entry entry : all) {
                     assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
                 }
-                assertInstanceOf(StoreResult.Failed.class, failedOrRefused(tier.store(entries.entry(100))));
+                assertInstanceOf(
+                        StoreResult.Failed.class, failedOrRefused(tier.store(entries.entry(100))));
                 assertThrows(IOException.class, () -> tier.list(_ -> {}));
                 boolean _ = tier.sweepNow();
                 tier.reclaim();
@@ -191,7 +208,8 @@ final class FileErrorsTest {
         List<Entry> all = fill();
         try (LocalTier tier = open()) {
             during(Fault.LOOP, directory().resolve("v2"), () -> {
-                assertInstanceOf(LoadResult.Unavailable.class, tier.load(all.getFirst().id()));
+                assertInstanceOf(
+                        LoadResult.Unavailable.class, tier.load(all.getFirst().id()));
                 assertThrows(IOException.class, () -> tier.list(_ -> {}));
                 assertThrows(IOException.class, tier::usage);
                 assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
@@ -207,12 +225,22 @@ final class FileErrorsTest {
     void restartWithoutListing(Fault fault) throws Exception {
         List<Entry> all = fill();
         long boot = BootId.mark();
-        for (Fault each : fault == Fault.LOOP ? List.of(fault) : List.of(Fault.LOOP, fault)) { // the second time all classes are loaded
-            LocalTierConfig config = LocalTierConfig.builder(directory()).capacityBytes(CAPACITY).background(Runnable::run).build();
-            try (LocalTier tier = LocalTier.open(config, ++boot, id -> id.hash(), StoreStep.Listener.NONE)) {
-                assertEquals(LoadResult.ABSENT, tier.load(entries.entry(100).id())); // the index is open
-                during(each, directory().resolve("v2/segments"), () ->
-                        assertInstanceOf(StoreResult.Failed.class, failedOrRefused(tier.store(entries.entry(100)))));
+        // the second time all classes are loaded
+        for (Fault each : fault == Fault.LOOP ? List.of(fault) : List.of(Fault.LOOP, fault)) {
+            LocalTierConfig config = LocalTierConfig.builder(directory())
+                    .capacityBytes(CAPACITY)
+                    .background(Runnable::run)
+                    .build();
+            try (LocalTier tier =
+                    LocalTier.open(config, ++boot, id -> id.hash(), StoreStep.Listener.NONE)) {
+                // the index is open
+                assertEquals(LoadResult.ABSENT, tier.load(entries.entry(100).id()));
+                during(
+                        each,
+                        directory().resolve("v2/segments"),
+                        () -> assertInstanceOf(
+                                StoreResult.Failed.class,
+                                failedOrRefused(tier.store(entries.entry(100)))));
                 Entry late = entries.entry(100);
                 assertInstanceOf(StoreResult.Stored.class, tier.store(late));
                 tier.discard(late);
@@ -226,12 +254,16 @@ final class FileErrorsTest {
 
     /** Maps {@code Refused} to {@code Failed}: a directory without permission looks read-only. */
     private static StoreResult failedOrRefused(StoreResult result) {
-        return result instanceof StoreResult.Refused refused ? new StoreResult.Failed(refused.reason()) : result;
+        return result instanceof StoreResult.Refused refused
+                ? new StoreResult.Failed(refused.reason())
+                : result;
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"v2/state", "v2/segments", "v2", "claims"})
-    @DisplayName("F10 a pipe or another object in a file's place is refused at once, with its name as the reason; removing it helps")
+    @DisplayName(
+            "F10 a pipe or another object in a file's place is refused at once, with its name as"
+                    + " the reason; removing it helps")
     void noFile(String name) throws Exception {
         Entry kept = entries.entry(100);
         for (String kind : List.of("pipe", "link", "directory", "device")) {
@@ -248,17 +280,27 @@ final class FileErrorsTest {
                 DirectoryImage.delete(path);
             }
             make(kind, path);
-            try (LocalTier tier = open(); LocalClaims claims = LocalClaims.open(directory())) {
+            try (LocalTier tier = open();
+                    LocalClaims claims = LocalClaims.open(directory())) {
                 if (name.equals("claims")) {
-                    ClaimResult.Unavailable result = assertInstanceOf(ClaimResult.Unavailable.class, claims.claim(kept.id()), kind);
+                    ClaimResult.Unavailable result = assertInstanceOf(
+                            ClaimResult.Unavailable.class, claims.claim(kept.id()), kind);
                     assertTrue(result.reason().contains("claims"), result.reason());
                 } else {
                     LoadResult read = tier.load(kept.id());
                     if (!(isDirectory && read.equals(LoadResult.ABSENT))) {
-                        assertTrue(assertInstanceOf(LoadResult.Unavailable.class, read, kind).cause().contains(name), read::toString);
+                        assertTrue(
+                                assertInstanceOf(LoadResult.Unavailable.class, read, kind)
+                                        .cause()
+                                        .contains(name),
+                                read::toString);
                     }
                     StoreResult stored = tier.store(kept);
-                    assertTrue(assertInstanceOf(StoreResult.Failed.class, stored, kind).cause().contains(name), stored::toString);
+                    assertTrue(
+                            assertInstanceOf(StoreResult.Failed.class, stored, kind)
+                                    .cause()
+                                    .contains(name),
+                            stored::toString);
                     if (!(isDirectory && read.equals(LoadResult.ABSENT))) {
                         assertThrows(IOException.class, () -> tier.list(_ -> {}), kind);
                         assertThrows(IOException.class, tier::usage, kind);
@@ -269,7 +311,9 @@ final class FileErrorsTest {
                     tier.clear();
                     tier.setCapacity(0);
                     tier.reclaim();
-                    assertTrue(tier.statistics().inputOutputErrors() <= 20, kind + ": something that waited in vain tried again and again");
+                    assertTrue(
+                            tier.statistics().inputOutputErrors() <= 20,
+                            kind + ": something that waited in vain tried again and again");
                     tier.setCapacity(CAPACITY);
                 }
                 Files.delete(path);
@@ -285,7 +329,8 @@ final class FileErrorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"pipe", "link", "directory", "device"})
-    @DisplayName("F10 an object other than a file in the place of an index or a segment counts as missing: lookups miss, the next store works")
+    @DisplayName("F10 an object other than a file in the place of an index or a segment counts as"
+            + " missing: lookups miss, the next store works")
     void noIndexNoSegment(String kind) throws Exception {
         for (String name : List.of("v2/index-1", "v2/segments/1")) {
             DirectoryImage.delete(directory());
@@ -296,7 +341,10 @@ final class FileErrorsTest {
             try (LocalTier tier = open()) {
                 readAll(tier);
                 LoadResult result = tier.load(all.getFirst().id());
-                assertTrue(result instanceof LoadResult.Damaged || result instanceof LoadResult.Unavailable, result::toString);
+                assertTrue(
+                        result instanceof LoadResult.Damaged
+                                || result instanceof LoadResult.Unavailable,
+                        result::toString);
                 assertInstanceOf(StoreResult.Stored.class, tier.store(all.getFirst()));
                 assertHit(all.getFirst(), tier.load(all.getFirst().id()));
                 tier.clear();
@@ -325,8 +373,12 @@ final class FileErrorsTest {
     void readOnly() throws Exception {
         Path pipe = temporary.resolve("state");
         make("pipe", pipe);
-        assertTrue(assertThrows(IOException.class, () -> StatePage.openForReading(pipe)).toString().contains("not a file"));
-        assertTrue(assertThrows(IOException.class, () -> StatePage.openForWriting(pipe)).toString().contains("not a file"));
+        assertTrue(assertThrows(IOException.class, () -> StatePage.openForReading(pipe))
+                .toString()
+                .contains("not a file"));
+        assertTrue(assertThrows(IOException.class, () -> StatePage.openForWriting(pipe))
+                .toString()
+                .contains("not a file"));
     }
 
     private static void make(String kind, Path path) throws Exception {
@@ -335,7 +387,9 @@ final class FileErrorsTest {
             case "link" -> Files.createSymbolicLink(path, Path.of("nowhere"));
             case "directory" -> Files.createDirectory(path);
             default -> {
-                assumeTrue("root".equals(System.getProperty("user.name")), "making a device needs root");
+                assumeTrue(
+                        "root".equals(System.getProperty("user.name")),
+                        "making a device needs root");
                 tool("mknod", path.toString(), "c", "1", "5"); // an endless stream of zeros
             }
         }
@@ -343,6 +397,8 @@ final class FileErrorsTest {
 
     private static void tool(String... command) throws Exception {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin", command[0])), "no " + command[0]);
-        assumeTrue(new ProcessBuilder(command).inheritIO().start().waitFor() == 0, "this machine does not allow " + command[0]);
+        assumeTrue(
+                new ProcessBuilder(command).inheritIO().start().waitFor() == 0,
+                "this machine does not allow " + command[0]);
     }
 }

@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -21,6 +22,15 @@ import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.testing.TestSeed;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.channels.FileChannel;
@@ -36,13 +46,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Tests of interrupts of calling threads: at each step of a change, once in each call at a random
@@ -70,7 +73,9 @@ final class InterruptsTest {
 
     @ParameterizedTest
     @EnumSource(StoreStep.class)
-    @DisplayName("A7 an interrupt at a step: the call completes, the status is kept, nothing is left behind")
+    @DisplayName(
+            "A7 an interrupt at a step: the call completes, the status is kept, nothing is left"
+                    + " behind")
     void atEachStep(StoreStep step) throws Exception {
         for (KillScenario.Work work : KillScenario.Work.values()) {
             if (KillScenario.all().contains(new KillScenario(work, step))) {
@@ -95,8 +100,10 @@ final class InterruptsTest {
         })) {
             String[] words = work.command().split(" ");
             switch (words[0]) {
-                case "store" -> stored(tier.store(SharedEntries.entry(words[1], Integer.parseInt(words[2]))));
-                case "several", "many" -> tier.storeAll(several(words)).forEach(InterruptsTest::stored);
+                case "store" ->
+                    stored(tier.store(SharedEntries.entry(words[1], Integer.parseInt(words[2]))));
+                case "several", "many" ->
+                    tier.storeAll(several(words)).forEach(InterruptsTest::stored);
                 case "clear" -> tier.clear();
                 case "sweep" -> assertTrue(tier.sweepNow());
                 case "capacity" -> tier.setCapacity(Long.parseLong(words[1]));
@@ -127,11 +134,13 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName("L1 A7 an interrupted thread extends a truncated state page again, and its locks stay")
+    @DisplayName(
+            "L1 A7 an interrupted thread extends a truncated state page again, and its locks stay")
     void cutState() throws Exception {
         Files.createDirectories(directory());
         Path file = directory().resolve("state");
-        try (StatePage state = StatePage.openForWriting(file); FileLock sweeping = state.trySweepLock()) {
+        try (StatePage state = StatePage.openForWriting(file);
+                FileLock sweeping = state.trySweepLock()) {
             assertNotNull(sweeping);
             try (FileChannel other = FileChannel.open(file, StandardOpenOption.WRITE)) {
                 other.truncate(700);
@@ -148,13 +157,16 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName("L1 a state page whose channel was closed is opened again: stores, clears and sweeps continue")
+    @DisplayName(
+            "L1 a state page whose channel was closed is opened again: stores, clears and sweeps"
+                    + " continue")
     void lostState() throws Exception {
         try (LocalTier tier = LocalTier.open(config().build())) {
             Entry entry = SharedEntries.entry("before", 100);
             for (int i = 0; i < 3; i++) {
                 stored(tier.store(SharedEntries.entry("entry" + i, 100)));
-                SegmentStore store = SegmentStore.share(directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+                SegmentStore store = SegmentStore.share(
+                        directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
                 Objects.requireNonNull(store.files()).state().close();
                 store.release();
                 switch (i) {
@@ -170,7 +182,9 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName("L1 A7 an interrupt at a random moment of each public call: each completes and keeps the status, without side effects")
+    @DisplayName(
+            "L1 A7 an interrupt at a random moment of each public call: each completes and keeps"
+                    + " the status, without side effects")
     void onceInEachCall() throws Exception {
         Caller caller = new Caller(random.split(), Outcome.ALWAYS_WORKS);
         try (Interrupter interrupter = new Interrupter(Thread.currentThread(), random.split())) {
@@ -187,9 +201,11 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName("L1 A7 continuous interrupts of all threads that use one directory: afterwards the same process stores, sweeps and claims")
+    @DisplayName("L1 A7 continuous interrupts of all threads that use one directory: afterwards the"
+            + " same process stores, sweeps and claims")
     void storm() throws Exception {
-        LocalTier witness = LocalTier.open(config().capacityBytes(CAPACITY).build()); // keeps the files open: they are opened once
+        // keeps the files open: they are opened once
+        LocalTier witness = LocalTier.open(config().capacityBytes(CAPACITY).build());
         AtomicBoolean over = new AtomicBoolean();
         ConcurrentLinkedQueue<Throwable> thrown = new ConcurrentLinkedQueue<>();
         List<Thread> workers = new ArrayList<>();
@@ -247,9 +263,12 @@ final class InterruptsTest {
             }
             assertEquals("Stored", other.request("store there 100"));
             assertEquals("Hit", other.request("load after3 300"));
-            try (ClaimResult.Mine mine = assertInstanceOf(ClaimResult.Mine.class, claims.claim(TestEntries.id("0")))) {
+            try (ClaimResult.Mine mine =
+                    assertInstanceOf(ClaimResult.Mine.class, claims.claim(TestEntries.id("0")))) {
                 mine.awaitLaunch();
-                assertEquals(new ClaimResult.Taken(ClaimResult.Stage.AWAITING_LAUNCH), claims.claim(TestEntries.id("0")));
+                assertEquals(
+                        new ClaimResult.Taken(ClaimResult.Stage.AWAITING_LAUNCH),
+                        claims.claim(TestEntries.id("0")));
             }
         }
         StoreInvariants.check(directory());
@@ -260,7 +279,8 @@ final class InterruptsTest {
                 thread.join(); // the test's timeout reveals one that stays
             }
         }
-        while (!mappings().isEmpty()) { // mappings are freed by the garbage collector; the test's timeout reveals one that is held
+        // mappings are freed by the garbage collector; the test's timeout reveals one that is held
+        while (!mappings().isEmpty()) {
             System.gc();
             Thread.sleep(10);
         }
@@ -288,9 +308,12 @@ final class InterruptsTest {
 
         private Entry entry() {
             int number = random.nextInt(IDS);
-            int variant = random.nextInt(8) == 0 ? 1 : 0; // at times other content replaces the usual one
-            return TestEntries.entry(TestEntries.id(Integer.toString(number)),
-                    SharedEntries.entry(number + "-" + variant, 100 + number * number * 2).binaries());
+            // at times other content replaces the usual one
+            int variant = random.nextInt(8) == 0 ? 1 : 0;
+            return TestEntries.entry(
+                    TestEntries.id(Integer.toString(number)),
+                    SharedEntries.entry(number + "-" + variant, 100 + number * number * 2)
+                            .binaries());
         }
 
         void call() throws Exception {
@@ -309,7 +332,10 @@ final class InterruptsTest {
                 case 2 -> tier.setCapacity(CAPACITY - random.nextInt(1 << 20));
                 case 3 -> assertNotNull(tier.usage());
                 case 4 -> list(tier);
-                case 5 -> assertTrue(tier.usedBytes() >= 0 && tier.diskBytes() >= 0 && tier.capacityBytes() <= CAPACITY);
+                case 5 ->
+                    assertTrue(tier.usedBytes() >= 0
+                            && tier.diskBytes() >= 0
+                            && tier.capacityBytes() <= CAPACITY);
                 case 6 -> tier.discard(entry);
                 case 7 -> assertNotNull(tier.statistics());
                 case 8, 9 -> {
@@ -324,7 +350,8 @@ final class InterruptsTest {
                         held.removeLast().close();
                     }
                 }
-                case 19, 20 -> tier.storeAll(List.of(entry(), entry(), entry())).forEach(this::check);
+                case 19, 20 ->
+                    tier.storeAll(List.of(entry(), entry(), entry())).forEach(this::check);
                 case 21, 22, 23, 24, 25, 26, 27, 28, 29, 30 -> check(tier.store(entry));
                 default -> check(entry, tier.load(entry.id()));
             }
@@ -464,7 +491,9 @@ final class InterruptsTest {
     private List<String> mappings() throws IOException {
         Path maps = Path.of("/proc/self/maps");
         return Files.exists(maps)
-                ? Files.readAllLines(maps).stream().filter(line -> line.contains(temporary.toString())).toList()
+                ? Files.readAllLines(maps).stream()
+                        .filter(line -> line.contains(temporary.toString()))
+                        .toList()
                 : List.of();
     }
 
@@ -475,7 +504,9 @@ final class InterruptsTest {
         List<String> found = new ArrayList<>();
         for (Path file : List.of(directory().resolve("v2/state"), directory().resolve("claims"))) {
             Object inode = Files.getAttribute(file, "unix:ino");
-            Files.readAllLines(locks).stream().filter(line -> line.contains(":" + inode + " ")).forEach(found::add);
+            Files.readAllLines(locks).stream()
+                    .filter(line -> line.contains(":" + inode + " "))
+                    .forEach(found::add);
         }
         return found;
     }

@@ -21,6 +21,7 @@ import static dev.granary.local.file.StoreStep.SEGMENT_CREATED;
 
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.StoreStep;
+
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -40,8 +41,16 @@ record KillScenario(Work work, StoreStep step) {
     static final long CAPACITY = 16 << 20;
 
     private static final int IN_A_SEGMENT = (1 << 20) / (SIZE + 500); // at least as many fit
-    private static final Set<StoreStep> UNLOCKED =
-            EnumSet.of(RESERVED, PART_WRITTEN, COMMITTED, CLOSED, EVICTED, PUNCHED, MOVED, MARKED_GONE, REMOVED);
+    private static final Set<StoreStep> UNLOCKED = EnumSet.of(
+            RESERVED,
+            PART_WRITTEN,
+            COMMITTED,
+            CLOSED,
+            EVICTED,
+            PUNCHED,
+            MOVED,
+            MARKED_GONE,
+            REMOVED);
 
     /**
      * Operation of a process. Before it, {@code old0} and {@code old1} are stored; {@code fresh} is
@@ -49,14 +58,48 @@ record KillScenario(Work work, StoreStep step) {
      */
     enum Work {
         /** Stores one entry. */
-        STORE("store fresh " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
+        STORE(
+                "store fresh " + SIZE,
+                RESERVED,
+                PART_WRITTEN,
+                LOCKED,
+                MARKED,
+                ENTERED,
+                COUNTED,
+                COMMITTED),
         /** Stores several with one change, the new entry first. */
-        STORE_SEVERAL("several fresh 3 " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
+        STORE_SEVERAL(
+                "several fresh 3 " + SIZE,
+                RESERVED,
+                PART_WRITTEN,
+                LOCKED,
+                MARKED,
+                ENTERED,
+                COUNTED,
+                COMMITTED),
         /** Stores the first entry, in a missing directory. */
-        FIRST_STORE("store fresh " + SIZE, LOCKED, INDEX_WRITTEN, INDEX_REPLACED, MARKED, SEGMENT_CREATED, APPEND_POSITION_MOVED, RESERVED, PART_WRITTEN,
-                ENTERED, COUNTED, COMMITTED),
+        FIRST_STORE(
+                "store fresh " + SIZE,
+                LOCKED,
+                INDEX_WRITTEN,
+                INDEX_REPLACED,
+                MARKED,
+                SEGMENT_CREATED,
+                APPEND_POSITION_MOVED,
+                RESERVED,
+                PART_WRITTEN,
+                ENTERED,
+                COUNTED,
+                COMMITTED),
         /** Stores other content of an id. */
-        REPLACE("store fresh " + SIZE, PART_WRITTEN, MARKED, ANNOUNCED, ENTERED, COUNTED, COMMITTED),
+        REPLACE(
+                "store fresh " + SIZE,
+                PART_WRITTEN,
+                MARKED,
+                ANNOUNCED,
+                ENTERED,
+                COUNTED,
+                COMMITTED),
         /** Stores until a segment is full. */
         FILL_SEGMENT("many filler 200 " + SIZE, SEGMENT_CREATED, APPEND_POSITION_MOVED),
         /** Stores until the index is full. */
@@ -93,21 +136,24 @@ record KillScenario(Work work, StoreStep step) {
             switch (this) {
                 case REPLACE -> tier.store(SharedEntries.entry("fresh", 2 * SIZE));
                 case FILL_INDEX -> store(tier, EntryIndex.MIN_SLOTS * 5 / 8 - 50, 100);
-                case SWEEP_HALVED, SWEEP_SPARSE, SWEEP_EMPTY, LOWER_CAPACITY -> store(tier, 3 * IN_A_SEGMENT, SIZE);
+                case SWEEP_HALVED, SWEEP_SPARSE, SWEEP_EMPTY, LOWER_CAPACITY ->
+                    store(tier, 3 * IN_A_SEGMENT, SIZE);
                 case STORE, STORE_SEVERAL, FIRST_STORE, FILL_SEGMENT, CLEAR -> {}
             }
-            int keptEvery = switch (this) {
-                case SWEEP_HALVED -> 2;
-                case SWEEP_SPARSE -> 10;
-                case SWEEP_EMPTY -> Integer.MAX_VALUE;
-                default -> 1;
-            };
+            int keptEvery =
+                    switch (this) {
+                        case SWEEP_HALVED -> 2;
+                        case SWEEP_SPARSE -> 10;
+                        case SWEEP_EMPTY -> Integer.MAX_VALUE;
+                        default -> 1;
+                    };
             for (int i = 0; keptEvery > 1 && i < IN_A_SEGMENT + 5; i++) {
                 if (keptEvery == Integer.MAX_VALUE || i % keptEvery != 1) {
                     tier.discard(SharedEntries.entry("before" + i, SIZE));
                 }
             }
-            tier.store(SharedEntries.entry("old0", SIZE)); // last: never in the emptied segments, never evicted first
+            // last: never in the emptied segments, never evicted first
+            tier.store(SharedEntries.entry("old0", SIZE));
             tier.store(SharedEntries.entry("old1", SIZE));
         }
 
@@ -132,8 +178,15 @@ record KillScenario(Work work, StoreStep step) {
      * kind of operation.
      */
     static List<KillScenario> unlocked() {
-        Set<Work> works = EnumSet.of(Work.STORE, Work.STORE_SEVERAL, Work.SWEEP_HALVED, Work.SWEEP_SPARSE, Work.LOWER_CAPACITY);
-        return all().stream().filter(each -> !each.holdsLock() && works.contains(each.work)).toList();
+        Set<Work> works = EnumSet.of(
+                Work.STORE,
+                Work.STORE_SEVERAL,
+                Work.SWEEP_HALVED,
+                Work.SWEEP_SPARSE,
+                Work.LOWER_CAPACITY);
+        return all().stream()
+                .filter(each -> !each.holdsLock() && works.contains(each.work))
+                .toList();
     }
 
     /** Returns whether the process holds the commit lock after the step. */
@@ -149,7 +202,8 @@ record KillScenario(Work work, StoreStep step) {
 
     /** Returns whether the new entry is visible after the step. */
     boolean isCommitted() {
-        return EnumSet.of(Work.STORE, Work.STORE_SEVERAL, Work.FIRST_STORE, Work.REPLACE).contains(work)
+        return EnumSet.of(Work.STORE, Work.STORE_SEVERAL, Work.FIRST_STORE, Work.REPLACE)
+                        .contains(work)
                 && EnumSet.of(ENTERED, COUNTED, COMMITTED).contains(step);
     }
 

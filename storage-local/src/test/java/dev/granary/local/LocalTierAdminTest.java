@@ -11,14 +11,16 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Tests of the operations for tools: removing listed entries, reclaiming, counting usage. */
 final class LocalTierAdminTest {
@@ -29,7 +31,10 @@ final class LocalTierAdminTest {
     private Path directory;
 
     private LocalTier open() throws LocalDirectoryException {
-        return LocalTier.open(LocalTierConfig.builder(directory).clock(clock).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory)
+                .clock(clock)
+                .background(Runnable::run)
+                .build());
     }
 
     private static List<EntryCatalog.Listed> list(LocalTier tier) throws Exception {
@@ -39,13 +44,18 @@ final class LocalTierAdminTest {
     }
 
     @Test
-    @DisplayName("A listed entry is removed once; an entry of the same id that was stored since stays (D10)")
+    @DisplayName(
+            "A listed entry is removed once; an entry of the same id that was stored since stays"
+                    + " (D10)")
     void remove() throws Exception {
         Entry first = entries.entry(1000);
         try (LocalTier tier = open()) {
             tier.store(first);
             tier.store(entries.entry(10));
-            EntryCatalog.Listed listed = list(tier).stream().filter(one -> one.hash().equals(first.id().hash())).findFirst().orElseThrow();
+            EntryCatalog.Listed listed = list(tier).stream()
+                    .filter(one -> one.hash().equals(first.id().hash()))
+                    .findFirst()
+                    .orElseThrow();
             assertTrue(tier.remove(listed));
             assertFalse(tier.remove(listed), "it was removed before");
             assertEquals(LoadResult.ABSENT, tier.load(first.id()));
@@ -56,14 +66,21 @@ final class LocalTierAdminTest {
             tier.store(entries.entry(first.id(), 1000));
             assertFalse(tier.remove(listed), "a newer one");
             assertInstanceOf(LoadResult.Hit.class, tier.load(first.id()));
-            assertFalse(tier.remove(new EntryCatalog.Listed("../..", listed.hash(), listed.bytes(), listed.lastUsedMillis())), "T5");
+            assertFalse(
+                    tier.remove(new EntryCatalog.Listed(
+                            "../..", listed.hash(), listed.bytes(), listed.lastUsedMillis())),
+                    "T5");
         }
     }
 
     @Test
-    @DisplayName("The space of removed entries is reclaimed on request, also without a capacity limit")
+    @DisplayName(
+            "The space of removed entries is reclaimed on request, also without a capacity limit")
     void reclaim() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory)
+                .capacityBytes(Long.MAX_VALUE)
+                .background(Runnable::run)
+                .build())) {
             for (int i = 0; i < 50; i++) {
                 tier.store(entries.entry(10_000));
             }
@@ -73,7 +90,9 @@ final class LocalTierAdminTest {
             }
             assertTrue(tier.diskBytes() > 500_000);
             tier.reclaim();
-            assertTrue(tier.diskBytes() <= tier.usedBytes() * 33 / 32 + 64, () -> tier.diskBytes() + " on the disk");
+            assertTrue(
+                    tier.diskBytes() <= tier.usedBytes() * 33 / 32 + 64,
+                    () -> tier.diskBytes() + " on the disk");
             for (EntryCatalog.Listed left : listed.subList(40, 50)) {
                 assertInstanceOf(LoadResult.Hit.class, tier.read(left));
             }

@@ -4,10 +4,12 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
-import java.io.IOException;
-import java.nio.file.Path;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
 
 /** Contract suite of persistent caches, run on the local tier. */
 final class LocalTierContractTest extends PersistentCacheContract {
@@ -16,7 +18,9 @@ final class LocalTierContractTest extends PersistentCacheContract {
 
     @Override
     protected PersistentCache openCache() throws LocalDirectoryException {
-        return LocalTier.open(LocalTierConfig.builder(temporary.resolve("some/cache")).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(temporary.resolve("some/cache"))
+                .background(Runnable::run)
+                .build());
     }
 
     @AfterEach

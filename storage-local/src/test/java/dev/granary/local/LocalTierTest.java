@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -23,6 +24,12 @@ import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.IndexCommitter;
 import dev.granary.local.store.SegmentStore;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -35,10 +42,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of the local tier beyond the contract: replacing, removing, listing, growing, foreign
@@ -52,7 +55,10 @@ final class LocalTierTest {
     private Path directory;
 
     private LocalTier open() throws LocalDirectoryException {
-        return LocalTier.open(LocalTierConfig.builder(directory).clock(clock).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory)
+                .clock(clock)
+                .background(Runnable::run)
+                .build());
     }
 
     @AfterEach
@@ -61,7 +67,8 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D1 other content replaces an entry, and survives a reopening; clear leaves nothing")
+    @DisplayName(
+            "D1 other content replaces an entry, and survives a reopening; clear leaves nothing")
     void replaceAndClear() throws Exception {
         Entry first = entries.entry(100);
         Entry second = entries.entry(first.id(), 5000);
@@ -88,8 +95,10 @@ final class LocalTierTest {
     @DisplayName("D9 ids with one hash coexist and never mix; each is replaced and removed alone")
     void collidingIds() throws Exception {
         Sha256 one = Sha256.of(new byte[] {1});
-        LocalTierConfig config = LocalTierConfig.builder(directory).background(Runnable::run).build();
-        try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
+        LocalTierConfig config =
+                LocalTierConfig.builder(directory).background(Runnable::run).build();
+        try (LocalTier tier =
+                LocalTier.open(config, BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
             List<Entry> all = new ArrayList<>();
             for (int i = 0; i < 6; i++) {
                 all.add(entries.entry(100 + i));
@@ -123,11 +132,14 @@ final class LocalTierTest {
     void removalIsExact() throws Exception {
         Entry first = entries.entry(500);
         Entry newer = entries.entry(first.id(), 700);
-        try (LocalTier tier = open(); Arena memory = Arena.ofConfined()) {
+        try (LocalTier tier = open();
+                Arena memory = Arena.ofConfined()) {
             tier.store(first);
-            SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+            SegmentStore store = SegmentStore.share(
+                    directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             EntryReader reader = new EntryReader(id -> id.hash());
-            EntryReader.LocatedEntry located = reader.find(Objects.requireNonNull(store.files()), first.id(), memory);
+            EntryReader.LocatedEntry located =
+                    reader.find(Objects.requireNonNull(store.files()), first.id(), memory);
             tier.store(newer); // replaced after it was found and before it is removed
             assertFalse(new IndexCommitter(store, reader).remove(located));
             assertHit(newer, tier.load(newer.id()));
@@ -156,7 +168,8 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D16 directories removed under an open tier are created by the next store; foreign files stay and do not count")
+    @DisplayName("D16 directories removed under an open tier are created by the next store; foreign"
+            + " files stay and do not count")
     void removedDirectories() throws Exception {
         Path foreign = directory.resolve("outbox/queued.bin");
         Files.createDirectories(foreign.getParent());
@@ -190,7 +203,9 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D16 entries stored after the segments were removed under an open tier are visible to the next process")
+    @DisplayName(
+            "D16 entries stored after the segments were removed under an open tier are visible to"
+                    + " the next process")
     void storedAfterRemoval() throws Exception {
         Entry after = entries.entry(700);
         try (LocalTier tier = open()) {
@@ -225,9 +240,11 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("The catalog lists every entry with its length and last use, and reads it by its name")
+    @DisplayName(
+            "The catalog lists every entry with its length and last use, and reads it by its name")
     void catalogue() throws Exception {
-        try (LocalTier tier = open(); Arena memory = Arena.ofConfined()) {
+        try (LocalTier tier = open();
+                Arena memory = Arena.ofConfined()) {
             Entry entry = entries.entry(300);
             Entry large = entries.entry(40_000);
             tier.store(entry);
@@ -235,14 +252,23 @@ final class LocalTierTest {
             tier.store(large);
             List<EntryCatalog.Listed> listed = StoreInvariants.listed(tier);
             assertEquals(2, listed.size());
-            EntryCatalog.Listed mine = listed.stream().filter(l -> l.hash().equals(entry.id().hash())).findFirst().orElseThrow();
+            EntryCatalog.Listed mine = listed.stream()
+                    .filter(l -> l.hash().equals(entry.id().hash()))
+                    .findFirst()
+                    .orElseThrow();
             assertEquals(TestEntries.TARGET.path(), mine.namespace());
             assertEquals(clock.millis() - 5000, mine.lastUsedMillis());
             assertHit(entry, tier.read(mine));
             assertHit(entry, tier.read(mine, memory));
             assertHit(entry, tier.load(entry.id()));
-            assertEquals(clock.millis(), StoreInvariants.listed(tier).stream().filter(l -> l.hash().equals(mine.hash())).findFirst().orElseThrow()
-                    .lastUsedMillis(), "listing shows uses at once");
+            assertEquals(
+                    clock.millis(),
+                    StoreInvariants.listed(tier).stream()
+                            .filter(l -> l.hash().equals(mine.hash()))
+                            .findFirst()
+                            .orElseThrow()
+                            .lastUsedMillis(),
+                    "listing shows uses at once");
         }
     }
 
@@ -252,9 +278,16 @@ final class LocalTierTest {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(10);
             tier.store(entry);
-            for (String namespace : List.of("../../etc", "opencl/../..", "/etc/x", "opencl/..", "opencl", "a/b/c", "")) {
-                assertEquals(LoadResult.ABSENT, tier.read(new EntryCatalog.Listed(namespace, Sha256.of(new byte[0]), 1, 0)), namespace);
-                assertFalse(tier.read(new EntryCatalog.Listed(namespace, entry.id().hash(), 1, 0)) instanceof LoadResult.Hit, namespace);
+            for (String namespace : List.of(
+                    "../../etc", "opencl/../..", "/etc/x", "opencl/..", "opencl", "a/b/c", "")) {
+                assertEquals(
+                        LoadResult.ABSENT,
+                        tier.read(new EntryCatalog.Listed(namespace, Sha256.of(new byte[0]), 1, 0)),
+                        namespace);
+                assertFalse(
+                        tier.read(new EntryCatalog.Listed(namespace, entry.id().hash(), 1, 0))
+                                instanceof LoadResult.Hit,
+                        namespace);
             }
         }
     }
@@ -263,7 +296,8 @@ final class LocalTierTest {
     @DisplayName("The index grows with the entries; recorded uses survive that")
     void growth() throws Exception {
         List<Entry> all = new ArrayList<>();
-        try (LocalTier tier = open(); LocalTier other = open()) {
+        try (LocalTier tier = open();
+                LocalTier other = open()) {
             for (int i = 0; i < 3 * EntryIndex.MIN_SLOTS; i++) {
                 Entry entry = entries.entry(10 + i % 50);
                 all.add(entry);
@@ -271,9 +305,11 @@ final class LocalTierTest {
                     clock.advance(Duration.ofHours(1));
                     assertHit(all.get(0), tier.load(all.get(0).id()));
                 }
-                assertInstanceOf(StoreResult.Stored.class, (i % 2 == 0 ? tier : other).store(entry));
+                assertInstanceOf(
+                        StoreResult.Stored.class, (i % 2 == 0 ? tier : other).store(entry));
             }
-            assertTrue(Files.exists(new StoreLayout(directory).index(4)), "it has grown three times");
+            assertTrue(
+                    Files.exists(new StoreLayout(directory).index(4)), "it has grown three times");
             for (Entry entry : all) {
                 assertHit(entry, other.load(entry.id()));
             }
@@ -287,7 +323,10 @@ final class LocalTierTest {
     @Test
     @DisplayName("An entry larger than a segment gets one of its own")
     void large() throws Exception {
-        LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(20 << 20).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(directory)
+                .capacityBytes(20 << 20)
+                .background(Runnable::run)
+                .build();
         try (LocalTier tier = LocalTier.open(config)) {
             Entry before = entries.entry(1000);
             Entry large = entries.entry(5 << 20);
@@ -322,7 +361,10 @@ final class LocalTierTest {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(3000);
             tier.store(entry);
-            assertTrue(PersistentCacheContract.hit(tier.load(entry.id())).binaries().binary(0).isNative());
+            assertTrue(PersistentCacheContract.hit(tier.load(entry.id()))
+                    .binaries()
+                    .binary(0)
+                    .isNative());
             MemorySegment inArena;
             try (Arena memory = Arena.ofConfined()) {
                 LoadResult loaded = tier.load(entry.id(), memory);
@@ -330,19 +372,23 @@ final class LocalTierTest {
                 inArena = PersistentCacheContract.hit(loaded).binaries().binary(0);
                 assertTrue(inArena.isNative());
             }
-            assertThrows(IllegalStateException.class, () -> inArena.get(java.lang.foreign.ValueLayout.JAVA_BYTE, 0));
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> inArena.get(java.lang.foreign.ValueLayout.JAVA_BYTE, 0));
         }
     }
 
     @Test
-    @DisplayName("E10 opening and lookups start no background work, whatever the state of the store")
+    @DisplayName(
+            "E10 opening and lookups start no background work, whatever the state of the store")
     void openScansNothing() throws Exception {
         Entry entry = entries.entry(3000);
         try (LocalTier tier = open()) {
             tier.store(entry);
         }
         Queue<Runnable> waiting = new ArrayDeque<>();
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).background(waiting::add).build())) {
+        try (LocalTier tier = LocalTier.open(
+                LocalTierConfig.builder(directory).background(waiting::add).build())) {
             assertHit(entry, tier.load(entry.id()));
             assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(100)));
             assertTrue(waiting.isEmpty());
@@ -352,7 +398,9 @@ final class LocalTierTest {
     @Test
     @DisplayName("The configuration refuses a negative capacity, and has a default (E8)")
     void configuration() throws Exception {
-        assertThrows(IllegalArgumentException.class, () -> LocalTierConfig.builder(directory).capacityBytes(-1).build());
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> LocalTierConfig.builder(directory).capacityBytes(-1).build());
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).build())) {
             assertEquals(LocalTierConfig.DEFAULT_CAPACITY_BYTES, tier.capacityBytes());
             assertEquals(directory.toAbsolutePath(), tier.directory());

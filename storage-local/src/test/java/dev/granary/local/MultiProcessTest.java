@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -11,6 +12,16 @@ import dev.granary.cache.StoreResult;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.file.StoreStep;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,14 +31,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Tests of several real processes on one directory: visibility, races, stalls, and kills after each
@@ -45,7 +48,10 @@ final class MultiProcessTest {
     }
 
     private LocalTierConfig.Builder config() {
-        return LocalTierConfig.builder(directory()).background(Runnable::run).storeTimeout(Duration.ofMillis(250)); // some holders stall
+        // some holders stall
+        return LocalTierConfig.builder(directory())
+                .background(Runnable::run)
+                .storeTimeout(Duration.ofMillis(250));
     }
 
     @AfterEach
@@ -62,21 +68,27 @@ final class MultiProcessTest {
             here.store(SharedEntries.entry("mine", SIZE));
             assertEquals("Hit", there.request("load mine " + SIZE));
             assertEquals("Stored", there.request("store yours " + SIZE));
-            assertHit(SharedEntries.entry("yours", SIZE), here.load(SharedEntries.entry("yours", SIZE).id()));
+            assertHit(
+                    SharedEntries.entry("yours", SIZE),
+                    here.load(SharedEntries.entry("yours", SIZE).id()));
             assertEquals("Duplicate", there.request("store mine " + SIZE));
             here.discard(SharedEntries.entry("mine", SIZE));
             assertEquals("Absent", there.request("load mine " + SIZE));
             here.clear();
             assertEquals("Absent", there.request("load yours " + SIZE));
             assertEquals("Stored", there.request("store yours " + SIZE));
-            assertHit(SharedEntries.entry("yours", SIZE), here.load(SharedEntries.entry("yours", SIZE).id()));
+            assertHit(
+                    SharedEntries.entry("yours", SIZE),
+                    here.load(SharedEntries.entry("yours", SIZE).id()));
             assertEquals(StoreInvariants.entryBytes(here), here.usedBytes());
             assertEquals(0, there.finish());
         }
     }
 
     @Test
-    @DisplayName("D5 racing writers and a looping reader: entries are whole or absent, stay once seen, none is lost or left over")
+    @DisplayName(
+            "D5 racing writers and a looping reader: entries are whole or absent, stay once seen,"
+                    + " none is lost or left over")
     void writersAndReader() throws Exception {
         int count = 60;
         List<Entry> all = new ArrayList<>();
@@ -89,10 +101,12 @@ final class MultiProcessTest {
                 writers.add(TierProcess.start(directory(), Long.MAX_VALUE));
             }
             for (TierProcess writer : writers) {
-                assertEquals("Absent", writer.request("load nothing 1")); // the process has started
+                // the process has started
+                assertEquals("Absent", writer.request("load nothing 1"));
             }
             for (TierProcess writer : writers) {
-                writer.send("many race " + count + " " + SIZE); // all create the directory at the same time
+                // all create the directory at the same time
+                writer.send("many race " + count + " " + SIZE);
             }
             Set<Integer> seen = new HashSet<>();
             while (seen.size() < count && !Thread.currentThread().isInterrupted()) {
@@ -102,7 +116,10 @@ final class MultiProcessTest {
                             assertEquals(all.get(i).binaries(), hit.entry().binaries());
                             seen.add(i);
                         }
-                        case LoadResult.Absent _ -> assertTrue(!seen.contains(i), "entry " + i + " was present and is missing");
+                        case LoadResult.Absent _ ->
+                            assertTrue(
+                                    !seen.contains(i),
+                                    "entry " + i + " was present and is missing");
                         case LoadResult other -> throw new AssertionError(other.toString());
                     }
                 }
@@ -113,14 +130,19 @@ final class MultiProcessTest {
                 assertEquals(0, writer.finish());
             }
             assertEquals(count, StoreInvariants.listed(reader).size());
-            assertEquals(StoreInvariants.entryBytes(reader), reader.usedBytes(), "exact without a sweep: racing writers share the counts");
+            assertEquals(
+                    StoreInvariants.entryBytes(reader),
+                    reader.usedBytes(),
+                    "exact without a sweep: racing writers share the counts");
         } finally {
             writers.forEach(TierProcess::close);
         }
     }
 
     @Test
-    @DisplayName("E1 the capacity holds across short processes that store one entry each; their uses count; half of them end abruptly")
+    @DisplayName(
+            "E1 the capacity holds across short processes that store one entry each; their uses"
+                    + " count; half of them end abruptly")
     void shortProcesses() throws Exception {
         long capacity = 5 * (SIZE + 600L);
         for (int i = 0; i < 8; i++) {
@@ -142,15 +164,25 @@ final class MultiProcessTest {
             }
         }
         try (LocalTier tier = LocalTier.open(config().build())) {
-            assertHit(SharedEntries.entry("short7", SIZE), tier.load(SharedEntries.entry("short7", SIZE).id()));
-            assertHit(SharedEntries.entry("short0", SIZE), tier.load(SharedEntries.entry("short0", SIZE).id()));
-            assertEquals(LoadResult.ABSENT, tier.load(SharedEntries.entry("short1", SIZE).id()));
-            assertEquals(LoadResult.ABSENT, tier.load(SharedEntries.entry("short2", SIZE).id()));
+            assertHit(
+                    SharedEntries.entry("short7", SIZE),
+                    tier.load(SharedEntries.entry("short7", SIZE).id()));
+            assertHit(
+                    SharedEntries.entry("short0", SIZE),
+                    tier.load(SharedEntries.entry("short0", SIZE).id()));
+            assertEquals(
+                    LoadResult.ABSENT,
+                    tier.load(SharedEntries.entry("short1", SIZE).id()));
+            assertEquals(
+                    LoadResult.ABSENT,
+                    tier.load(SharedEntries.entry("short2", SIZE).id()));
         }
     }
 
     @Test
-    @DisplayName("E3 the evicting process stalls: others store up to 1/4 above the capacity, then fail softly, and continue once it is killed")
+    @DisplayName(
+            "E3 the evicting process stalls: others store up to 1/4 above the capacity, then fail"
+                    + " softly, and continue once it is killed")
     void stalledSweeper() throws Exception {
         long capacity = 2 << 20;
         try (LocalTier tier = LocalTier.open(config().capacityBytes(capacity).build());
@@ -159,14 +191,23 @@ final class MultiProcessTest {
             process.request("stop " + StoreStep.CLOSED);
             assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
             int stored = 0;
-            while (tier.store(SharedEntries.entry("more" + stored, SIZE)) instanceof StoreResult.Stored) {
+            while (tier.store(SharedEntries.entry("more" + stored, SIZE))
+                    instanceof StoreResult.Stored) {
                 stored++;
             }
-            assertInstanceOf(StoreResult.Failed.class, tier.store(SharedEntries.entry("more" + stored, SIZE)));
-            assertTrue(tier.diskBytes() > capacity && tier.diskBytes() < capacity / 2 * 3, () -> tier.diskBytes() + " bytes on the disk");
-            assertHit(SharedEntries.entry("old0", SIZE), tier.load(SharedEntries.entry("old0", SIZE).id()));
+            assertInstanceOf(
+                    StoreResult.Failed.class,
+                    tier.store(SharedEntries.entry("more" + stored, SIZE)));
+            assertTrue(
+                    tier.diskBytes() > capacity && tier.diskBytes() < capacity / 2 * 3,
+                    () -> tier.diskBytes() + " bytes on the disk");
+            assertHit(
+                    SharedEntries.entry("old0", SIZE),
+                    tier.load(SharedEntries.entry("old0", SIZE).id()));
             process.kill();
-            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("more" + stored, SIZE)));
+            assertInstanceOf(
+                    StoreResult.Stored.class,
+                    tier.store(SharedEntries.entry("more" + stored, SIZE)));
             assertTrue(tier.diskBytes() <= capacity, () -> tier.diskBytes() + " bytes on the disk");
         }
     }
@@ -174,7 +215,9 @@ final class MultiProcessTest {
     @Test
     @DisplayName("D4 there is a scenario for every step")
     void allSteps() {
-        assertEquals(EnumSet.allOf(StoreStep.class), KillScenario.all().stream().map(KillScenario::step).collect(Collectors.toSet()));
+        assertEquals(
+                EnumSet.allOf(StoreStep.class),
+                KillScenario.all().stream().map(KillScenario::step).collect(Collectors.toSet()));
     }
 
     static List<KillScenario> scenarios() {
@@ -183,19 +226,26 @@ final class MultiProcessTest {
 
     @ParameterizedTest(name = "D4 D18 killed after {0}")
     @MethodSource("scenarios")
-    @DisplayName("D4 D18 a process stopped, then killed after each step: no reader waits, no old entry is lost, the new one is visible after the commit")
+    @DisplayName(
+            "D4 D18 a process stopped, then killed after each step: no reader waits, no old entry"
+                    + " is lost, the new one is visible after the commit")
     void killedAfter(KillScenario scenario) throws Exception {
-        try (LocalTier tier = LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build())) {
+        try (LocalTier tier =
+                LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build())) {
             scenario.work().prepare(tier);
         }
         try (TierProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
             process.request("stop " + scenario.step());
-            assertEquals("AT " + scenario.step(), process.request(scenario.work().command()));
+            assertEquals(
+                    "AT " + scenario.step(), process.request(scenario.work().command()));
             try (LocalTier tier = LocalTier.open(config().build())) {
                 assertPresent(scenario, tier);
                 Entry other = SharedEntries.entry("other", SIZE);
-                assertEquals(scenario.holdsLock() ? StoreResult.Failed.class : StoreResult.Stored.class, tier.store(other).getClass());
-                assertEquals(!scenario.holdsLock(), tier.load(other.id()) instanceof LoadResult.Hit);
+                assertEquals(
+                        scenario.holdsLock() ? StoreResult.Failed.class : StoreResult.Stored.class,
+                        tier.store(other).getClass());
+                assertEquals(
+                        !scenario.holdsLock(), tier.load(other.id()) instanceof LoadResult.Hit);
                 assertPresent(scenario, tier);
             }
             process.kill();
@@ -203,13 +253,21 @@ final class MultiProcessTest {
         try (LocalTier tier = LocalTier.open(config().build())) {
             assertPresent(scenario, tier);
             Entry next = SharedEntries.entry("next", SIZE);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(next), "no store waits for a dead process");
+            assertInstanceOf(
+                    StoreResult.Stored.class,
+                    tier.store(next),
+                    "no store waits for a dead process");
             assertHit(next, tier.load(next.id()));
             assertPresent(scenario, tier); // also the entry to be replaced, if it was not
             Entry fresh = SharedEntries.entry("fresh", SIZE);
-            assertEquals(scenario.isCommitted() ? StoreResult.Duplicate.class : StoreResult.Stored.class, tier.store(fresh).getClass());
+            assertEquals(
+                    scenario.isCommitted() ? StoreResult.Duplicate.class : StoreResult.Stored.class,
+                    tier.store(fresh).getClass());
             assertHit(fresh, tier.load(fresh.id()));
-            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes(), "the counts were recovered");
+            assertEquals(
+                    StoreInvariants.entryBytes(tier),
+                    tier.usedBytes(),
+                    "the counts were recovered");
             assertEquals(StoreInvariants.listed(tier).size(), tier.usage().entries());
             assertPresent(scenario, tier);
         }
@@ -221,32 +279,45 @@ final class MultiProcessTest {
 
     @ParameterizedTest(name = "D5 continues after {0}")
     @MethodSource("unlocked")
-    @DisplayName("D5 a process stalls after each step while another removes everything, then continues: stored entries are present and whole")
+    @DisplayName(
+            "D5 a process stalls after each step while another removes everything, then continues:"
+                    + " stored entries are present and whole")
     @Tag("exhaustive")
     void continuesAfter(KillScenario scenario) throws Exception {
         Entry other = SharedEntries.entry("other", SIZE);
         Entry fresh = SharedEntries.entry("fresh", SIZE);
-        try (LocalTier tier = LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build());
+        try (LocalTier tier = LocalTier.open(
+                        config().capacityBytes(KillScenario.CAPACITY).build());
                 TierProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
             scenario.work().prepare(tier);
             process.request("stop " + scenario.step());
-            assertEquals("AT " + scenario.step(), process.request(scenario.work().command()));
-            tier.clear(); // reclaims the segments that the process writes to, or is about to reclaim
+            assertEquals(
+                    "AT " + scenario.step(), process.request(scenario.work().command()));
+            // reclaims the segments that the process writes to, or is about to reclaim
+            tier.clear();
             assertInstanceOf(StoreResult.Stored.class, tier.store(other));
 
             String answer = process.resume();
-            if (scenario.work() == KillScenario.Work.STORE || scenario.work() == KillScenario.Work.STORE_SEVERAL) {
+            if (scenario.work() == KillScenario.Work.STORE
+                    || scenario.work() == KillScenario.Work.STORE_SEVERAL) {
                 assertEquals("Stored", answer);
-                assertEquals(scenario.step() != StoreStep.COMMITTED, tier.load(fresh.id()) instanceof LoadResult.Hit);
+                assertEquals(
+                        scenario.step() != StoreStep.COMMITTED,
+                        tier.load(fresh.id()) instanceof LoadResult.Hit);
             } else {
-                assertEquals(scenario.work() == KillScenario.Work.LOWER_CAPACITY ? "done" : "true", answer);
+                assertEquals(
+                        scenario.work() == KillScenario.Work.LOWER_CAPACITY ? "done" : "true",
+                        answer);
             }
             assertHit(other, tier.load(other.id()));
             assertEquals("Stored", process.request("store next " + SIZE));
             Entry next = SharedEntries.entry("next", SIZE);
             assertHit(next, tier.load(next.id()));
-            assertInstanceOf(LoadResult.Absent.class, tier.load(SharedEntries.entry("nothing", 1).id()));
-            tier.list(listed -> assertInstanceOf(LoadResult.Hit.class, tier.read(listed), listed.toString()));
+            assertInstanceOf(
+                    LoadResult.Absent.class,
+                    tier.load(SharedEntries.entry("nothing", 1).id()));
+            tier.list(listed ->
+                    assertInstanceOf(LoadResult.Hit.class, tier.read(listed), listed.toString()));
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
             assertEquals(0, process.finish());
         }
@@ -263,7 +334,8 @@ final class MultiProcessTest {
         }
         Entry fresh = SharedEntries.entry("fresh", SIZE);
         LoadResult found = tier.load(fresh.id());
-        if (scenario.work() == KillScenario.Work.REPLACE) { // the old or the new entry, until the next process recovers
+        // the old or the new entry, until the next process recovers
+        if (scenario.work() == KillScenario.Work.REPLACE) {
             assertInstanceOf(LoadResult.Hit.class, found);
         } else if (scenario.isCommitted()) {
             assertHit(fresh, found);

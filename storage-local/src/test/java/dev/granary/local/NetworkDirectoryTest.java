@@ -11,6 +11,12 @@ import dev.granary.local.config.NetworkFileSystemPolicy;
 import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.directory.FileSystemType;
 import dev.granary.local.directory.MountTable;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,10 +25,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of a directory on a real network file system: sshfs without a network, or rclone, if root
@@ -35,15 +37,21 @@ final class NetworkDirectoryTest {
     private boolean mounted;
 
     @Test
-    @DisplayName("D13 a network file system is refused with its type, the reason and a remedy, and nothing is written, unless it is allowed")
+    @DisplayName("D13 a network file system is refused with its type, the reason and a remedy, and"
+            + " nothing is written, unless it is allowed")
     void refusedUnlessAllowed() throws Exception {
         Path served = Files.createDirectory(temporary.resolve("served"));
         Path mount = Files.createDirectory(temporary.resolve("mount"));
-        Path existing = Files.createDirectory(served.resolve("existing"), PosixFilePermissions.asFileAttribute(
-                PosixFilePermissions.fromString("rwx------")));
+        Path existing = Files.createDirectory(
+                served.resolve("existing"),
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         String type = mount(served, mount);
         Path link = Files.createSymbolicLink(temporary.resolve("link"), mount);
-        for (Path directory : List.of(mount.resolve("existing"), mount.resolve("a/b"), link.resolve("existing"), link.resolve("c"))) {
+        for (Path directory : List.of(
+                mount.resolve("existing"),
+                mount.resolve("a/b"),
+                link.resolve("existing"),
+                link.resolve("c"))) {
             assertRefused(directory, type);
         }
         assertEquals(type, FileSystemType.of(mount).name());
@@ -51,37 +59,65 @@ final class NetworkDirectoryTest {
         try (Stream<Path> left = Files.walk(served)) {
             assertEquals(List.of(served, existing), left.sorted().toList());
         }
-        assertEquals(mount.resolve("existing").toRealPath(), DirectoryValidator.prepare(link.resolve("existing"), NetworkFileSystemPolicy.ALLOW));
+        assertEquals(
+                mount.resolve("existing").toRealPath(),
+                DirectoryValidator.prepare(
+                        link.resolve("existing"), NetworkFileSystemPolicy.ALLOW));
         DirectoryValidator.prepare(mount.resolve("a/b"), NetworkFileSystemPolicy.ALLOW);
         assertTrue(Files.isDirectory(served.resolve("a/b")));
     }
 
     private static void assertRefused(Path directory, String type) {
-        LocalTierConfig config = LocalTierConfig.builder(directory).background(Runnable::run).build();
-        LocalDirectoryException refusal = assertThrows(LocalDirectoryException.class, () -> LocalTier.open(config));
-        assertEquals("The local cache directory " + directory + " lies on a network file system (" + type + "). Locks and shared mappings do not "
-                + "hold between machines; several machines share kernels by a bucket. Choose a directory on a disk of this machine or, where no "
-                + "other machine uses this one, allow it: network-dir = \"allow\" in the configuration file, GRANARY_NETWORK_DIR=allow, or "
-                + "NetworkFileSystemPolicy.ALLOW in code.", refusal.getMessage());
+        LocalTierConfig config =
+                LocalTierConfig.builder(directory).background(Runnable::run).build();
+        LocalDirectoryException refusal =
+                assertThrows(LocalDirectoryException.class, () -> LocalTier.open(config));
+        assertEquals(
+                "The local cache directory " + directory + " lies on a network file system (" + type
+                        + "). Locks and shared mappings do not hold between machines; several"
+                        + " machines share kernels by a bucket. Choose a directory on a disk of"
+                        + " this machine or, where no other machine uses this one, allow it:"
+                        + " network-dir = \"allow\" in the configuration file,"
+                        + " GRANARY_NETWORK_DIR=allow, or NetworkFileSystemPolicy.ALLOW in code.",
+                refusal.getMessage());
     }
 
     /** Mounts {@code served} at {@code place}; returns the type that the system should report. */
     private String mount(Path served, Path place) throws IOException, InterruptedException {
-        assumeTrue("root".equals(System.getProperty("user.name")), "mounting a network file system needs root");
+        assumeTrue(
+                "root".equals(System.getProperty("user.name")),
+                "mounting a network file system needs root");
         assumeTrue(Files.exists(Path.of("/dev/fuse")), "this machine has no FUSE");
-        Optional<Path> server = Stream.of("/usr/lib/openssh", "/usr/libexec/openssh", "/usr/lib/ssh").map(Path::of)
-                .map(directory -> directory.resolve("sftp-server")).filter(Files::isExecutable).findFirst();
+        Optional<Path> server = Stream.of(
+                        "/usr/lib/openssh", "/usr/libexec/openssh", "/usr/lib/ssh")
+                .map(Path::of)
+                .map(directory -> directory.resolve("sftp-server"))
+                .filter(Files::isExecutable)
+                .findFirst();
         if (server.isPresent()) {
-            Path connect = Files.writeString(temporary.resolve("connect"), "#!/bin/sh\nexec " + server.get() + "\n");
+            Path connect = Files.writeString(
+                    temporary.resolve("connect"), "#!/bin/sh\nexec " + server.get() + "\n");
             Files.setPosixFilePermissions(connect, PosixFilePermissions.fromString("rwx------"));
-            mounted = run("sshfs", "-o", "ssh_command=" + connect, "nowhere:" + served, place.toString());
+            mounted = run(
+                    "sshfs", "-o", "ssh_command=" + connect, "nowhere:" + served, place.toString());
             if (mounted) {
                 return "fuse.sshfs";
             }
         }
-        mounted = run("rclone", "mount", "--daemon", "--config", "/dev/null", "--vfs-cache-mode", "writes", "--cache-dir",
-                temporary.resolve("rclone").toString(), ":local:" + served, place.toString());
-        assumeTrue(mounted, "neither sshfs with an sftp-server nor rclone could mount anything here");
+        mounted = run(
+                "rclone",
+                "mount",
+                "--daemon",
+                "--config",
+                "/dev/null",
+                "--vfs-cache-mode",
+                "writes",
+                "--cache-dir",
+                temporary.resolve("rclone").toString(),
+                ":local:" + served,
+                place.toString());
+        assumeTrue(
+                mounted, "neither sshfs with an sftp-server nor rclone could mount anything here");
         return "fuse.rclone";
     }
 
@@ -94,8 +130,10 @@ final class NetworkDirectoryTest {
 
     private static boolean run(String... command) throws InterruptedException {
         try {
-            Process process =
-                    new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+            Process process = new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .start();
             return process.waitFor(600, TimeUnit.SECONDS) && process.exitValue() == 0;
         } catch (IOException e) {
             return false; // the program is not installed

@@ -15,6 +15,13 @@ import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StoreStep;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -25,11 +32,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Tests of power cuts. No write is synced, so after a power cut every page of every file may be of
@@ -39,7 +41,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Timeout(600)
 final class PowerCutTest {
     private static final int TREES = Integer.getInteger("granary.powercut.trees", 220);
-    private static final int COPIES = 5; // taken at random, besides those in the middle and at the end
+    // taken at random, besides those in the middle and at the end
+    private static final int COPIES = 5;
     private static final int STEPS = 7; // per operation, about
     private static final int LAST = 70; // operations during which more copies are taken
     private static final int PLENTY = 64 << 20;
@@ -60,12 +63,26 @@ final class PowerCutTest {
      * index grow. {@code restarted} is true if the system reports a new boot.
      */
     @ParameterizedTest
-    @CsvSource({"60, 30000, 1200, 1000, true", "60, 30000, 1200, 1000, false", "300, 3000, 700, 1500, true", "300, 3000, 700, 1500, false",
-        "3200, 60, 4000, 4200, true", "3200, 60, 4000, 4200, false"})
-    @DisplayName("D4 after a power cut: right bytes or a miss, never an exception, and everything can be stored again")
-    void powerCut(int ids, int bytes, int kibibytes, int operations, boolean restarted) throws Exception {
+    @CsvSource({
+        "60, 30000, 1200, 1000, true",
+        "60, 30000, 1200, 1000, false",
+        "300, 3000, 700, 1500, true",
+        "300, 3000, 700, 1500, false",
+        "3200, 60, 4000, 4200, true",
+        "3200, 60, 4000, 4200, false"
+    })
+    @DisplayName(
+            "D4 after a power cut: right bytes or a miss, never an exception, and everything can"
+                    + " be stored again")
+    void powerCut(int ids, int bytes, int kibibytes, int operations, boolean restarted)
+            throws Exception {
         random = TestSeed.random("PowerCutTest " + ids + restarted);
-        work(ids, bytes, kibibytes << 10, operations, restarted ? BootId.mark() + 1 : BootId.mark());
+        work(
+                ids,
+                bytes,
+                kibibytes << 10,
+                operations,
+                restarted ? BootId.mark() + 1 : BootId.mark());
         long hits = 0;
         int trees = Math.max(1, ids > 1000 ? TREES / 20 : ids > 100 ? TREES / 4 : TREES / 5);
         for (int i = 0; i < trees; i++) {
@@ -75,23 +92,31 @@ final class PowerCutTest {
             String what = "tree " + i + " of " + ids + " ids" + (restarted ? ", restarted" : "");
             try {
                 hits += recover(crashed, restarted, what);
-                StoreInvariants.checkFiles(crashed); // an id may have entries of two ages: one hits, both are evicted in time
+                // an id may have entries of two ages: one hits, both are evicted in time
+                StoreInvariants.checkFiles(crashed);
                 empty(crashed);
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(what + ": " + e.getMessage(), e);
             }
         }
-        System.out.println(trees + " crashed trees of " + ids + " ids: of " + (long) trees * stored.size() + " look-ups " + hits + " hits");
+        System.out.println(trees + " crashed trees of " + ids + " ids: of "
+                + (long) trees * stored.size() + " look-ups " + hits + " hits");
         assertTrue(hits > 0, "the trees are so broken that nothing is shown");
     }
 
     /** Uses a directory at random and copies it at times. */
-    private void work(int ids, int bytes, long capacity, int operations, long boot) throws Exception {
+    private void work(int ids, int bytes, long capacity, int operations, long boot)
+            throws Exception {
         Path directory = temporary.resolve("cache");
-        LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(capacity).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(directory)
+                .capacityBytes(capacity)
+                .policy(EvictionPolicy.FIFO)
+                .background(Runnable::run)
+                .build();
         copies.add(DirectoryImage.empty());
         StoreStep.Listener copying = _ -> {
-            if (random.nextInt(operations * STEPS / COPIES) == 0) { // also in the middle of operations
+            // also in the middle of operations
+            if (random.nextInt(operations * STEPS / COPIES) == 0) {
                 copy(directory);
             }
         };
@@ -111,7 +136,8 @@ final class PowerCutTest {
                 if (i == operations / 5 && bytes > 100) {
                     tier.clear();
                 }
-                if (i == operations / 2 || (operations - i < LAST && i % 17 == 0)) { // mostly the last operations, all in one segment as a rule
+                // mostly the last operations, all in one segment as a rule
+                if (i == operations / 2 || (operations - i < LAST && i % 17 == 0)) {
                     copy(directory);
                 }
             }
@@ -161,9 +187,12 @@ final class PowerCutTest {
         DirectoryImage crashed = DirectoryImage.empty();
         int last = copies.size() - 1;
         for (String name : names) {
-            DirectoryImage presence = copies.get(random.nextInt(3) == 0 ? random.nextInt(copies.size()) : last);
-            List<DirectoryImage> having = copies.stream().filter(copy -> copy.has(name)).toList();
-            if (presence.has(name) || random.nextInt(3) == 0) { // otherwise it was never created, or stays removed
+            DirectoryImage presence =
+                    copies.get(random.nextInt(3) == 0 ? random.nextInt(copies.size()) : last);
+            List<DirectoryImage> having =
+                    copies.stream().filter(copy -> copy.has(name)).toList();
+            // otherwise it was never created, or stays removed
+            if (presence.has(name) || random.nextInt(3) == 0) {
                 crashed = crashed.with(name, mix(name, having, mixed));
             }
         }
@@ -178,10 +207,17 @@ final class PowerCutTest {
         }
         byte[] result = new byte[random.nextInt(3) == 0 ? whole.length : newest.length];
         for (int at = 0; at < result.length; at += DirectoryImage.PAGE) {
-            byte[] from = random.nextInt(4) < mixed ? having.get(random.nextInt(having.size())).get(name) : newest;
+            byte[] from = random.nextInt(4) < mixed
+                    ? having.get(random.nextInt(having.size())).get(name)
+                    : newest;
             boolean lost = random.nextInt(40) < mixed; // never written
             if (!lost && from.length > at) {
-                System.arraycopy(from, at, result, at, Math.min(DirectoryImage.PAGE, Math.min(result.length, from.length) - at));
+                System.arraycopy(
+                        from,
+                        at,
+                        result,
+                        at,
+                        Math.min(DirectoryImage.PAGE, Math.min(result.length, from.length) - at));
             }
         }
         return result;
@@ -191,9 +227,15 @@ final class PowerCutTest {
      * Opens a crashed image, looks up and stores everything again; returns the number of initial
      * hits.
      */
-    private int recover(Path crashed, boolean restarted, String what) throws IOException, LocalDirectoryException {
-        LocalTierConfig config = LocalTierConfig.builder(crashed).capacityBytes(PLENTY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
-        try (LocalTier tier = LocalTier.open(config)) { // with this boot's mark, which only a restarted directory lacks
+    private int recover(Path crashed, boolean restarted, String what)
+            throws IOException, LocalDirectoryException {
+        LocalTierConfig config = LocalTierConfig.builder(crashed)
+                .capacityBytes(PLENTY)
+                .policy(EvictionPolicy.FIFO)
+                .background(Runnable::run)
+                .build();
+        // with this boot's mark, which only a restarted directory lacks
+        try (LocalTier tier = LocalTier.open(config)) {
             boolean storesFirst = random.nextInt(4) == 0;
             int hits = storesFirst ? 0 : hits(tier, what);
             if (random.nextBoolean()) {
@@ -204,12 +246,19 @@ final class PowerCutTest {
             // that is detected. Not after a reboot.
             int passes = 0;
             do {
-                assertTrue(passes++ < (restarted ? 1 : MOST_PASSES), what + ": a stored entry is missing");
+                assertTrue(
+                        passes++ < (restarted ? 1 : MOST_PASSES),
+                        what + ": a stored entry is missing");
                 for (Entry entry : latest.values()) {
                     StoreResult result = tier.store(entry);
-                    assertTrue(result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate, () -> what + ": " + result);
+                    assertTrue(
+                            result instanceof StoreResult.Stored
+                                    || result instanceof StoreResult.Duplicate,
+                            () -> what + ": " + result);
                 }
-                assertTrue(!restarted || tier.usedBytes() == StoreInvariants.entryBytes(tier), () -> what + ": counted wrong");
+                assertTrue(
+                        !restarted || tier.usedBytes() == StoreInvariants.entryBytes(tier),
+                        () -> what + ": counted wrong");
             } while (hits(tier, what) < latest.size());
             assertTrue(tier.sweepNow(), what);
             assertEquals(latest.size(), hits(tier, what), what + ", swept");
@@ -219,7 +268,10 @@ final class PowerCutTest {
 
     /** Checks that everything that is left can be evicted. */
     private static void empty(Path crashed) throws LocalDirectoryException {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(crashed).capacityBytes(PLENTY).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(crashed)
+                .capacityBytes(PLENTY)
+                .background(Runnable::run)
+                .build())) {
             tier.setCapacity(0);
             assertEquals(0, tier.usedBytes());
         }
@@ -231,7 +283,9 @@ final class PowerCutTest {
             LoadResult result = tier.load(known.getKey());
             if (result instanceof LoadResult.Hit hit) {
                 hits++;
-                assertTrue(known.getValue().contains(hit.entry().binaries()), () -> what + ": bytes that were never stored");
+                assertTrue(
+                        known.getValue().contains(hit.entry().binaries()),
+                        () -> what + ": bytes that were never stored");
             }
         }
         return hits;

@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -22,6 +23,16 @@ import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.local.store.StoreCaretaker;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
@@ -30,15 +41,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests of lookups, lists and usage counts while the store is changed or damaged between two of
@@ -96,27 +98,35 @@ final class ReadersTest {
         LoadResult read(LocalTier tier, Entry entry, Sha256 name, Arena memory) {
             return switch (this) {
                 case LOAD -> tier.load(entry.id(), memory);
-                case READ -> tier.read(new EntryCatalog.Listed(entry.id().target().path(), name, 0, 0), memory);
+                case READ ->
+                    tier.read(
+                            new EntryCatalog.Listed(entry.id().target().path(), name, 0, 0),
+                            memory);
             };
         }
     }
 
     @ParameterizedTest
     @EnumSource(Way.class)
-    @DisplayName("L8 an entry that is replaced during its lookup is found, even in a slot that the probe has passed")
+    @DisplayName("L8 an entry that is replaced during its lookup is found, even in a slot that the"
+            + " probe has passed")
     void replacedBehindTheProbe(Way way) throws Exception {
         Sha256 one = Sha256.of(new byte[] {1});
         Entry gone = entries.entry(100);
-        Entry passed = TestEntries.entry(TestEntries.id("passed"), entries.entry(100).binaries());
+        Entry passed =
+                TestEntries.entry(TestEntries.id("passed"), entries.entry(100).binaries());
         Entry old = entries.entry(100);
         Entry replacing = entries.entry(old.id(), 200);
-        try (LocalTier tier = LocalTier.open(config(), BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
+        try (LocalTier tier =
+                LocalTier.open(config(), BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
             for (Entry entry : List.of(gone, passed, old)) {
                 assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
             }
             tier.discard(gone); // its slot precedes the others', and is passed over
-            try (EventArena memory = new EventArena(() -> assertInstanceOf(StoreResult.Stored.class, tier.store(replacing)))) {
-                if (way == Way.READ) { // a read by name returns the first sound entry, so only the wanted one may remain
+            try (EventArena memory = new EventArena(
+                    () -> assertInstanceOf(StoreResult.Stored.class, tier.store(replacing)))) {
+                // a read by name returns the first sound entry, so only the wanted one may remain
+                if (way == Way.READ) {
                     EntryBytesOnDisk.of(directory, id -> one, passed.id()).write(new byte[64]);
                 }
                 assertHit(replacing, way.read(tier, replacing, one, memory));
@@ -126,7 +136,9 @@ final class ReadersTest {
     }
 
     @Test
-    @DisplayName("L8 an entry that a dead process replaced is found while another process removes the old one")
+    @DisplayName(
+            "L8 an entry that a dead process replaced is found while another process removes the"
+                    + " old one")
     void replacedByTheDead() throws Exception {
         Sha256 one = Sha256.of(new byte[] {1});
         Entry gone = entries.entry(100);
@@ -157,7 +169,9 @@ final class ReadersTest {
 
     @ParameterizedTest
     @EnumSource(Way.class)
-    @DisplayName("L5 an entry that is evicted during a read, and its segment truncated, is a miss: no failure, no repair")
+    @DisplayName(
+            "L5 an entry that is evicted during a read, and its segment truncated, is a miss: no"
+                    + " failure, no repair")
     void evictedWhileRead(Way way) throws Exception {
         Entry stays = entries.entry(PAGES);
         Entry leaves = entries.entry(LARGE);
@@ -169,7 +183,8 @@ final class ReadersTest {
                 tier.discard(leaves);
                 tier.reclaim();
             })) {
-                assertEquals(LoadResult.ABSENT, way.read(tier, leaves, leaves.id().hash(), memory));
+                assertEquals(
+                        LoadResult.ABSENT, way.read(tier, leaves, leaves.id().hash(), memory));
             }
             assertTrue(Files.size(before.file()) < LARGE, "nothing was cut");
             assertEquals(0, tier.statistics().inputOutputErrors());
@@ -179,13 +194,15 @@ final class ReadersTest {
     }
 
     @Test
-    @DisplayName("L5 an entry that is evicted during a read, and whose slot keeps its tag for later slots, is a miss as well")
+    @DisplayName("L5 an entry that is evicted during a read, and whose slot keeps its tag for later"
+            + " slots, is a miss as well")
     void evictedBeforeOthers() throws Exception {
         Sha256 one = Sha256.of(new byte[] {1});
         Entry gone = entries.entry(PAGES);
         Entry stays = entries.entry(PAGES);
         Entry leaves = entries.entry(LARGE);
-        try (LocalTier tier = LocalTier.open(config(), BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
+        try (LocalTier tier =
+                LocalTier.open(config(), BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
             tier.store(gone);
             tier.store(stays);
             tier.discard(gone);
@@ -209,16 +226,22 @@ final class ReadersTest {
         try (LocalTier tier = LocalTier.open(config())) {
             tier.store(entries.entry(PAGES));
             tier.store(leaves);
-            SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+            SegmentStore store = SegmentStore.share(
+                    directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try (Arena memory = Arena.ofConfined()) {
                 OpenStoreFiles files = Objects.requireNonNull(store.files());
                 EntryReader reader = new EntryReader(id -> id.hash());
                 EntryReader.LocatedEntry located = reader.find(files, leaves.id(), memory);
-                SegmentFile mapped = files.segments().get(EntryLocation.segment(located.location()));
+                SegmentFile mapped =
+                        files.segments().get(EntryLocation.segment(located.location()));
                 tier.discard(leaves);
                 tier.reclaim();
-                assertThrows(SegmentFile.TruncatedException.class, () -> mapped.copy(EntryLocation.offset(located.location()), LARGE, memory));
-                assertEquals(LoadResult.ABSENT, reader.find(files, leaves.id(), memory).result());
+                assertThrows(
+                        SegmentFile.TruncatedException.class,
+                        () -> mapped.copy(EntryLocation.offset(located.location()), LARGE, memory));
+                assertEquals(
+                        LoadResult.ABSENT,
+                        reader.find(files, leaves.id(), memory).result());
             } finally {
                 store.release();
             }
@@ -229,19 +252,27 @@ final class ReadersTest {
     }
 
     @Test
-    @DisplayName("L5 a segment that another process truncated under its mapping: its lost entries are damaged, no others")
+    @DisplayName(
+            "L5 a segment that another process truncated under its mapping: its lost entries are"
+                    + " damaged, no others")
     void cutByOthers() throws Exception {
         Entry before = entries.entry(PAGES);
         Entry cut = entries.entry(LARGE);
         Entry elsewhere = entries.entry(1 << 20);
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory)
+                .capacityBytes(16 << 20)
+                .background(Runnable::run)
+                .build())) {
             for (Entry entry : List.of(before, cut, elsewhere)) {
                 tier.store(entry);
                 assertHit(entry, tier.load(entry.id()));
             }
             SegmentFile untouched = segmentOf(elsewhere);
             EntryBytesOnDisk.of(directory, cut.id()).cut(100);
-            assertEquals(DamageKind.TRUNCATED, assertInstanceOf(LoadResult.Damaged.class, tier.load(cut.id())).damage());
+            assertEquals(
+                    DamageKind.TRUNCATED,
+                    assertInstanceOf(LoadResult.Damaged.class, tier.load(cut.id()))
+                            .damage());
             assertEquals(1, tier.statistics().healed());
             assertEquals(LoadResult.ABSENT, tier.load(cut.id()));
             assertHit(before, tier.load(before.id()));
@@ -253,25 +284,36 @@ final class ReadersTest {
     }
 
     @Test
-    @DisplayName("L5 a truncation that is reported only after the copy: the second read uses a new mapping")
+    @DisplayName("L5 a truncation that is reported only after the copy: the second read uses a new"
+            + " mapping")
     void reportedLate() throws Exception {
         Entry cut = entries.entry(LARGE);
         Entry elsewhere = entries.entry(1 << 20);
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory)
+                .capacityBytes(16 << 20)
+                .background(Runnable::run)
+                .build())) {
             tier.store(cut);
             tier.store(elsewhere);
             SegmentFile mapped = segmentOf(cut);
             SegmentFile untouched = segmentOf(elsewhere);
             EntryBytesOnDisk.of(directory, cut.id()).cut(100);
-            SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+            SegmentStore store = SegmentStore.share(
+                    directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
                 int[] attempts = {0};
                 StoreCaretaker.retryAfterTruncation(store, () -> {
                     if (++attempts[0] == 1) {
                         throw new InternalError("late");
                     }
-                    assertTrue(!Objects.requireNonNull(store.files()).segments().mapped().contains(mapped));
-                    assertTrue(Objects.requireNonNull(store.files()).segments().mapped().contains(untouched));
+                    assertTrue(!Objects.requireNonNull(store.files())
+                            .segments()
+                            .mapped()
+                            .contains(mapped));
+                    assertTrue(Objects.requireNonNull(store.files())
+                            .segments()
+                            .mapped()
+                            .contains(untouched));
                     return attempts;
                 });
                 assertEquals(2, attempts[0]);
@@ -283,10 +325,13 @@ final class ReadersTest {
     }
 
     private SegmentFile segmentOf(Entry entry) throws IOException {
-        SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+        SegmentStore store =
+                SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (Arena memory = Arena.ofConfined()) {
             OpenStoreFiles files = Objects.requireNonNull(store.files());
-            long location = new EntryReader(id -> id.hash()).find(files, entry.id(), memory).location();
+            long location = new EntryReader(id -> id.hash())
+                    .find(files, entry.id(), memory)
+                    .location();
             return files.segments().get(EntryLocation.segment(location));
         } finally {
             store.release();
@@ -295,7 +340,8 @@ final class ReadersTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1000})
-    @DisplayName("L6 F10 list and usage report a file that was truncated under its mapping, and the next ones work, also in compiled code")
+    @DisplayName("L6 F10 list and usage report a file that was truncated under its mapping, and the"
+            + " next ones work, also in compiled code")
     void listOfCut(int warm) throws Exception {
         try (LocalTier tier = LocalTier.open(config())) {
             for (String victim : List.of("v2/index-1", "v2/index-2", "v2/state", "v2/segments/")) {
@@ -305,7 +351,8 @@ final class ReadersTest {
                     assertTrue(StoreInvariants.listed(tier).size() <= 4);
                     assertTrue(tier.usage().entries() <= 4);
                 }
-                Path file = victim.endsWith("/") ? segmentOf(entry).file() : directory.resolve(victim);
+                Path file =
+                        victim.endsWith("/") ? segmentOf(entry).file() : directory.resolve(victim);
                 for (boolean lists : new boolean[] {true, false}) {
                     if (Files.exists(file)) {
                         cut(file);

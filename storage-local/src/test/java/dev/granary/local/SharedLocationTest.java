@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -17,6 +18,14 @@ import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -24,12 +33,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests of slots with one location, after damage, a power cut or removed files: the sound entry
@@ -51,7 +54,11 @@ final class SharedLocationTest {
     }
 
     private LocalTier open(long boot) throws LocalDirectoryException {
-        LocalTierConfig config = LocalTierConfig.builder(directory()).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(directory())
+                .capacityBytes(CAPACITY)
+                .policy(EvictionPolicy.FIFO)
+                .background(Runnable::run)
+                .build();
         return LocalTier.open(config, boot, id -> id.hash(), StoreStep.Listener.NONE);
     }
 
@@ -78,7 +85,9 @@ final class SharedLocationTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("D4 L2 the newest segment is lost but the index is not: no entry stored afterwards is lost, and counts equal the usage")
+    @DisplayName(
+            "D4 L2 the newest segment is lost but the index is not: no entry stored afterwards is"
+                    + " lost, and counts equal the usage")
     void newestSegmentLost(boolean stateToo) throws Exception {
         List<Entry> before;
         try (LocalTier tier = open(BootId.mark() + 1)) {
@@ -93,7 +102,10 @@ final class SharedLocationTest {
             List<Entry> after = store(tier, "after", 200, SIZE / 2);
             assertEquals(tier.usage().entryBytes(), tier.usedBytes());
             long entries = tier.usage().entries();
-            assertEquals(hits(tier, before) + after.size(), entries, "entries without a file were removed by the first change");
+            assertEquals(
+                    hits(tier, before) + after.size(),
+                    entries,
+                    "entries without a file were removed by the first change");
             tier.reclaim();
             assertEquals(after.size(), hits(tier, after));
             assertEquals(tier.usage().entryBytes(), tier.usedBytes());
@@ -115,7 +127,8 @@ final class SharedLocationTest {
         int tried = 0;
         for (int slot : used) {
             for (int other : used) {
-                long difference = location(sound.get(index), slot) ^ location(sound.get(index), other);
+                long difference =
+                        location(sound.get(index), slot) ^ location(sound.get(index), other);
                 if (Long.bitCount(difference) == 1) {
                     tried++;
                     byte[] bad = sound.get(index).clone();
@@ -124,7 +137,10 @@ final class SharedLocationTest {
                     try (LocalTier tier = open(BootId.mark())) {
                         assertTrue(tier.sweepNow());
                         assertEquals(tier.usage().entryBytes(), tier.usedBytes());
-                        assertEquals(entries.size() - 1, tier.usage().entries(), "the slot with another's location was removed");
+                        assertEquals(
+                                entries.size() - 1,
+                                tier.usage().entries(),
+                                "the slot with another's location was removed");
                         assertEquals(entries.size() - 1, hits(tier, entries));
                     }
                     StoreInvariants.check(directory());
@@ -135,7 +151,9 @@ final class SharedLocationTest {
     }
 
     @Test
-    @DisplayName("D6 F10 random damage of the index: each damaged slot loses at most one entry; counts equal the usage after a sweep")
+    @DisplayName(
+            "D6 F10 random damage of the index: each damaged slot loses at most one entry; counts"
+                    + " equal the usage after a sweep")
     void randomDamage() throws Exception {
         List<Entry> entries;
         try (LocalTier tier = open(BootId.mark())) {
@@ -156,9 +174,17 @@ final class SharedLocationTest {
                 int other = used.get(random.nextInt(used.size()));
                 switch (random.nextInt(4)) {
                     case 0 -> setLocation(bad, slot, location(bad, other));
-                    case 1 -> System.arraycopy(bad, other * EntryIndex.SLOT_BYTES + 8, bad, slot * EntryIndex.SLOT_BYTES + 8, 16);
+                    case 1 ->
+                        System.arraycopy(
+                                bad,
+                                other * EntryIndex.SLOT_BYTES + 8,
+                                bad,
+                                slot * EntryIndex.SLOT_BYTES + 8,
+                                16);
                     case 2 -> setLocation(bad, slot, location(bad, slot) + random.nextInt(-20, 20));
-                    default -> bad[slot * EntryIndex.SLOT_BYTES + 8 + random.nextInt(24)] ^= (byte) (1 << random.nextInt(8));
+                    default ->
+                        bad[slot * EntryIndex.SLOT_BYTES + 8 + random.nextInt(24)] ^=
+                                (byte) (1 << random.nextInt(8));
                 }
             }
             sound.with(index, bad).writeTo(directory());
@@ -166,7 +192,9 @@ final class SharedLocationTest {
             try (LocalTier tier = open(BootId.mark())) {
                 assertTrue(tier.sweepNow(), what);
                 assertEquals(tier.usage().entryBytes(), tier.usedBytes(), what);
-                assertTrue(hits(tier, entries) >= entries.size() - damaged, () -> what + ": " + hits(tier, entries) + " of " + entries.size());
+                assertTrue(
+                        hits(tier, entries) >= entries.size() - damaged,
+                        () -> what + ": " + hits(tier, entries) + " of " + entries.size());
                 assertEquals(tier.usage().entryBytes(), tier.usedBytes(), what);
                 assertEquals(0, tier.statistics().inputOutputErrors(), what);
             }
@@ -175,7 +203,8 @@ final class SharedLocationTest {
     }
 
     @Test
-    @DisplayName("D6 F10 damaged counts are never reported as negative, also before the first change")
+    @DisplayName(
+            "D6 F10 damaged counts are never reported as negative, also before the first change")
     void negativeCounts() throws Exception {
         List<Entry> entries;
         try (LocalTier tier = open(BootId.mark())) {
@@ -186,13 +215,20 @@ final class SharedLocationTest {
         try (LocalTier tier = open(BootId.mark())) {
             bytes = tier.usedBytes();
         }
-        for (int word : new int[] {StatePage.LIVE_UNITS, StatePage.LIVE_ENTRIES, StatePage.OCCUPIED_SLOTS, StatePage.SEALED_UNITS}) {
+        for (int word : new int[] {
+            StatePage.LIVE_UNITS,
+            StatePage.LIVE_ENTRIES,
+            StatePage.OCCUPIED_SLOTS,
+            StatePage.SEALED_UNITS
+        }) {
             byte[] state = sound.get("v2/state").clone();
             ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN).putLong(word, -1_000_000);
             sound.with("v2/state", state).writeTo(directory());
             try (LocalTier tier = open(BootId.mark())) {
                 assertEquals(bytes, tier.usedBytes(), "word " + word);
-                assertTrue(tier.diskBytes() >= bytes && tier.diskBytes() <= bytes + EntryLocation.UNIT, () -> "word " + word + ": " + tier.diskBytes());
+                assertTrue(
+                        tier.diskBytes() >= bytes && tier.diskBytes() <= bytes + EntryLocation.UNIT,
+                        () -> "word " + word + ": " + tier.diskBytes());
                 assertEquals(bytes, tier.usage().entryBytes());
                 assertHit(entries.getFirst(), tier.load(entries.getFirst().id()));
             }
@@ -213,12 +249,15 @@ final class SharedLocationTest {
         try (LocalTier tier = open(BootId.mark())) {
             assertEquals(entries.size(), hits(tier, entries));
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
-            assertTrue(tier.diskBytes() >= tier.usedBytes(), () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
+            assertTrue(
+                    tier.diskBytes() >= tier.usedBytes(),
+                    () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
         }
     }
 
     @Test
-    @DisplayName("D4 D6 a sweep detects an append position older than the index: no sound entry is overwritten, counts are right")
+    @DisplayName("D4 D6 a sweep detects an append position older than the index: no sound entry is"
+            + " overwritten, counts are right")
     void endOfAnotherMoment() throws Exception {
         byte[] older;
         List<Entry> entries;
@@ -227,11 +266,14 @@ final class SharedLocationTest {
             older = DirectoryImage.of(directory()).get("v2/state").clone();
             entries.addAll(store(tier, "after", 5, SIZE));
         }
-        DirectoryImage.of(directory()).with("v2/state", older).writeTo(directory()); // it has the mark of this boot: the power cut is not detected
+        // it has the mark of this boot: the power cut is not detected
+        DirectoryImage.of(directory()).with("v2/state", older).writeTo(directory());
         try (LocalTier tier = open(BootId.mark())) {
             assertTrue(tier.sweepNow());
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
-            assertTrue(tier.diskBytes() >= tier.usedBytes(), () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
+            assertTrue(
+                    tier.diskBytes() >= tier.usedBytes(),
+                    () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
             entries.addAll(store(tier, "new", 5, SIZE));
             assertEquals(entries.size(), hits(tier, entries));
         }

@@ -17,6 +17,7 @@ import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.local.store.StoreRecovery;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
@@ -33,7 +34,10 @@ public final class StoreInvariants {
     /** Checks all that {@link #checkFiles} checks, and that no id has two entries. */
     public static void check(Path directory) throws IOException, LocalDirectoryException {
         checkFiles(directory);
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory)
+                .capacityBytes(Long.MAX_VALUE)
+                .background(Runnable::run)
+                .build())) {
             entries(tier);
         }
     }
@@ -43,9 +47,13 @@ public final class StoreInvariants {
      * must be in use and no longer than necessary.
      */
     static void checkFiles(Path directory) throws IOException, LocalDirectoryException {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory)
+                .capacityBytes(Long.MAX_VALUE)
+                .background(Runnable::run)
+                .build())) {
             assertTrue(tier.sweepNow(), "the sweeper's lock is held");
-            SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+            SegmentStore store = SegmentStore.share(
+                    directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
                 OpenStoreFiles files = store.files();
                 if (files != null && files.state().isWritable()) {
@@ -61,8 +69,13 @@ public final class StoreInvariants {
     private static void counts(SegmentStore store) throws IOException {
         OpenStoreFiles files = Objects.requireNonNull(store.files());
         StatePage state = files.state();
-        assertEquals(0, state.get(StatePage.CHANGE_IN_PROGRESS), "a change is marked as unfinished");
-        long[] before = {state.get(StatePage.LIVE_ENTRIES), state.get(StatePage.LIVE_UNITS), state.get(StatePage.OCCUPIED_SLOTS)};
+        assertEquals(
+                0, state.get(StatePage.CHANGE_IN_PROGRESS), "a change is marked as unfinished");
+        long[] before = {
+            state.get(StatePage.LIVE_ENTRIES),
+            state.get(StatePage.LIVE_UNITS),
+            state.get(StatePage.OCCUPIED_SLOTS)
+        };
         long disk = state.diskUnits();
         store.change(locked -> {
             StoreRecovery.recount(locked);
@@ -80,7 +93,8 @@ public final class StoreInvariants {
         IndexSnapshot snapshot = IndexSnapshot.of(files.index());
         List<Path> unused = new ArrayList<>();
         StoreLayout.forEachChild(layout.root(), file -> {
-            if (StoreLayout.generation(file).orElse(files.index().generation()) != files.index().generation()) {
+            if (StoreLayout.generation(file).orElse(files.index().generation())
+                    != files.index().generation()) {
                 unused.add(file);
             }
         });
@@ -97,7 +111,10 @@ public final class StoreInvariants {
     /** Checks that no id has two entries. */
     private static void entries(LocalTier tier) throws IOException {
         List<EntryCatalog.Listed> listed = listed(tier);
-        assertEquals(listed.stream().map(EntryCatalog.Listed::hash).distinct().count(), listed.size(), "entries of one id");
+        assertEquals(
+                listed.stream().map(EntryCatalog.Listed::hash).distinct().count(),
+                listed.size(),
+                "entries of one id");
     }
 
     /** Returns the bytes of the entries of a directory, by the catalog. */
@@ -116,7 +133,11 @@ public final class StoreInvariants {
     /** Returns whether an entry is present; does not count as a use. */
     static boolean isPresent(LocalTier tier, Entry entry) {
         try (Arena memory = Arena.ofConfined()) {
-            return tier.read(new EntryCatalog.Listed(entry.id().target().path(), entry.id().hash(), 0, 0), memory) instanceof LoadResult.Hit;
+            return tier.read(
+                            new EntryCatalog.Listed(
+                                    entry.id().target().path(), entry.id().hash(), 0, 0),
+                            memory)
+                    instanceof LoadResult.Hit;
         }
     }
 

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.local.config.LocalTierConfig;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -26,10 +27,20 @@ final class SurvivingReader implements AutoCloseable {
     }
 
     static SurvivingReader start(Path directory, long capacity) throws IOException {
-        List<String> command = List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
-                "--enable-native-access=ALL-UNNAMED", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=" + directory + "-crash.log",
-                "-cp", System.getProperty("java.class.path"), SurvivingReader.class.getName(), directory.toString(), Long.toString(capacity));
-        return new SurvivingReader(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
+        List<String> command = List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:-CreateCoredumpOnCrash",
+                "-XX:ErrorFile=" + directory + "-crash.log",
+                "-cp",
+                System.getProperty("java.class.path"),
+                SurvivingReader.class.getName(),
+                directory.toString(),
+                Long.toString(capacity));
+        return new SurvivingReader(new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start());
     }
 
     /**
@@ -56,24 +67,29 @@ final class SurvivingReader implements AutoCloseable {
     }
 
     public static void main(String[] arguments) throws Exception {
-        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(Long.parseLong(arguments[1])).background(Runnable::run)
+        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0]))
+                .capacityBytes(Long.parseLong(arguments[1]))
+                .background(Runnable::run)
                 .build();
-        try (LocalTier tier = LocalTier.open(config); BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
+        try (LocalTier tier = LocalTier.open(config);
+                BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 String[] words = line.split(" ");
                 Entry entry = SharedEntries.entry(words[1], Integer.parseInt(words[2]));
-                System.out.println(switch (words[0]) {
-                    case "load" -> load(tier, entry);
-                    case "loads" -> loads(tier, entry, Integer.parseInt(words[3]));
-                    default -> tier.store(entry).getClass().getSimpleName();
-                });
+                System.out.println(
+                        switch (words[0]) {
+                            case "load" -> load(tier, entry);
+                            case "loads" -> loads(tier, entry, Integer.parseInt(words[3]));
+                            default -> tier.store(entry).getClass().getSimpleName();
+                        });
             }
         }
     }
 
     private static String load(LocalTier tier, Entry expected) {
         LoadResult result = tier.load(expected.id());
-        return result instanceof LoadResult.Hit hit && !hit.entry().binaries().equals(expected.binaries())
+        return result instanceof LoadResult.Hit hit
+                        && !hit.entry().binaries().equals(expected.binaries())
                 ? "WRONG"
                 : result.getClass().getSimpleName();
     }

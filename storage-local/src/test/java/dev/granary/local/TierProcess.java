@@ -9,6 +9,7 @@ import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StoreStep;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -37,10 +38,21 @@ final class TierProcess implements AutoCloseable {
     }
 
     static TierProcess start(Path directory, long capacity) throws IOException {
-        List<String> command = List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC", "-Xshare:auto", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny",
-                "-cp", System.getProperty("java.class.path"), TierProcess.class.getName(), directory.toString(), Long.toString(capacity));
-        return new TierProcess(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
+        List<String> command = List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xshare:auto",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=deny",
+                "-cp",
+                System.getProperty("java.class.path"),
+                TierProcess.class.getName(),
+                directory.toString(),
+                Long.toString(capacity));
+        return new TierProcess(new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start());
     }
 
     /** Sends a command without waiting. */
@@ -82,8 +94,8 @@ final class TierProcess implements AutoCloseable {
     /**
      * Entry point of the other process. Commands: {@code stop STEP}, {@code store NAME SIZE},
      * {@code load NAME SIZE}, {@code many PREFIX COUNT SIZE}, {@code several NAME COUNT SIZE},
-     * {@code contend PREFIX THREADS COUNT SIZE}, {@code clear}, {@code sweep},
-     * {@code capacity BYTES}, {@code halt}.
+     * {@code contend PREFIX THREADS COUNT SIZE}, {@code clear}, {@code sweep}, {@code capacity
+     * BYTES}, {@code halt}.
      */
     public static void main(String[] arguments) throws Exception {
         String[] stopAfter = {""};
@@ -94,8 +106,10 @@ final class TierProcess implements AutoCloseable {
                 stall();
             }
         };
-        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(Long.parseLong(arguments[1]))
-                .background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0]))
+                .capacityBytes(Long.parseLong(arguments[1]))
+                .background(Runnable::run)
+                .build();
         try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), listener);
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -111,23 +125,31 @@ final class TierProcess implements AutoCloseable {
     private static String answer(LocalTier tier, String[] words) {
         return switch (words[0]) {
             case "stop" -> "will stop";
-            case "store" -> tier.store(SharedEntries.entry(words[1], Integer.parseInt(words[2]))).getClass().getSimpleName();
+            case "store" ->
+                tier.store(SharedEntries.entry(words[1], Integer.parseInt(words[2])))
+                        .getClass()
+                        .getSimpleName();
             case "load" -> load(tier, SharedEntries.entry(words[1], Integer.parseInt(words[2])));
             case "many" -> {
                 for (int i = 0; i < Integer.parseInt(words[2]); i++) {
                     Entry entry = SharedEntries.entry(words[1] + i, Integer.parseInt(words[3]));
                     while (tier.store(entry) instanceof StoreResult.Failed) {
-                        Thread.onSpinWait(); // on a busy machine the holder of the lock may stall
+                        // on a busy machine the holder of the lock may stall
+                        Thread.onSpinWait();
                     }
                 }
                 yield "done";
             }
             case "several" -> {
-                List<Entry> entries = new ArrayList<>(List.of(SharedEntries.entry(words[1], Integer.parseInt(words[3]))));
+                List<Entry> entries = new ArrayList<>(
+                        List.of(SharedEntries.entry(words[1], Integer.parseInt(words[3]))));
                 for (int i = 1; i < Integer.parseInt(words[2]); i++) {
                     entries.add(SharedEntries.entry(words[1] + i, Integer.parseInt(words[3])));
                 }
-                yield tier.storeAll(entries).stream().map(result -> result.getClass().getSimpleName()).distinct().collect(Collectors.joining(" "));
+                yield tier.storeAll(entries).stream()
+                        .map(result -> result.getClass().getSimpleName())
+                        .distinct()
+                        .collect(Collectors.joining(" "));
             }
             case "contend" -> contend(tier, words).line();
             case "clear" -> {
@@ -149,8 +171,15 @@ final class TierProcess implements AutoCloseable {
 
     /** Contends in a tier of its own, as applications do: sweeps run in the background. */
     private static ContentionRun contend(LocalTier same, String[] words) {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(same.directory()).capacityBytes(same.capacityBytes()).build())) {
-            return ContentionRun.run(tier, ContentionTest.DEADLINE_NANOS, words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]),
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(same.directory())
+                .capacityBytes(same.capacityBytes())
+                .build())) {
+            return ContentionRun.run(
+                    tier,
+                    ContentionTest.DEADLINE_NANOS,
+                    words[1],
+                    Integer.parseInt(words[2]),
+                    Integer.parseInt(words[3]),
                     Integer.parseInt(words[4]));
         } catch (LocalDirectoryException | InterruptedException e) {
             throw new IllegalStateException(e);
@@ -159,7 +188,8 @@ final class TierProcess implements AutoCloseable {
 
     private static String load(LocalTier tier, Entry expected) {
         LoadResult result = tier.load(expected.id());
-        return result instanceof LoadResult.Hit hit && !hit.entry().binaries().equals(expected.binaries())
+        return result instanceof LoadResult.Hit hit
+                        && !hit.entry().binaries().equals(expected.binaries())
                 ? "WRONG"
                 : result.getClass().getSimpleName();
     }

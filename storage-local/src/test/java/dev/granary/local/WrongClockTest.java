@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,17 +14,19 @@ import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.EntryLocation;
-import java.io.IOException;
-import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * Tests of a clock that was ahead for a while: its entries must neither stay for ever nor evict
@@ -46,7 +49,12 @@ final class WrongClockTest {
     }
 
     private LocalTier open(EvictionPolicy policy) throws LocalDirectoryException {
-        return LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(CAPACITY).clock(clock).policy(policy).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory)
+                .capacityBytes(CAPACITY)
+                .clock(clock)
+                .policy(policy)
+                .background(Runnable::run)
+                .build());
     }
 
     private List<Entry> store(LocalTier tier, int count) {
@@ -61,12 +69,16 @@ final class WrongClockTest {
     }
 
     private static int countPresent(LocalTier tier, List<Entry> some) {
-        return (int) some.stream().filter(entry -> StoreInvariants.isPresent(tier, entry)).count();
+        return (int) some.stream()
+                .filter(entry -> StoreInvariants.isPresent(tier, entry))
+                .count();
     }
 
     @ParameterizedTest
     @CsvSource({"LRU, 1", "LRU, 8760", "FIFO, 1", "FIFO, 8760"})
-    @DisplayName("E1 L3 a clock was ahead and is right again: entries stored since stay, and those with wrong times are evicted in turn")
+    @DisplayName(
+            "E1 L3 a clock was ahead and is right again: entries stored since stay, and those with"
+                    + " wrong times are evicted in turn")
     void wasAhead(EvictionPolicy policy, int hours) throws Exception {
         clock.advance(Duration.ofHours(hours));
         List<Entry> wrong;
@@ -77,7 +89,10 @@ final class WrongClockTest {
         try (LocalTier tier = open(policy)) {
             List<Entry> right = store(tier, ROOM / 2);
             assertEquals(right.size(), countPresent(tier, right), "evicted at once");
-            assertTrue(countPresent(tier, wrong) >= ROOM / 2 - 3, () -> countPresent(tier, wrong) + " are left: no more are evicted than necessary");
+            assertTrue(
+                    countPresent(tier, wrong) >= ROOM / 2 - 3,
+                    () -> countPresent(tier, wrong)
+                            + " are left: no more are evicted than necessary");
             List<Entry> more = store(tier, ROOM);
             assertEquals(0, countPresent(tier, wrong), "they are evicted in turn");
             assertTrue(countPresent(tier, more) >= ROOM - 2);
@@ -110,7 +125,14 @@ final class WrongClockTest {
         EntryIndex index = EntryIndex.create(directory.resolve("table"), 1, EntryIndex.MIN_SLOTS);
         long[] stamps = {now, now + 1_000_000, now + 3_600_000_000L, -5, Long.MIN_VALUE + 5};
         for (int tag = 0; tag < stamps.length; tag++) {
-            assertEquals(1, index.insert(tag + 1, EntryLocation.location(1, tag + 1), 1, now / 1_000_000, stamps[tag]));
+            assertEquals(
+                    1,
+                    index.insert(
+                            tag + 1,
+                            EntryLocation.location(1, tag + 1),
+                            1,
+                            now / 1_000_000,
+                            stamps[tag]));
             int slot = index.find(tag + 1, EntryLocation.location(1, tag + 1));
             assertEquals(tag > 1, index.hasWrongTime(slot, now), "stamp " + stamps[tag]);
             index.correctTimes(slot, now, now - 7);

@@ -8,6 +8,7 @@ import dev.granary.s3.pack.PackListing;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
+
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -35,7 +36,11 @@ final class BucketLister {
     private final Map<String, Long> packWrittenMillis = new HashMap<>();
     private final Set<String> withManifest = new HashSet<>();
 
-    BucketLister(S3Location location, BucketLayout layout, ObjectStore store, PackReader.Settings packSettings) {
+    BucketLister(
+            S3Location location,
+            BucketLayout layout,
+            ObjectStore store,
+            PackReader.Settings packSettings) {
         this.location = location;
         this.layout = layout;
         this.store = store;
@@ -43,11 +48,17 @@ final class BucketLister {
     }
 
     void list(Consumer<EntryCatalog.Listed> visitor) throws IOException {
-        if (store.list(layout.root(), object -> classify(object, visitor)) instanceof ListResult.Unavailable unavailable) {
+        if (store.list(layout.root(), object -> classify(object, visitor))
+                instanceof ListResult.Unavailable unavailable) {
             throw new IOException(location + " could not be listed: " + unavailable.failure());
         }
         for (String namespace : withManifest) {
-            new PackListing(store, packSettings.keys(namespace), packSettings.indexCache(namespace), packSettings.manifests(store, namespace)).list(listed, packWrittenMillis, visitor);
+            new PackListing(
+                            store,
+                            packSettings.keys(namespace),
+                            packSettings.indexCache(namespace),
+                            packSettings.manifests(store, namespace))
+                    .list(listed, packWrittenMillis, visitor);
         }
     }
 

@@ -33,6 +33,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
+
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -82,23 +83,43 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final RandomGenerator random;
     private final TrafficCounter traffic;
 
-    public BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random) {
+    public BucketTier(
+            S3Config config,
+            Supplier<ObjectStore> transport,
+            Ticker ticker,
+            RandomGenerator random) {
         this(config, transport, ticker, random, new TrafficCounter());
     }
 
-    private BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random, TrafficCounter traffic) {
+    private BucketTier(
+            S3Config config,
+            Supplier<ObjectStore> transport,
+            Ticker ticker,
+            RandomGenerator random,
+            TrafficCounter traffic) {
         this.config = config;
         this.traffic = traffic;
         this.random = random;
         this.layout = new BucketLayout(config.location());
         this.store = new ResilientObjectStore(transport, config, ticker, counters, traffic);
-        this.writeSuspension = new WriteSuspension(config.location(), config.readOnlyPause(), ticker);
-        this.capabilities = new CachedCapabilities(config, layout, store,
-                () -> new CapabilityProbe(store.forProbe(), layout, ticker, random), ticker);
-        this.publisher = new EntryPublisher(store, capabilities, writeSuspension, config.retention(), counters, ticker, random);
-        this.packSettings = new PackReader.Settings(layout.root(), config.packIndexCache(), random, ticker::pauseQuietly);
-        this.packs = new Lazy<>(() -> new PackReader(store, packSettings, config.manifestInterval(),
-                config.loadDeadline().minus(config.connection().requestTimeout()), ticker::nanos));
+        this.writeSuspension =
+                new WriteSuspension(config.location(), config.readOnlyPause(), ticker);
+        this.capabilities = new CachedCapabilities(
+                config,
+                layout,
+                store,
+                () -> new CapabilityProbe(store.forProbe(), layout, ticker, random),
+                ticker);
+        this.publisher = new EntryPublisher(
+                store, capabilities, writeSuspension, config.retention(), counters, ticker, random);
+        this.packSettings = new PackReader.Settings(
+                layout.root(), config.packIndexCache(), random, ticker::pauseQuietly);
+        this.packs = new Lazy<>(() -> new PackReader(
+                store,
+                packSettings,
+                config.manifestInterval(),
+                config.loadDeadline().minus(config.connection().requestTimeout()),
+                ticker::nanos));
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
         this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, ticker);
     }
@@ -107,7 +128,12 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     public static BucketTier open(S3Config config) {
         Lazy<SecureRandom> random = new Lazy<>(SecureRandom::new);
         TrafficCounter traffic = new TrafficCounter();
-        return new BucketTier(config, () -> ObjectStoreFactory.open(config, traffic), Ticker.SYSTEM, () -> random.get().nextLong(), traffic);
+        return new BucketTier(
+                config,
+                () -> ObjectStoreFactory.open(config, traffic),
+                Ticker.SYSTEM,
+                () -> random.get().nextLong(),
+                traffic);
     }
 
     @Override
@@ -119,16 +145,19 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         }
         long mark = absent.mark();
         ObjectStore withinDeadline = store.withinDeadline();
-        LoadResult result = switch (loadPacked(id, withinDeadline)) {
-            case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.NotPacked _ -> loadUnpacked(id, withinDeadline);
-            case PackAnswer.Unconfirmed(String cause) -> unavailableIfAbsent(loadUnpacked(id, withinDeadline), cause);
-            case PackAnswer.Absent _ -> LoadResult.ABSENT;
-            case PackAnswer.Damaged bad -> loadUnpacked(id, withinDeadline) instanceof LoadResult.Hit hit
-                    ? hit
-                    : new LoadResult.Damaged(bad.damage(), bad.detail());
-            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
-        };
+        LoadResult result =
+                switch (loadPacked(id, withinDeadline)) {
+                    case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
+                    case PackAnswer.NotPacked _ -> loadUnpacked(id, withinDeadline);
+                    case PackAnswer.Unconfirmed(String cause) ->
+                        unavailableIfAbsent(loadUnpacked(id, withinDeadline), cause);
+                    case PackAnswer.Absent _ -> LoadResult.ABSENT;
+                    case PackAnswer.Damaged bad ->
+                        loadUnpacked(id, withinDeadline) instanceof LoadResult.Hit hit
+                                ? hit
+                                : new LoadResult.Damaged(bad.damage(), bad.detail());
+                    case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
+                };
         switch (result) {
             case LoadResult.Damaged _ -> suspects.add(hash, suspects.mark());
             case LoadResult.Absent _ -> absent.add(hash, mark);
@@ -146,15 +175,19 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     }
 
     private PackAnswer loadPacked(Id id, ObjectStore withinDeadline) {
-        return config.manifestInterval().isZero() ? PackAnswer.NOT_PACKED : packs.get().load(id, withinDeadline);
+        return config.manifestInterval().isZero()
+                ? PackAnswer.NOT_PACKED
+                : packs.get().load(id, withinDeadline);
     }
 
     private LoadResult loadUnpacked(Id id, ObjectStore withinDeadline) {
         return switch (withinDeadline.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
+            case GetResult.Found found ->
+                EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _ -> LoadResult.ABSENT;
             case GetResult.TooLarge large -> tooLarge(large);
-            case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
+            case GetResult.Unavailable lost ->
+                new LoadResult.Unavailable(lost.failure().toString());
         };
     }
 
@@ -166,18 +199,26 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         }
         Optional<StoreFailure> refusal = writeSuspension.reason();
         if (refusal.isPresent()) {
-            return new StoreResult.Refused("read-only for a while, since the bucket refused a write: " + refusal.get());
+            return new StoreResult.Refused(
+                    "read-only for a while, since the bucket refused a write: " + refusal.get());
         }
         Sha256 hash = entry.id().hash();
         PackReader reader = packs.peek();
-        if (reader != null && !suspects.contains(hash) && reader.isKnown(entry.id())
-                && reader.confirm(entry.id(), reader.mark(entry.id()), store.withinDeadline()) && reader.holds(entry.id(), store)) {
+        if (reader != null
+                && !suspects.contains(hash)
+                && reader.isKnown(entry.id())
+                && reader.confirm(entry.id(), reader.mark(entry.id()), store.withinDeadline())
+                && reader.holds(entry.id(), store)) {
             return StoreResult.DUPLICATE;
         }
-        EntryPublisher.Existing existing = suspects.contains(hash) ? EntryPublisher.Existing.SUSPECT : EntryPublisher.Existing.TRUSTED;
+        EntryPublisher.Existing existing = suspects.contains(hash)
+                ? EntryPublisher.Existing.SUSPECT
+                : EntryPublisher.Existing.TRUSTED;
         StoreResult result = publisher.publish(entry, layout.entry(entry.id()), existing);
         absent.remove(hash);
-        if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
+        if (result instanceof StoreResult.Stored
+                || result instanceof StoreResult.Duplicate
+                || result instanceof StoreResult.Divergent) {
             suspects.remove(hash);
             return makeVisible(entry.id(), result);
         }
@@ -189,7 +230,9 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      * on it.
      */
     private StoreResult makeVisible(Id id, StoreResult result) {
-        return config.manifestInterval().isZero() ? result : packs.get().unseal(id).orElse(result);
+        return config.manifestInterval().isZero()
+                ? result
+                : packs.get().unseal(id).orElse(result);
     }
 
     /** Returns a finder of entries that the bucket already has, for one run of publications. */
@@ -210,7 +253,8 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      * since {@code mark}. Sends requests if needed.
      */
     public boolean isConfirmed(Id id, long mark) {
-        return config.manifestInterval().isZero() || packs.get().confirm(id, mark, store.withinDeadline());
+        return config.manifestInterval().isZero()
+                || packs.get().confirm(id, mark, store.withinDeadline());
     }
 
     /**
@@ -236,7 +280,9 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         if (!(load(id) instanceof LoadResult.Hit(Entry entry))) {
             return Optional.empty();
         }
-        boolean isVisible = isPacked || !hasManifests || (!packs.get().isKnown(id) && packs.get().unseal(id).isEmpty());
+        boolean isVisible = isPacked
+                || !hasManifests
+                || (!packs.get().isKnown(id) && packs.get().unseal(id).isEmpty());
         return isVisible ? Optional.of(entry) : Optional.empty();
     }
 
@@ -283,25 +329,35 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         requireOpen();
         return switch (packs.get().load(listed.namespace(), listed.hash(), store)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged bad -> readUnpacked(listed) instanceof LoadResult.Hit hit ? hit : new LoadResult.Damaged(bad.damage(), bad.detail());
+            case PackAnswer.Damaged bad ->
+                readUnpacked(listed) instanceof LoadResult.Hit hit
+                        ? hit
+                        : new LoadResult.Damaged(bad.damage(), bad.detail());
             case PackAnswer.NotPacked _, PackAnswer.Absent _ -> readUnpacked(listed);
-            case PackAnswer.Unconfirmed(String cause) -> unavailableIfAbsent(readUnpacked(listed), cause);
+            case PackAnswer.Unconfirmed(String cause) ->
+                unavailableIfAbsent(readUnpacked(listed), cause);
             case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
         };
     }
 
     private LoadResult readUnpacked(Listed listed) {
-        return switch (store.get(layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found -> new TargetLayout(layout.root(), listed.namespace())
-                    .checkId(EntryFormat.decode(found.bytes(), VerificationLevel.CONTENT_HASH), listed.hash());
+        return switch (store.get(
+                layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
+            case GetResult.Found found ->
+                new TargetLayout(layout.root(), listed.namespace())
+                        .checkId(
+                                EntryFormat.decode(found.bytes(), VerificationLevel.CONTENT_HASH),
+                                listed.hash());
             case GetResult.Absent _ -> LoadResult.ABSENT;
             case GetResult.TooLarge large -> tooLarge(large);
-            case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
+            case GetResult.Unavailable lost ->
+                new LoadResult.Unavailable(lost.failure().toString());
         };
     }
 
     private static LoadResult tooLarge(GetResult.TooLarge large) {
-        return new LoadResult.Damaged(DamageKind.TOO_LARGE, "more than " + large.limit() + " bytes");
+        return new LoadResult.Damaged(
+                DamageKind.TOO_LARGE, "more than " + large.limit() + " bytes");
     }
 
     /** Returns the counter of bytes between this process and the bucket, for progress displays. */
@@ -311,16 +367,22 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
 
     /** Returns the counters and the state of this tier. Sends nothing. */
     public BucketTierStatistics statistics() {
-        return new BucketTierStatistics(counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
-                counters.refreshes(), capabilities.peek(), writeSuspension.remaining());
+        return new BucketTierStatistics(
+                counters.requests(),
+                counters.retries.sum(),
+                counters.unsent.sum(),
+                store.breaker(),
+                counters.refreshes(),
+                capabilities.peek(),
+                writeSuspension.remaining());
     }
 
     /**
      * Checks access to the bucket and the capabilities of the server with about 90 small requests.
      * Writes the capabilities to the marker, and deletes all other objects if deletion is allowed.
      *
-     * @return the findings in the order of the steps; a problem that makes further steps
-     *     pointless ends them
+     * @return the findings in the order of the steps; a problem that makes further steps pointless
+     *     ends them
      */
     public List<BucketFinding> check() {
         requireOpen();
@@ -336,7 +398,8 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      */
     public Optional<BucketFinding.Problem> reach() {
         requireOpen();
-        return new BucketDiagnostics(config, store.withinDeadline(), layout, capabilities, random).reach();
+        return new BucketDiagnostics(config, store.withinDeadline(), layout, capabilities, random)
+                .reach();
     }
 
     /** Returns the settings. */

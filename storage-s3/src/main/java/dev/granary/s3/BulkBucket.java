@@ -14,6 +14,7 @@ import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
+
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -33,23 +34,41 @@ public final class BulkBucket implements AutoCloseable {
     private final RandomGenerator random;
     private final Consumer<Duration> pause;
 
-    BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random) {
+    BulkBucket(
+            S3Config config,
+            Supplier<ObjectStore> transport,
+            Ticker ticker,
+            RandomGenerator random) {
         this(config, transport, ticker, random, new TrafficCounter());
     }
 
-    private BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker ticker, RandomGenerator random, TrafficCounter traffic) {
+    private BulkBucket(
+            S3Config config,
+            Supplier<ObjectStore> transport,
+            Ticker ticker,
+            RandomGenerator random,
+            TrafficCounter traffic) {
         this.config = config.forPacks();
         this.traffic = traffic;
         this.store = new ResilientObjectStore(transport, this.config, ticker, counters, traffic);
         this.random = random;
         this.pause = ticker::pauseQuietly;
-        this.settings = new PackReader.Settings(new BucketLayout(config.location()).root(), this.config.packIndexCache(), random, pause);
+        this.settings = new PackReader.Settings(
+                new BucketLayout(config.location()).root(),
+                this.config.packIndexCache(),
+                random,
+                pause);
     }
 
     /** Opens the bucket. Sends no request and loads no client library before the first use. */
     public static BulkBucket open(S3Config config) {
         TrafficCounter traffic = new TrafficCounter();
-        return new BulkBucket(config, () -> ObjectStoreFactory.open(config.forPacks(), traffic), Ticker.SYSTEM, new SecureRandom(), traffic);
+        return new BulkBucket(
+                config,
+                () -> ObjectStoreFactory.open(config.forPacks(), traffic),
+                Ticker.SYSTEM,
+                new SecureRandom(),
+                traffic);
     }
 
     /** Returns the manifests of the target with this namespace. */
@@ -64,13 +83,19 @@ public final class BulkBucket implements AutoCloseable {
 
     /** Returns a publisher of packs for the target with this namespace. */
     public PackPublisher publisher(String namespace) {
-        return new PackPublisher(store, settings.keys(namespace), settings.indexCache(namespace), random, pause);
+        return new PackPublisher(
+                store, settings.keys(namespace), settings.indexCache(namespace), random, pause);
     }
 
     /** Returns a compactor of the target with this namespace. */
     public PackCompactor compactor(String namespace) {
-        return new PackCompactor(store, settings.keys(namespace), settings.indexCache(namespace), manifests(namespace),
-                new PackWriter(store, random, pause), random);
+        return new PackCompactor(
+                store,
+                settings.keys(namespace),
+                settings.indexCache(namespace),
+                manifests(namespace),
+                new PackWriter(store, random, pause),
+                random);
     }
 
     /** Returns the counter of bytes between this process and the bucket, for progress displays. */

@@ -3,6 +3,7 @@ package dev.granary.s3;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
+
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -14,8 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * directory has reached since the run began.
  *
  * <p>The manifest of a target takes five requests once, or one if the target has no packs. A hint
- * that is behind is advanced. Each pack with entries takes one request, each unpacked entry two: one
- * of them checks that lookups request it.
+ * that is behind is advanced. Each pack with entries takes one request, each unpacked entry two:
+ * one of them checks that lookups request it.
  */
 public final class DuplicateFinder {
     private final BucketTier bucket;
@@ -30,12 +31,15 @@ public final class DuplicateFinder {
      * an entry of that id; empty if it must be published.
      */
     public Optional<StoreResult> find(Entry entry) {
-        long mark = marks.computeIfAbsent(entry.id().target().path(), _ -> bucket.markPacks(entry.id()));
+        long mark = marks.computeIfAbsent(
+                entry.id().target().path(), _ -> bucket.markPacks(entry.id()));
         if (!bucket.isConfirmed(entry.id(), mark)) {
             return Optional.empty();
         }
         return bucket.findVisibleToAll(entry.id())
-                .map(there -> there.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT);
+                .map(there -> there.contentHash().equals(entry.contentHash())
+                        ? StoreResult.DUPLICATE
+                        : StoreResult.DIVERGENT);
     }
 
     /**

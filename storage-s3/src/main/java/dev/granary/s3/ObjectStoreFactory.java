@@ -14,8 +14,7 @@ public final class ObjectStoreFactory {
      * Opens the bare transport to a bucket, without the layers of {@link BucketTier}. Sends
      * nothing, and takes up to 1 s, mostly for class loading.
      *
-     * @throws IllegalStateException if the client cannot be created; the message states the
-     *     remedy
+     * @throws IllegalStateException if the client cannot be created; the message states the remedy
      */
     public static ObjectStore open(S3Config config) {
         return open(config, new TrafficCounter());

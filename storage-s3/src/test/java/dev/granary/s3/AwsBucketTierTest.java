@@ -8,7 +8,8 @@ import dev.granary.s3.contract.TestS3;
 
 /** The bucket tier through {@link S3ClientLibrary#AWS} as a persistent cache. */
 class AwsBucketTierTest extends PersistentCacheContract {
-    private final S3Config config = TestS3.server().config().client(S3ClientLibrary.AWS).build();
+    private final S3Config config =
+            TestS3.server().config().client(S3ClientLibrary.AWS).build();
 
     @Override
     protected PersistentCache openCache() {

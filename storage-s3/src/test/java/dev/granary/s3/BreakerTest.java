@@ -1,6 +1,7 @@
 package dev.granary.s3;
 
 import static dev.granary.s3.contract.Fault.ERROR_500;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -18,14 +19,16 @@ import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.Await;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests of opening and closing of the circuit breaker. */
 class BreakerTest {
@@ -44,7 +47,8 @@ class BreakerTest {
     }
 
     private ResilientObjectStore store(MemoryObjectStore over, S3Config.Builder config) {
-        return new ResilientObjectStore(() -> over, config.breakerPause(PAUSE).build(), ticker, counters);
+        return new ResilientObjectStore(
+                () -> over, config.breakerPause(PAUSE).build(), ticker, counters);
     }
 
     private void assertIs(BucketTierStatistics.Breaker state) {
@@ -69,7 +73,9 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 S5 silence caused by a thread's own interrupt does not count against the bucket, nor for listings")
+    @DisplayName(
+            "R16 S5 silence caused by a thread's own interrupt does not count against the bucket,"
+                    + " nor for listings")
     void ownInterrupt() {
         bucket.plan(FaultPlan.always(new Fault.AnswerLostThen(Fault.TIMEOUT, () -> {
             ticker.pass(Duration.ofHours(1)); // longer than any limit of silence
@@ -84,7 +90,9 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 S5 half-open: one request without a response opens it again, and the other two test requests are not sent")
+    @DisplayName(
+            "R16 S5 half-open: one request without a response opens it again, and the other two"
+                    + " test requests are not sent")
     void silentAgain() {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
         store.get("key", 10);
@@ -95,7 +103,9 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 five failed lookups open it, whatever they retried; then nothing is sent for the whole pause")
+    @DisplayName(
+            "R16 five failed lookups open it, whatever they retried; then nothing is sent for the"
+                    + " whole pause")
     void opens() {
         bucket.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
         for (int i = 0; i < MINIMUM; i++) {
@@ -105,14 +115,20 @@ class BreakerTest {
         assertIs(BucketTierStatistics.Breaker.OPEN);
         assertEquals(15, bucket.requests().size());
         ticker.pass(PAUSE.minusMillis(1));
-        assertEquals(StoreFailure.Kind.SUSPENDED, assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure().kind());
+        assertEquals(
+                StoreFailure.Kind.SUSPENDED,
+                assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10))
+                        .failure()
+                        .kind());
         assertEquals(15, bucket.requests().size());
     }
 
     @Test
-    @DisplayName("R6 one unreadable object among the first five of a process does not affect the others")
+    @DisplayName(
+            "R6 one unreadable object among the first five of a process does not affect the others")
     void oneObject() {
-        bucket.plan(FaultPlan.when(request -> request.key().equals("bad"), new Fault.Lost(ERROR_500)));
+        bucket.plan(
+                FaultPlan.when(request -> request.key().equals("bad"), new Fault.Lost(ERROR_500)));
         assertInstanceOf(GetResult.Unavailable.class, store.get("bad", 10));
         for (int i = 0; i < 20; i++) {
             assertInstanceOf(GetResult.Found.class, store.get("key", 10));
@@ -121,7 +137,9 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 a failure that a retry heals does not count: a bucket with every other response an error is used")
+    @DisplayName(
+            "R16 a failure that a retry heals does not count: a bucket with every other response"
+                    + " an error is used")
     void healedByRetry() {
         int[] count = {0};
         bucket.plan(_ -> count[0]++ % 2 == 0 ? new Fault.Lost(ERROR_500) : new Fault.None());
@@ -132,14 +150,16 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: if still failing, it opens again after three requests, for another pause, as often as needed")
+    @DisplayName("R16 half-open: if still failing, it opens again after three requests, for another"
+            + " pause, as often as needed")
     void failingAgain() {
         open();
         for (int round = 0; round < 5; round++) {
             ticker.pass(AFTER_PAUSE);
             bucket.forgetRequests();
             for (int i = 0; i < 100; i++) {
-                assertInstanceOf(WriteResult.class, store.put("key", new byte[1], ObjectMarks.NONE));
+                assertInstanceOf(
+                        WriteResult.class, store.put("key", new byte[1], ObjectMarks.NONE));
             }
             assertEquals(TRIALS, bucket.requests().size());
             assertIs(BucketTierStatistics.Breaker.OPEN);
@@ -159,7 +179,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: of 100 concurrent threads three are admitted, and the others are rejected at once")
+    @DisplayName("R16 half-open: of 100 concurrent threads three are admitted, and the others are"
+            + " rejected at once")
     void halfOpenRequests() throws Exception {
         CountDownLatch leave = new CountDownLatch(1);
         MemoryObjectStore slow = new MemoryObjectStore() {
@@ -197,7 +218,9 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R23 responses slower than the limit open it, slightly faster ones do not; time in the queue does not count")
+    @DisplayName(
+            "R23 responses slower than the limit open it, slightly faster ones do not; time in the"
+                    + " queue does not count")
     void slow() {
         for (Duration elapsed : List.of(Duration.ofMillis(2999), Duration.ofMillis(3001))) {
             MemoryObjectStore slow = new MemoryObjectStore() {
@@ -207,11 +230,13 @@ class BreakerTest {
                     return super.get(key, limit);
                 }
             };
-            ResilientObjectStore over = store(slow, S3Config.builder("bucket").slowCall(Duration.ofSeconds(3)));
+            ResilientObjectStore over =
+                    store(slow, S3Config.builder("bucket").slowCall(Duration.ofSeconds(3)));
             for (int i = 0; i < 20; i++) {
                 over.get("key", 10);
             }
-            assertEquals(elapsed.toMillis() > 3000 ? MINIMUM : 20, slow.requests().size());
+            assertEquals(
+                    elapsed.toMillis() > 3000 ? MINIMUM : 20, slow.requests().size());
         }
     }
 
@@ -222,7 +247,9 @@ class BreakerTest {
         for (int i = 0; i < 50; i++) {
             assertInstanceOf(GetResult.Absent.class, store.get("absent", 10));
             assertInstanceOf(GetResult.TooLarge.class, store.get("large", 10));
-            assertInstanceOf(WriteResult.PreconditionFailed.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
+            assertInstanceOf(
+                    WriteResult.PreconditionFailed.class,
+                    store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
         }
         for (StoreFailure.Kind kind : StoreFailure.Kind.values()) {
             StoreFailure failure = new StoreFailure(kind, 400, "", "scripted");
@@ -237,7 +264,9 @@ class BreakerTest {
         }
         bucket.plan(FaultPlan.always(new Fault.Conflicting(Fault.Moment.BEFORE)));
         for (int i = 0; i < 50; i++) {
-            assertInstanceOf(WriteResult.Conflict.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
+            assertInstanceOf(
+                    WriteResult.Conflict.class,
+                    store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
         }
         assertIs(BucketTierStatistics.Breaker.CLOSED);
     }
@@ -256,13 +285,19 @@ class BreakerTest {
             }
         };
         sick.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
-        ResilientObjectStore over = store(sick, S3Config.builder("bucket").maxConnections(1).loadDeadline(Duration.ofMinutes(2)));
+        ResilientObjectStore over = store(
+                sick,
+                S3Config.builder("bucket").maxConnections(1).loadDeadline(Duration.ofMinutes(2)));
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
-            threads.add(Thread.ofPlatform().start(() -> over.put("key", new byte[1], ObjectMarks.NONE)));
+            threads.add(Thread.ofPlatform()
+                    .start(() -> over.put("key", new byte[1], ObjectMarks.NONE)));
         }
         active.await();
-        Await.holds(() -> threads.stream().filter(thread -> thread.getState() == Thread.State.TIMED_WAITING).count() >= 49);
+        Await.holds(() -> threads.stream()
+                        .filter(thread -> thread.getState() == Thread.State.TIMED_WAITING)
+                        .count()
+                >= 49);
         leave.countDown();
         for (Thread thread : threads) {
             thread.join();

@@ -1,7 +1,8 @@
 package dev.granary.s3;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
@@ -11,12 +12,14 @@ import dev.granary.s3.probe.CapabilityMarker;
 import dev.granary.s3.probe.ConditionalDeleteSupport;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectStore;
-import java.time.Duration;
-import java.util.List;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+
+import java.time.Duration;
+import java.util.List;
 
 /** Fuzz tests of server responses: the marker, and listings through both clients. */
 class BucketFuzzTest {
@@ -25,17 +28,40 @@ class BucketFuzzTest {
      */
     private static final long LISTINGS = Long.getLong("granary.fuzz.listings", 100);
 
-    private static final List<String> DATES = List.of("+1000000000-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "+292278995-01-01T00:00:00Z", "", "2026-11-21T00:00:00.000Z");
+    private static final List<String> DATES = List.of(
+            "+1000000000-01-01T00:00:00Z",
+            "-1000000000-01-01T00:00:00Z",
+            "+292278995-01-01T00:00:00Z",
+            "",
+            "2026-11-21T00:00:00.000Z");
 
     @Test
     @DisplayName("Fuzz: a marker is known, newer or broken, and a known one is written again")
     void marker() {
-        byte[] sound = new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.UNTESTED, 1_000_000, "granary 0.1.0").json();
-        Fuzzer.run(FuzzTarget.of("marker", List.of(sound, "{\"format\":2}".getBytes(UTF_8), new String(sound, UTF_8).replaceAll("\"1970[^\"]*\"", "\"" + DATES.getFirst() + "\"").getBytes(UTF_8)), bytes -> {
-            if (CapabilityMarker.parse(bytes) instanceof CapabilityMarker.Parsed.Known(CapabilityMarker marker)) {
-                assertTrue(marker.json().length > 0);
-            }
-        }).words(DATES).allocating(200));
+        byte[] sound = new CapabilityMarker(
+                        ConditionalWriteSupport.FULL,
+                        ConditionalDeleteSupport.UNTESTED,
+                        1_000_000,
+                        "granary 0.1.0")
+                .json();
+        Fuzzer.run(FuzzTarget.of(
+                        "marker",
+                        List.of(
+                                sound,
+                                "{\"format\":2}".getBytes(UTF_8),
+                                new String(sound, UTF_8)
+                                        .replaceAll(
+                                                "\"1970[^\"]*\"", "\"" + DATES.getFirst() + "\"")
+                                        .getBytes(UTF_8)),
+                        bytes -> {
+                            if (CapabilityMarker.parse(bytes)
+                                    instanceof
+                                    CapabilityMarker.Parsed.Known(CapabilityMarker marker)) {
+                                assertTrue(marker.json().length > 0);
+                            }
+                        })
+                .words(DATES)
+                .allocating(200));
     }
 
     @ParameterizedTest
@@ -43,9 +69,18 @@ class BucketFuzzTest {
     @DisplayName("Fuzz: a listing is complete or unavailable, and every object has a key")
     void listing(S3ClientLibrary client) throws Exception {
         try (ScriptedHttpServer server = new ScriptedHttpServer();
-                ObjectStore store = ObjectStoreFactory.open(S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", "secret")
-                        .loadDeadline(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(1)).build())) {
-            ListingFuzz.run("listing " + client, bytes -> server.answer(ScriptedHttpServer.body(200, "application/xml", bytes)), store, LISTINGS);
+                ObjectStore store = ObjectStoreFactory.open(S3Config.builder("bucket")
+                        .endpoint(server.endpoint())
+                        .client(client)
+                        .credentials("key", "secret")
+                        .loadDeadline(Duration.ofMinutes(1))
+                        .requestTimeout(Duration.ofMinutes(1))
+                        .build())) {
+            ListingFuzz.run(
+                    "listing " + client,
+                    bytes -> server.answer(ScriptedHttpServer.body(200, "application/xml", bytes)),
+                    store,
+                    LISTINGS);
         }
     }
 }

@@ -16,12 +16,14 @@ import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests of the listing of a bucket: unpacked and packed entries of all targets, each once. */
 class BucketListerTest {
@@ -29,7 +31,11 @@ class BucketListerTest {
 
     private final PackFixture packs = new PackFixture("BucketListerTest");
     private final TestEntries entries = new TestEntries("BucketListerTest");
-    private final BucketTier tier = new BucketTier(S3Config.builder("bucket").build(), () -> packs.store, new TestTicker(), TestSeed.random("BucketListerTest"));
+    private final BucketTier tier = new BucketTier(
+            S3Config.builder("bucket").build(),
+            () -> packs.store,
+            new TestTicker(),
+            TestSeed.random("BucketListerTest"));
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
     private final Entry three = entries.entry(300);
@@ -41,28 +47,50 @@ class BucketListerTest {
     }
 
     private static List<Sha256> hashes(Entry... all) {
-        return List.of(all).stream().map(entry -> entry.id().hash()).sorted(BY_HEX).toList();
+        return List.of(all).stream()
+                .map(entry -> entry.id().hash())
+                .sorted(BY_HEX)
+                .toList();
     }
 
     @Test
-    @DisplayName("R11 an entry that is unpacked, in a pack, in two packs, or both is listed once, with its length and the time of its object")
+    @DisplayName(
+            "R11 an entry that is unpacked, in a pack, in two packs, or both is listed once, with"
+                    + " its length and the time of its object")
     void once() throws Exception {
         assertEquals(List.of(), list());
         tier.store(one);
         packs.publish(one, two);
         packs.publish(two, three);
         List<EntryCatalog.Listed> all = list();
-        assertEquals(hashes(one, two, three), all.stream().map(EntryCatalog.Listed::hash).sorted(BY_HEX).toList());
-        assertTrue(all.stream().allMatch(entry -> entry.namespace().equals(TestEntries.TARGET.path()) && entry.lastUsedMillis() == 1_700_000_000_000L
-                && entry.bytes() > 100), all::toString);
+        assertEquals(
+                hashes(one, two, three),
+                all.stream().map(EntryCatalog.Listed::hash).sorted(BY_HEX).toList());
+        assertTrue(
+                all.stream()
+                        .allMatch(entry -> entry.namespace().equals(TestEntries.TARGET.path())
+                                && entry.lastUsedMillis() == 1_700_000_000_000L
+                                && entry.bytes() > 100),
+                all::toString);
     }
 
     @Test
-    @DisplayName("S12 S1 no target has a name outside of the layout: keys with only dots, and foreign keys, are no entries")
+    @DisplayName(
+            "S12 S1 no target has a name outside of the layout: keys with only dots, and foreign"
+                    + " keys, are no entries")
     void targets() throws Exception {
         String name = one.id().hash().hex();
-        for (String target : List.of("opencl/..", "opencl/.", "opencl/.x", "../x", "opencl/a/b", "opencl/" + "x".repeat(300))) {
-            packs.store.place("v1/" + target + "/e/" + name.substring(0, 2) + "/" + name, new byte[10], ObjectMarks.NONE);
+        for (String target : List.of(
+                "opencl/..",
+                "opencl/.",
+                "opencl/.x",
+                "../x",
+                "opencl/a/b",
+                "opencl/" + "x".repeat(300))) {
+            packs.store.place(
+                    "v1/" + target + "/e/" + name.substring(0, 2) + "/" + name,
+                    new byte[10],
+                    ObjectMarks.NONE);
             packs.store.place("v1/" + target + "/m/newest", new byte[10], ObjectMarks.NONE);
         }
         assertEquals(List.of(), list());
@@ -75,10 +103,14 @@ class BucketListerTest {
         tier.store(two);
         IllegalStateException stop = new IllegalStateException("enough");
         List<EntryCatalog.Listed> seen = new ArrayList<>();
-        assertEquals(stop, assertThrows(IllegalStateException.class, () -> tier.list(entry -> {
-            seen.add(entry);
-            throw stop;
-        })));
+        assertEquals(
+                stop,
+                assertThrows(
+                        IllegalStateException.class,
+                        () -> tier.list(entry -> {
+                            seen.add(entry);
+                            throw stop;
+                        })));
         assertEquals(1, seen.size());
         assertEquals(2, list().size());
     }
@@ -89,27 +121,43 @@ class BucketListerTest {
         PackInfo missing = packs.publish(one, two);
         packs.publish(three);
         packs.remove(missing);
-        assertEquals(hashes(three), list().stream().map(EntryCatalog.Listed::hash).toList());
+        assertEquals(
+                hashes(three), list().stream().map(EntryCatalog.Listed::hash).toList());
     }
 
     @Test
-    @DisplayName("O9 a bucket that cannot be listed, and unreadable packs, are reported in one sentence")
+    @DisplayName(
+            "O9 a bucket that cannot be listed, and unreadable packs, are reported in one sentence")
     void unreadable() throws Exception {
         packs.publish(one);
-        packs.store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
-        assertTrue(assertThrows(IOException.class, this::list).toString().contains("could not be listed: 403 AccessDenied"));
-        packs.store.plan(FaultPlan.when(request -> request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
-        assertTrue(assertThrows(IOException.class, this::list).toString().contains("index of a pack cannot be read: 403"));
-        packs.store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.DENIED)));
-        assertTrue(assertThrows(IOException.class, this::list).toString().contains("manifest of packs cannot be read: 403"));
+        packs.store.plan(FaultPlan.when(
+                request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
+        assertTrue(assertThrows(IOException.class, this::list)
+                .toString()
+                .contains("could not be listed: 403 AccessDenied"));
+        packs.store.plan(FaultPlan.when(
+                request -> request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
+        assertTrue(assertThrows(IOException.class, this::list)
+                .toString()
+                .contains("index of a pack cannot be read: 403"));
+        packs.store.plan(FaultPlan.when(
+                request -> request.key().contains("/m/"), new Fault.Lost(Fault.DENIED)));
+        assertTrue(assertThrows(IOException.class, this::list)
+                .toString()
+                .contains("manifest of packs cannot be read: 403"));
     }
 
     @Test
-    @DisplayName("D6 with a damaged manifest the listing has the entries of the last sound one before it")
+    @DisplayName(
+            "D6 with a damaged manifest the listing has the entries of the last sound one before"
+                    + " it")
     void damagedManifest() throws Exception {
         packs.publish(one);
         packs.publish(two);
-        String newest = packs.store.keys().stream().filter(key -> key.endsWith("/m/0000000000000002")).findFirst().orElseThrow();
+        String newest = packs.store.keys().stream()
+                .filter(key -> key.endsWith("/m/0000000000000002"))
+                .findFirst()
+                .orElseThrow();
         packs.store.place(newest, new byte[50], new ObjectMarks("00".repeat(16), ""));
         assertEquals(hashes(one), list().stream().map(EntryCatalog.Listed::hash).toList());
     }

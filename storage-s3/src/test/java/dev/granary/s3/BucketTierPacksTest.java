@@ -1,11 +1,13 @@
 package dev.granary.s3;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
-import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
@@ -26,12 +28,14 @@ import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests of the bucket tier with packs: its requests, and the repair of entries lost in packs. */
 class BucketTierPacksTest {
@@ -39,7 +43,10 @@ class BucketTierPacksTest {
     private final RecordingObjectStore store = packs.store;
     private final TestEntries entries = new TestEntries("BucketTierPacksTest");
     private final TestTicker ticker = new TestTicker();
-    private final S3Config config = S3Config.builder("bucket").requestTimeout(Duration.ofSeconds(2)).loadDeadline(Duration.ofSeconds(5)).build();
+    private final S3Config config = S3Config.builder("bucket")
+            .requestTimeout(Duration.ofSeconds(2))
+            .loadDeadline(Duration.ofSeconds(5))
+            .build();
     private final BucketTier tier = tier();
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
@@ -54,11 +61,15 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R12 a hit from a pack is one range; an id in no pack takes one request if unpacked entries are possible")
+    @DisplayName(
+            "R12 a hit from a pack is one range; an id in no pack takes one request if unpacked"
+                    + " entries are possible")
     void requests() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, load(one.id()));
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack"), store.newRequests());
+        assertEquals(
+                List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack"),
+                store.newRequests());
         PersistentCacheContract.assertHit(one, load(one.id()));
         assertEquals(List.of("RANGE pack"), store.newRequests());
         for (int i = 0; i < 100; i++) {
@@ -71,7 +82,9 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R18 an entry of a removed pack is stored again, and no duplicate because of a cached index")
+    @DisplayName(
+            "R18 an entry of a removed pack is stored again, and no duplicate because of a cached"
+                    + " index")
     void removedPack() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, load(one.id()));
@@ -102,16 +115,22 @@ class BucketTierPacksTest {
         PersistentCacheContract.assertHit(one, load(one.id()));
         store.newRequests();
         assertEquals(StoreResult.DUPLICATE, tier.store(one));
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "GET newest", "HEAD pack"), store.newRequests());
+        assertEquals(
+                List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "GET newest", "HEAD pack"),
+                store.newRequests());
     }
 
     @Test
-    @DisplayName("D6 an entry damaged in a pack: damaged, published unpacked by the next store, then a hit, also in other processes")
+    @DisplayName(
+            "D6 an entry damaged in a pack: damaged, published unpacked by the next store, then a"
+                    + " hit, also in other processes")
     void damaged() {
         PackInfo pack = packs.publish(one, two);
         packs.seal();
         packs.damage(pack, one);
-        assertEquals(DamageKind.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, load(one.id())).damage());
+        assertEquals(
+                DamageKind.CORRUPT,
+                assertInstanceOf(LoadResult.Damaged.class, load(one.id())).damage());
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         PersistentCacheContract.assertHit(one, load(one.id()));
         assertEquals(List.of("RANGE pack", "GET entry"), store.newRequests());
@@ -122,7 +141,9 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R18 a missing pack: a miss, published unpacked by the next store, then a hit, also in other processes")
+    @DisplayName(
+            "R18 a missing pack: a miss, published unpacked by the next store, then a hit, also in"
+                    + " other processes")
     void lostPack() {
         PackInfo pack = packs.publish(one, two);
         packs.seal();
@@ -146,7 +167,9 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R16 with slow requests, a lookup of several ends within its deadline, whichever of them are slow")
+    @DisplayName(
+            "R16 with slow requests, a lookup of several ends within its deadline, whichever of"
+                    + " them are slow")
     void deadline() {
         for (int millis = 100; millis <= 2000; millis += 100) {
             packs.publish(one);
@@ -156,14 +179,19 @@ class BucketTierPacksTest {
             long start = ticker.nanos();
             LoadResult result = fresh.load(millis % 200 == 0 ? one.id() : entries.id());
             long elapsed = ticker.nanos() - start;
-            assertTrue(elapsed <= config.loadDeadline().toNanos(), () -> "requests of " + slow + " took " + Duration.ofNanos(elapsed));
-            assertTrue(result instanceof LoadResult.Hit || millis % 200 != 0 || millis >= 500, result::toString);
+            assertTrue(
+                    elapsed <= config.loadDeadline().toNanos(),
+                    () -> "requests of " + slow + " took " + Duration.ofNanos(elapsed));
+            assertTrue(
+                    result instanceof LoadResult.Hit || millis % 200 != 0 || millis >= 500,
+                    result::toString);
             store.beforeEach(() -> {});
         }
     }
 
     @Test
-    @DisplayName("R16 with a silent bucket, the first lookup of a process ends within its deadline, too")
+    @DisplayName(
+            "R16 with a silent bucket, the first lookup of a process ends within its deadline, too")
     void silence() {
         packs.publish(one);
         store.beforeEach(() -> {
@@ -182,7 +210,10 @@ class BucketTierPacksTest {
     @DisplayName("with an interval of zero, no packs are requested")
     void withoutPacks() {
         packs.publish(one);
-        BucketTier without = new BucketTier(S3Config.builder("bucket").manifestInterval(Duration.ZERO).build(), () -> store, ticker,
+        BucketTier without = new BucketTier(
+                S3Config.builder("bucket").manifestInterval(Duration.ZERO).build(),
+                () -> store,
+                ticker,
                 TestSeed.random("withoutPacks"));
         store.newRequests();
         assertEquals(LoadResult.ABSENT, without.load(one.id()));
@@ -198,7 +229,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 an entry published unpacked to a sealed target is found by every machine that refreshes its manifest")
+    @DisplayName("B8 an entry published unpacked to a sealed target is found by every machine that"
+            + " refreshes its manifest")
     void publishedIntoSealed() {
         packs.publish(one);
         packs.seal();
@@ -207,11 +239,14 @@ class BucketTierPacksTest {
         assertTrue(holds(tier(), two));
         store.newRequests();
         assertEquals(StoreResult.DUPLICATE, tier.store(two));
-        assertTrue(store.namedRequests().stream().noneMatch(note -> note.startsWith("PUT m")), "committed once: " + store.namedRequests());
+        assertTrue(
+                store.namedRequests().stream().noneMatch(note -> note.startsWith("PUT m")),
+                "committed once: " + store.namedRequests());
     }
 
     @Test
-    @DisplayName("B8 an unpacked entry in a sealed target, invisible to lookups, is no duplicate; storing it again makes it visible")
+    @DisplayName("B8 an unpacked entry in a sealed target, invisible to lookups, is no duplicate;"
+            + " storing it again makes it visible")
     void unpackedInSealed() {
         packs.publish(one);
         packs.seal();
@@ -227,7 +262,9 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 a target sealed after a machine has read its manifest: entries that the machine publishes then are found")
+    @DisplayName(
+            "B8 a target sealed after a machine has read its manifest: entries that the machine"
+                    + " publishes then are found")
     void sealedAfterReading() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
@@ -237,19 +274,26 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 an entry published unpacked during a sealing compaction: found, and the compaction reports that it did not seal")
+    @DisplayName(
+            "B8 an entry published unpacked during a sealing compaction: found, and the compaction"
+                    + " reports that it did not seal")
     void sealedMeanwhile() {
         packs.publish(one);
         PackCompactor.Result result = packs.compactAndSeal(() -> packs.placeUnpacked(two));
-        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+        assertEquals(
+                PackManifest.UnpackedEntries.POSSIBLE,
+                assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
         result = packs.compactAndSeal();
-        assertEquals(PackManifest.UnpackedEntries.NONE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+        assertEquals(
+                PackManifest.UnpackedEntries.NONE,
+                assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
     }
 
     @Test
-    @DisplayName("B8 a target without packs is sealed by its first compaction: an entry published unpacked then is found after the next refresh")
+    @DisplayName("B8 a target without packs is sealed by its first compaction: an entry published"
+            + " unpacked then is found after the next refresh")
     void firstSeal() {
         packs.placeUnpacked(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
@@ -261,14 +305,19 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 a sealed target whose manifest cannot be changed: no success is reported, and a later store succeeds")
+    @DisplayName(
+            "B8 a sealed target whose manifest cannot be changed: no success is reported, and a"
+                    + " later store succeeds")
     void cannotUnseal() {
         packs.publish(one);
         packs.seal();
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         tier.conditionalWrites();
-        store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
-        String cause = assertInstanceOf(StoreResult.Failed.class, tier.store(two)).cause();
+        store.plan(FaultPlan.when(
+                request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"),
+                new Fault.Lost(Fault.DENIED)));
+        String cause =
+                assertInstanceOf(StoreResult.Failed.class, tier.store(two)).cause();
         assertTrue(cause.contains("manifest") && cause.contains("AccessDenied"), cause);
         store.plan(FaultPlan.SOUND);
         assertFalse(tier.store(two) instanceof StoreResult.Failed);
@@ -276,13 +325,16 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 the bucket does not confirm that the manifest is the newest: unknown, and found after a later store")
+    @DisplayName(
+            "B8 the bucket does not confirm that the manifest is the newest: unknown, and found"
+                    + " after a later store")
     void unconfirmedAfterStoring() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         packs.compactAndSeal();
         tier.conditionalWrites();
-        store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
+        store.plan(
+                FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
         assertInstanceOf(StoreResult.Unknown.class, tier.store(two));
         store.plan(FaultPlan.SOUND);
         assertEquals(StoreResult.DUPLICATE, tier.store(two));
@@ -299,7 +351,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 a process that has read only the hint of a target without packs, and a first compaction that seals: found at once")
+    @DisplayName("B8 a process that has read only the hint of a target without packs, and a first"
+            + " compaction that seals: found at once")
     void firstSealIsSeenAtOnce() {
         packs.placeUnpacked(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
@@ -309,12 +362,14 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 the hint cannot be read after an entry was stored unpacked: no success is reported, and a later store succeeds")
+    @DisplayName("B8 the hint cannot be read after an entry was stored unpacked: no success is"
+            + " reported, and a later store succeeds")
     void hintRefusedAfterStoring() {
         packs.publish(one);
         packs.seal();
         tier.conditionalWrites();
-        store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
+        store.plan(FaultPlan.when(
+                request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
         assertInstanceOf(StoreResult.Unknown.class, tier.store(two));
         store.plan(FaultPlan.SOUND);
         assertEquals(StoreResult.DUPLICATE, tier.store(two));
@@ -322,7 +377,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 an older manifest names an existing pack, the newest one a missing pack: no duplicate")
+    @DisplayName("A3 an older manifest names an existing pack, the newest one a missing pack: no"
+            + " duplicate")
     void olderManifestIsNotTrusted() {
         PackInfo old = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
@@ -334,7 +390,9 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 the tier's own shortcut does not trust an older manifest either: stored, although the known pack exists")
+    @DisplayName(
+            "A3 the tier's own shortcut does not trust an older manifest either: stored, although"
+                    + " the known pack exists")
     void shortcutConfirms() {
         PackInfo old = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
@@ -344,26 +402,36 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 the hint is missing, or the manifest in the bucket is truncated: earlier knowledge of a process makes no duplicate")
+    @DisplayName(
+            "A3 the hint is missing, or the manifest in the bucket is truncated: earlier knowledge"
+                    + " of a process makes no duplicate")
     void damagedManifestIsNotTrusted() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         assertTrue(holds(tier, one));
-        store.keys().stream().filter(key -> key.contains("/m/0")).forEach(key ->
-                store.place(key, Arrays.copyOf(store.body(key), 20), store.marks(key)));
+        store.keys().stream()
+                .filter(key -> key.contains("/m/0"))
+                .forEach(key ->
+                        store.place(key, Arrays.copyOf(store.body(key), 20), store.marks(key)));
         assertFalse(holds(tier, one));
         store.keys().stream().filter(key -> key.contains("/m/")).forEach(store::remove);
         assertFalse(holds(tier, one));
     }
 
     @Test
-    @DisplayName("A3 a pack is truncated after an entry, and this process has its index: the entry is read, but no duplicate")
+    @DisplayName(
+            "A3 a pack is truncated after an entry, and this process has its index: the entry is"
+                    + " read, but no duplicate")
     void truncatedPackWithKnownIndex() {
         PackInfo pack = packs.publish(one, two);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         assertTrue(holds(tier, one));
-        String key = store.keys().stream().filter(name -> name.endsWith(".pack")).findFirst().orElseThrow();
-        store.place(key, Arrays.copyOf(store.body(key), (int) pack.indexOffset()), store.marks(key));
+        String key = store.keys().stream()
+                .filter(name -> name.endsWith(".pack"))
+                .findFirst()
+                .orElseThrow();
+        store.place(
+                key, Arrays.copyOf(store.body(key), (int) pack.indexOffset()), store.marks(key));
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         assertFalse(holds(tier, one));
     }
@@ -373,50 +441,80 @@ class BucketTierPacksTest {
     void truncatedUnpacked() {
         packs.placeUnpacked(one);
         assertTrue(holds(tier(), one));
-        store.keys().stream().filter(key -> key.contains("/e/")).forEach(key ->
-                store.place(key, Arrays.copyOf(store.body(key), 60), store.marks(key)));
+        store.keys().stream()
+                .filter(key -> key.contains("/e/"))
+                .forEach(key ->
+                        store.place(key, Arrays.copyOf(store.body(key), 60), store.marks(key)));
         assertFalse(holds(tier(), one));
     }
 
     @Test
-    @DisplayName("A3 the existence of a pack cannot be determined: its entry is no duplicate, and is published unpacked")
+    @DisplayName(
+            "A3 the existence of a pack cannot be determined: its entry is no duplicate, and is"
+                    + " published unpacked")
     void unconfirmedPack() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
-        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()),
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("HEAD")
+                        && request.key().contains(pack.name().hex()),
                 new Fault.Lost(Fault.TIMEOUT)));
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
     }
 
     @Test
-    @DisplayName("A3 an entry of other content under the same id is reported as divergent, packed and unpacked")
+    @DisplayName(
+            "A3 an entry of other content under the same id is reported as divergent, packed and"
+                    + " unpacked")
     void divergent() {
         Entry other = entries.entry(one.id(), 300);
         Entry another = entries.entry(two.id(), 300);
         packs.publish(one);
         packs.placeUnpacked(two);
         DuplicateFinder run = tier.duplicates();
-        assertEquals(List.of(StoreResult.DUPLICATE, StoreResult.DIVERGENT, StoreResult.DUPLICATE, StoreResult.DIVERGENT),
-                Stream.of(one, other, two, another).map(entry -> run.find(entry).orElseThrow()).toList());
+        assertEquals(
+                List.of(
+                        StoreResult.DUPLICATE,
+                        StoreResult.DIVERGENT,
+                        StoreResult.DUPLICATE,
+                        StoreResult.DIVERGENT),
+                Stream.of(one, other, two, another)
+                        .map(entry -> run.find(entry).orElseThrow())
+                        .toList());
     }
 
     @Test
-    @DisplayName("A3 one run requests the manifest once for any number of entries; the next run requests it again")
+    @DisplayName("A3 one run requests the manifest once for any number of entries; the next run"
+            + " requests it again")
     void confirmedOnce() {
         packs.publish(one, two);
         BucketTier ci = tier();
         PersistentCacheContract.assertHit(one, ci.load(one.id()));
         DuplicateFinder run = ci.duplicates();
         store.newRequests();
-        assertTrue(run.find(one).isPresent() && run.find(two).isPresent() && run.find(one).isPresent());
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "GET newest", "HEAD pack", "RANGE pack", "RANGE pack", "RANGE pack"),
+        assertTrue(run.find(one).isPresent()
+                && run.find(two).isPresent()
+                && run.find(one).isPresent());
+        assertEquals(
+                List.of(
+                        "GET newest",
+                        "HEAD m1",
+                        "HEAD m2",
+                        "GET m1",
+                        "GET newest",
+                        "HEAD pack",
+                        "RANGE pack",
+                        "RANGE pack",
+                        "RANGE pack"),
                 store.newRequests());
         assertTrue(holds(ci, one));
         assertEquals(7, store.newRequests().size());
     }
 
     @Test
-    @DisplayName("B5 the hint is behind, and would expire first: it is advanced before an entry counts as a duplicate")
+    @DisplayName(
+            "B5 the hint is behind, and would expire first: it is advanced before an entry counts"
+                    + " as a duplicate")
     void hintBehind() {
         packs.publish(one);
         packs.publish(two);
@@ -429,20 +527,26 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A3 the hint names a missing manifest, and lookups may not list: the shortcut does not apply, and nothing is a duplicate")
+    @DisplayName(
+            "A3 the hint names a missing manifest, and lookups may not list: the shortcut does not"
+                    + " apply, and nothing is a duplicate")
     void shortcutMatchesLookups() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
-        store.keys().stream().filter(key -> key.endsWith("newest")).forEach(key -> store.place(key, new byte[] {'9'}, store.marks(key)));
+        store.keys().stream()
+                .filter(key -> key.endsWith("newest"))
+                .forEach(key -> store.place(key, new byte[] {'9'}, store.marks(key)));
         assertFalse(holds(tier, one));
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
     }
 
     @Test
-    @DisplayName("A5 no manifest was ever read: an id without an unpacked entry is unavailable, not absent")
+    @DisplayName("A5 no manifest was ever read: an id without an unpacked entry is unavailable, not"
+            + " absent")
     void manifestNeverRead() {
         packs.publish(one);
-        store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
+        store.plan(FaultPlan.when(
+                request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
         packs.placeUnpacked(two);
         PersistentCacheContract.assertHit(two, tier.load(two.id()));
         assertInstanceOf(LoadResult.Unavailable.class, tier.load(one.id()));
@@ -452,21 +556,29 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A1 D6 an entry read as damaged in a pack of full length: published again, also after the manifest was read again")
+    @DisplayName(
+            "A1 D6 an entry read as damaged in a pack of full length: published again, also after"
+                    + " the manifest was read again")
     void suspectInSoundPack() {
         PackInfo pack = packs.publish(one, two);
         packs.damage(pack, one);
         assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
-        assertTrue(holds(tier, two)); // reads the manifest for it, and discards disproved knowledge
+        // reads the manifest for it, and discards disproved knowledge
+        assertTrue(holds(tier, two));
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         PersistentCacheContract.assertHit(one, tier().load(one.id()));
     }
 
     @Test
-    @DisplayName("A1 S3 an unpacked entry damaged under intact metadata: replaced by a process that has read it, then a duplicate for the next")
+    @DisplayName(
+            "A1 S3 an unpacked entry damaged under intact metadata: replaced by a process that has"
+                    + " read it, then a duplicate for the next")
     void suspectUnpacked() {
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
-        String key = store.keys().stream().filter(name -> name.contains("/e/")).findFirst().orElseThrow();
+        String key = store.keys().stream()
+                .filter(name -> name.contains("/e/"))
+                .findFirst()
+                .orElseThrow();
         byte[] damagedBytes = store.body(key);
         damagedBytes[damagedBytes.length - 1] ^= 1;
         store.place(key, damagedBytes, store.marks(key));
@@ -475,11 +587,18 @@ class BucketTierPacksTest {
         PersistentCacheContract.assertHit(one, tier().load(one.id()));
         store.newRequests();
         assertEquals(StoreResult.DUPLICATE, tier.store(one));
-        assertEquals(List.of("PUT entry", "HEAD entry"), store.newRequests().stream().filter(note -> note.endsWith(" entry")).toList(), "it is trusted again");
+        assertEquals(
+                List.of("PUT entry", "HEAD entry"),
+                store.newRequests().stream()
+                        .filter(note -> note.endsWith(" entry"))
+                        .toList(),
+                "it is trusted again");
     }
 
     @Test
-    @DisplayName("B8 an unpacked entry of other content in a sealed target: reported as divergent, and visible to lookups from then on")
+    @DisplayName(
+            "B8 an unpacked entry of other content in a sealed target: reported as divergent, and"
+                    + " visible to lookups from then on")
     void divergentInSealed() {
         Entry first = entries.entry(two.id(), 300);
         packs.publish(one);
@@ -494,7 +613,9 @@ class BucketTierPacksTest {
     void unconfirmedPackIsNoDuplicate() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
-        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()),
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("HEAD")
+                        && request.key().contains(pack.name().hex()),
                 new Fault.Lost(Fault.TIMEOUT)));
         assertFalse(holds(tier, one));
         store.plan(FaultPlan.SOUND);
@@ -502,11 +623,13 @@ class BucketTierPacksTest {
     }
 
     private static LoadResult read(BucketTier tier, Entry entry) {
-        return tier.read(new EntryCatalog.Listed(TestEntries.TARGET.path(), entry.id().hash(), 100, 0));
+        return tier.read(
+                new EntryCatalog.Listed(TestEntries.TARGET.path(), entry.id().hash(), 100, 0));
     }
 
     @Test
-    @DisplayName("A5 D6 a listed entry is read from a pack, else unpacked; it is absent only if the bucket says so")
+    @DisplayName("A5 D6 a listed entry is read from a pack, else unpacked; it is absent only if the"
+            + " bucket says so")
     void readListed() {
         PackInfo pack = packs.publish(one);
         PersistentCacheContract.assertHit(one, read(tier, one));
@@ -515,15 +638,19 @@ class BucketTierPacksTest {
         packs.placeUnpacked(one);
         PersistentCacheContract.assertHit(one, read(tier(), one));
         assertEquals(LoadResult.ABSENT, read(tier(), two));
-        store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
+        store.plan(FaultPlan.when(
+                request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
         assertInstanceOf(LoadResult.Unavailable.class, read(tier(), two));
         PersistentCacheContract.assertHit(one, read(tier(), one));
     }
 
     @Test
-    @DisplayName("A3 one run requests the manifest of each target, however often another one was read before")
+    @DisplayName(
+            "A3 one run requests the manifest of each target, however often another one was read"
+                    + " before")
     void confirmedForEachTarget() {
-        Entry other = entries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), 100);
+        Entry other = entries.entry(
+                Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), 100);
         packs.publish(one);
         assertEquals(LoadResult.ABSENT, tier.load(other.id()));
         DuplicateFinder run = tier.duplicates();

@@ -3,11 +3,13 @@ package dev.granary.s3;
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
-import static java.nio.charset.StandardCharsets.UTF_8;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
@@ -30,14 +32,16 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Tests of the bucket tier over an in-memory object store with scripted faults and a manual clock.
@@ -48,16 +52,29 @@ class BucketTierTest {
     private final TestEntries entries = new TestEntries(BucketTierTest.class.getName());
     private final MemoryObjectStore store = new MemoryObjectStore();
     private final TestTicker ticker = new TestTicker();
-    private final S3Config config = S3Config.builder("bucket").prefix("team/kernels").manifestInterval(Duration.ZERO).build();
-    private final BucketTier tier = new BucketTier(config, () -> store, ticker, TestSeed.random("BucketTierTest"));
+    private final S3Config config = S3Config.builder("bucket")
+            .prefix("team/kernels")
+            .manifestInterval(Duration.ZERO)
+            .build();
+    private final BucketTier tier =
+            new BucketTier(config, () -> store, ticker, TestSeed.random("BucketTierTest"));
 
     @BeforeEach
-    void probedBefore() { // by another process; CachedCapabilitiesTest covers the requests for the marker
+    // by another process; CachedCapabilitiesTest covers the requests for the marker
+    void probedBefore() {
         mark(store);
     }
 
     private static void mark(MemoryObjectStore store) {
-        store.place(MARKER, new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json(), ObjectMarks.NONE);
+        store.place(
+                MARKER,
+                new CapabilityMarker(
+                                ConditionalWriteSupport.FULL,
+                                ConditionalDeleteSupport.HONOURED,
+                                0,
+                                "")
+                        .json(),
+                ObjectMarks.NONE);
     }
 
     private static String key(Id id) {
@@ -70,14 +87,18 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R12 a hit is one GET, a publication one PUT under the key of the layout, and one GET for the marker, once")
+    @DisplayName(
+            "R12 a hit is one GET, a publication one PUT under the key of the layout, and one GET"
+                    + " for the marker, once")
     void requests() {
         Entry entry = entries.entry(1000);
         tier.store(entry);
         PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
         assertEquals(List.of("GET", "PUT none-match", "GET"), store.requests());
         assertEquals(List.of(MARKER, key(entry.id())), store.keys());
-        assertEquals(new BucketTierStatistics.Requests(2, 0, 1, 0, 0), tier.statistics().requests());
+        assertEquals(
+                new BucketTierStatistics.Requests(2, 0, 1, 0, 0),
+                tier.statistics().requests());
         Entry next = entries.entry(1000);
         store.forgetRequests();
         tier.store(next);
@@ -101,7 +122,8 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("an absent response in flight while the entry is stored does not hide it afterwards")
+    @DisplayName(
+            "an absent response in flight while the entry is stored does not hide it afterwards")
     void absentRace() {
         Entry entry = entries.entry(10);
         BucketTier[] other = new BucketTier[1];
@@ -110,7 +132,8 @@ class BucketTierTest {
             public GetResult get(String key, long limit) {
                 GetResult result = super.get(key, limit);
                 if (result instanceof GetResult.Absent) {
-                    other[0].store(entry); // by another thread, while this response is in flight
+                    // by another thread, while this response is in flight
+                    other[0].store(entry);
                 }
                 return result;
             }
@@ -122,7 +145,8 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("D6 any changed byte, any truncation, trailing bytes: damaged, healed by the next store")
+    @DisplayName("D6 any changed byte, any truncation, trailing bytes: damaged, healed by the next"
+            + " store")
     void corruptionMatrix() {
         Entry entry = entries.entry(40);
         tier.store(entry);
@@ -146,14 +170,18 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("an empty body, an HTML page, the bytes of another entry: damaged with its reason, never a hit, never absent")
+    @DisplayName("an empty body, an HTML page, the bytes of another entry: damaged with its reason,"
+            + " never a hit, never absent")
     void foreignBodies() {
         Entry entry = entries.entry(100);
         Entry other = entries.entry(100);
         tier.store(other);
         store.place(key(entry.id()), new byte[0], ObjectMarks.NONE);
         assertEquals(DamageKind.TRUNCATED, damaged(entry.id()).damage());
-        store.place(key(entry.id()), "<html><body>Sign in</body></html>".getBytes(UTF_8), ObjectMarks.NONE);
+        store.place(
+                key(entry.id()),
+                "<html><body>Sign in</body></html>".getBytes(UTF_8),
+                ObjectMarks.NONE);
         assertEquals(DamageKind.FOREIGN, damaged(entry.id()).damage());
         store.place(key(entry.id()), store.body(key(other.id())), store.marks(key(other.id())));
         assertEquals(DamageKind.WRONG_KEY, damaged(entry.id()).damage());
@@ -169,13 +197,18 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R5 a read-only bucket never receives a write, neither from a store nor from a check")
+    @DisplayName(
+            "R5 a read-only bucket never receives a write, neither from a store nor from a check")
     void readOnlyConfiguration() {
         Entry known = entries.entry(10);
         tier.store(known);
         store.forgetRequests();
-        S3Config readOnly = S3Config.builder(config.location()).access(S3Access.READ).manifestInterval(Duration.ZERO).build();
-        BucketTier reader = new BucketTier(readOnly, () -> store, ticker, TestSeed.random("onlyRead"));
+        S3Config readOnly = S3Config.builder(config.location())
+                .access(S3Access.READ)
+                .manifestInterval(Duration.ZERO)
+                .build();
+        BucketTier reader =
+                new BucketTier(readOnly, () -> store, ticker, TestSeed.random("onlyRead"));
         assertInstanceOf(StoreResult.Refused.class, reader.store(entries.entry(10)));
         PersistentCacheContract.assertHit(known, reader.load(known.id()));
         assertEquals(1, reader.check().size());
@@ -183,7 +216,9 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R3 a refused write makes the tier read-only for a while: hits continue, no write is sent, then writes resume")
+    @DisplayName(
+            "R3 a refused write makes the tier read-only for a while: hits continue, no write is"
+                    + " sent, then writes resume")
     void readOnly() {
         Entry known = entries.entry(10);
         tier.store(known);
@@ -201,7 +236,9 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R16 a failing bucket receives no requests for a while, lookups fail at once, and it recovers after the pause")
+    @DisplayName(
+            "R16 a failing bucket receives no requests for a while, lookups fail at once, and it"
+                    + " recovers after the pause")
     void breaker() {
         Entry entry = entries.entry(10);
         tier.store(entry);
@@ -240,28 +277,43 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R16 opening sends no request and creates no client; a client that cannot be created is a miss")
+    @DisplayName(
+            "R16 opening sends no request and creates no client; a client that cannot be created"
+                    + " is a miss")
     void opening() {
         assertEquals(List.of(), store.requests());
-        BucketTier broken = new BucketTier(config, () -> {
-            throw new IllegalStateException("No region: set AWS_REGION");
-        }, ticker, TestSeed.random("opening"));
-        LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, broken.load(entries.id()));
+        BucketTier broken = new BucketTier(
+                config,
+                () -> {
+                    throw new IllegalStateException("No region: set AWS_REGION");
+                },
+                ticker,
+                TestSeed.random("opening"));
+        LoadResult.Unavailable lost =
+                assertInstanceOf(LoadResult.Unavailable.class, broken.load(entries.id()));
         assertTrue(lost.cause().contains("AWS_REGION"), lost::cause);
         assertInstanceOf(StoreResult.Failed.class, broken.store(entries.entry(1)));
         broken.close();
     }
 
     @Test
-    @DisplayName("one server error is retried transparently; a listing names the entries and nothing else, each readable")
+    @DisplayName(
+            "one server error is retried transparently; a listing names the entries and nothing"
+                    + " else, each readable")
     void catalog() throws Exception {
         List<Entry> all = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
             all.add(entries.entry(100 + i));
             tier.store(all.get(i));
         }
-        store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/c/" + "0".repeat(64), new byte[1], ObjectMarks.NONE);
-        store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/e/00/" + "1".repeat(64), new byte[1], ObjectMarks.NONE);
+        store.place(
+                "team/kernels/v1/" + TestEntries.TARGET.path() + "/c/" + "0".repeat(64),
+                new byte[1],
+                ObjectMarks.NONE);
+        store.place(
+                "team/kernels/v1/" + TestEntries.TARGET.path() + "/e/00/" + "1".repeat(64),
+                new byte[1],
+                ObjectMarks.NONE);
         store.place("team/other/v1/x/y/e/00/" + "0".repeat(64), new byte[1], ObjectMarks.NONE);
         List<EntryCatalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);
@@ -274,7 +326,8 @@ class BucketTierTest {
         }
         assertEquals(1, tier.statistics().retries());
         // manifests may be compared first
-        store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(ERROR_500)));
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("LIST"), new Fault.Lost(ERROR_500)));
         assertThrows(IOException.class, () -> tier.list(listed::add));
     }
 
@@ -288,11 +341,15 @@ class BucketTierTest {
         store.remove(key(entry.id()));
         List<EntryCatalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);
-        assertEquals(DamageKind.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.read(listed.get(0))).damage());
+        assertEquals(
+                DamageKind.WRONG_KEY,
+                assertInstanceOf(LoadResult.Damaged.class, tier.read(listed.get(0)))
+                        .damage());
     }
 
     @Test
-    @DisplayName("a discard is ignored: one machine's faulty driver does not empty the fleet's bucket")
+    @DisplayName(
+            "a discard is ignored: one machine's faulty driver does not empty the fleet's bucket")
     void discard() {
         Entry entry = entries.entry(10);
         tier.store(entry);

@@ -6,6 +6,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3Location;
+
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -24,7 +25,8 @@ final class BulkFetchProcess {
     private BulkFetchProcess() {}
 
     /** Parts of the causes of lookups that were too late. */
-    private static final List<String> LATE_CAUSES = List.of("waiting", "took all the time", "takes too long", "no requests are sent");
+    private static final List<String> LATE_CAUSES =
+            List.of("waiting", "took all the time", "takes too long", "no requests are sent");
 
     static Id id(int number) {
         return TestEntries.id("bulk-" + number);
@@ -37,9 +39,15 @@ final class BulkFetchProcess {
     public static void main(String[] args) throws InterruptedException {
         int loads = Integer.parseInt(args[5]);
         int ids = Integer.parseInt(args[6]);
-        S3Config config = S3Config.builder(S3Location.parse(args[4])).endpoint(URI.create(args[1])).client(S3ClientLibrary.valueOf(args[0]))
-                .credentials(args[2], args[3]).maxConnections(Integer.parseInt(args[7])).requestTimeout(millis(args[8])).loadDeadline(millis(args[9]))
-                .stallTimeout(millis(args[8])).slowCall(millis(args[8])) // a busy machine is no silent server
+        S3Config config = S3Config.builder(S3Location.parse(args[4]))
+                .endpoint(URI.create(args[1]))
+                .client(S3ClientLibrary.valueOf(args[0]))
+                .credentials(args[2], args[3])
+                .maxConnections(Integer.parseInt(args[7]))
+                .requestTimeout(millis(args[8]))
+                .loadDeadline(millis(args[9]))
+                .stallTimeout(millis(args[8]))
+                .slowCall(millis(args[8])) // a busy machine is no silent server
                 .build();
         Map<String, LongAdder> counts = new ConcurrentHashMap<>();
         AtomicLong longest = new AtomicLong();
@@ -55,7 +63,8 @@ final class BulkFetchProcess {
                     });
                 }
             }
-            counts.forEach((result, count) -> System.out.println(result.replace('=', ' ') + "=" + count));
+            counts.forEach(
+                    (result, count) -> System.out.println(result.replace('=', ' ') + "=" + count));
             System.out.println("gets=" + tier.statistics().requests().get());
             System.out.println("heads=" + tier.statistics().requests().head());
             System.out.println("longest=" + Duration.ofNanos(longest.get()).toMillis());
@@ -68,7 +77,8 @@ final class BulkFetchProcess {
                 case LoadResult.Hit hit -> hit.entry().id().equals(id) ? "hit" : "another's";
                 case LoadResult.Absent _ -> "absent";
                 case LoadResult.Damaged bad -> "damaged: " + bad;
-                case LoadResult.Unavailable lost -> LATE_CAUSES.stream().anyMatch(lost.cause()::contains) ? "late" : lost.cause();
+                case LoadResult.Unavailable lost ->
+                    LATE_CAUSES.stream().anyMatch(lost.cause()::contains) ? "late" : lost.cause();
             };
         } catch (RuntimeException | Error e) {
             return "thrown: " + e;

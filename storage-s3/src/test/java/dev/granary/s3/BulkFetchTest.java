@@ -11,17 +11,19 @@ import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.pack.PackPublisher;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Tests of thousands of concurrent lookups over few connections, in a process with a small heap.
@@ -48,7 +50,10 @@ class BulkFetchTest {
     }
 
     private S3Config config() {
-        return S3Config.builder("bulk").endpoint(server.endpoint()).credentials(server.accessKey(), server.secretKey()).build();
+        return S3Config.builder("bulk")
+                .endpoint(server.endpoint())
+                .credentials(server.accessKey(), server.secretKey())
+                .build();
     }
 
     private Entry entry(int number) {
@@ -76,18 +81,36 @@ class BulkFetchTest {
         assertEquals(IDS, results.size());
     }
 
-    private Map<String, String> fetch(S3ClientLibrary client, int connections, Duration request, Duration deadline) throws Exception {
+    private Map<String, String> fetch(
+            S3ClientLibrary client, int connections, Duration request, Duration deadline)
+            throws Exception {
         server.resetRequests();
-        Map<String, String> output = SmallProcess.run(HEAP_MEBIBYTES, BulkFetchProcess.class, List.of(), List.of(client.name(),
-                server.endpoint().toString(), server.accessKey(), server.secretKey(), "s3://bulk", Integer.toString(LOADS), Integer.toString(IDS),
-                Integer.toString(connections), Long.toString(request.toMillis()), Long.toString(deadline.toMillis())));
-        assertTrue(server.maxConcurrentRequests() <= connections, () -> server.maxConcurrentRequests() + " requests at once");
+        Map<String, String> output = SmallProcess.run(
+                HEAP_MEBIBYTES,
+                BulkFetchProcess.class,
+                List.of(),
+                List.of(
+                        client.name(),
+                        server.endpoint().toString(),
+                        server.accessKey(),
+                        server.secretKey(),
+                        "s3://bulk",
+                        Integer.toString(LOADS),
+                        Integer.toString(IDS),
+                        Integer.toString(connections),
+                        Long.toString(request.toMillis()),
+                        Long.toString(deadline.toMillis())));
+        assertTrue(
+                server.maxConcurrentRequests() <= connections,
+                () -> server.maxConcurrentRequests() + " requests at once");
         return output;
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 10,000 concurrent lookups over 50 connections, in a heap of 192 MiB: all hit, one request each, at most 50 at the server")
+    @DisplayName(
+            "R17 10,000 concurrent lookups over 50 connections, in a heap of 192 MiB: all hit, one"
+                    + " request each, at most 50 at the server")
     @Tag("exhaustive")
     void unpacked(S3ClientLibrary client) throws Exception {
         publishUnpacked();
@@ -106,12 +129,15 @@ class BulkFetchTest {
         publishInPacks();
         Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
         assertEquals(Integer.toString(LOADS), output.get("hit"), output::toString);
-        assertEquals(Integer.toString(LOADS + 3), output.get("gets"), output::toString); // hint, manifest, index
+        // hint, manifest, index
+        assertEquals(Integer.toString(LOADS + 3), output.get("gets"), output::toString);
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 with a short deadline, lookups that cannot be served in time are misses, and none takes longer")
+    @DisplayName(
+            "R17 with a short deadline, lookups that cannot be served in time are misses, and none"
+                    + " takes longer")
     void shortDeadline(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Duration deadline = Duration.ofSeconds(8);
@@ -119,8 +145,13 @@ class BulkFetchTest {
         assertTrue(output.containsKey("late"), output::toString);
         // absent: the manifest could not be read in time, and there is no unpacked entry
         long all = Stream.of("hit", "late", "absent")
-                .mapToLong(result -> Long.parseLong(output.getOrDefault(result, "0"))).sum();
+                .mapToLong(result -> Long.parseLong(output.getOrDefault(result, "0")))
+                .sum();
         assertEquals(LOADS, all, output::toString);
-        WireHistory.assertInTime(System.nanoTime() - Duration.ofMillis(Long.parseLong(output.get("longest"))).toNanos(), deadline);
+        WireHistory.assertInTime(
+                System.nanoTime()
+                        - Duration.ofMillis(Long.parseLong(output.get("longest")))
+                                .toNanos(),
+                deadline);
     }
 }

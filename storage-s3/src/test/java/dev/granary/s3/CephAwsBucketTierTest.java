@@ -11,7 +11,10 @@ import dev.granary.s3.contract.ScriptedServer;
  * The bucket tier over {@link S3ClientLibrary#AWS} on Ceph's object gateway; needs its packages.
  */
 class CephAwsBucketTierTest extends PersistentCacheContract {
-    private final S3Config config = ScriptedServer.of(KnownServer.CEPH).config().client(S3ClientLibrary.AWS).build();
+    private final S3Config config = ScriptedServer.of(KnownServer.CEPH)
+            .config()
+            .client(S3ClientLibrary.AWS)
+            .build();
 
     @Override
     protected PersistentCache openCache() {

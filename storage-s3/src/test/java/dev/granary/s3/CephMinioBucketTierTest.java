@@ -11,7 +11,10 @@ import dev.granary.s3.contract.ScriptedServer;
  * The bucket tier over {@link S3ClientLibrary#MINIO} on Ceph's object gateway; needs its packages.
  */
 class CephMinioBucketTierTest extends PersistentCacheContract {
-    private final S3Config config = ScriptedServer.of(KnownServer.CEPH).config().client(S3ClientLibrary.MINIO).build();
+    private final S3Config config = ScriptedServer.of(KnownServer.CEPH)
+            .config()
+            .client(S3ClientLibrary.MINIO)
+            .build();
 
     @Override
     protected PersistentCache openCache() {

@@ -5,12 +5,14 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Deviation;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.ObjectStore;
-import java.io.PrintStream;
-import java.util.ArrayList;
-import java.util.List;
+
 import org.junit.platform.engine.discovery.DiscoverySelectors;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
+
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * Runs the object store suite against the S3 server of {@link TestS3} through both clients, and
@@ -31,10 +33,13 @@ final class Conformance {
 
     /** Runs the suite, or with {@code --races ROUNDS} that many races of each kind. */
     public static void main(String[] arguments) throws Exception {
-        boolean races = arguments.length == 2 && arguments[0].equals("--races") && arguments[1].matches("[1-9][0-9]{0,5}");
+        boolean races = arguments.length == 2
+                && arguments[0].equals("--races")
+                && arguments[1].matches("[1-9][0-9]{0,5}");
         if (!races && arguments.length > 0) {
-            System.err.println("granary: usage: ./granary conformance [--races ROUNDS]; the server is GRANARY_TEST_S3_ENDPOINT's, see"
-                    + " docs/s3-servers.md");
+            System.err.println(
+                    "granary: usage: ./granary conformance [--races ROUNDS]; the server is"
+                            + " GRANARY_TEST_S3_ENDPOINT's, see docs/s3-servers.md");
             System.exit(2);
         }
         TestS3 server = TestS3.server();
@@ -46,7 +51,8 @@ final class Conformance {
         conformance.run(AWS, AwsTransportTest.class);
         conformance.run(MINIO, MinioTransportTest.class);
         conformance.run(SERVER, ServerFactsTest.class);
-        System.exit(conformance.print(server) ? 0 : 1); // the embedded server's threads would keep the process alive
+        // the embedded server's threads would keep the process alive
+        System.exit(conformance.print(server) ? 0 : 1);
     }
 
     private static void race(TestS3 server, int rounds) throws Exception {
@@ -55,16 +61,22 @@ final class Conformance {
             S3Config config = server.config().client(client).build();
             try (ObjectStore store = ObjectStoreFactory.open(config)) {
                 String prefix = config.location().prefix() + "/";
-                System.out.println(client + " create: " + new WriteRaceReport(store, prefix).create(rounds));
-                System.out.println(client + " replace: " + new WriteRaceReport(store, prefix).replace(rounds));
+                System.out.println(
+                        client + " create: " + new WriteRaceReport(store, prefix).create(rounds));
+                System.out.println(
+                        client + " replace: " + new WriteRaceReport(store, prefix).replace(rounds));
             }
         }
     }
 
     private void run(String column, Class<?> suite) {
         results.begin(column);
-        LauncherFactory.create().execute(
-                LauncherDiscoveryRequestBuilder.request().selectors(DiscoverySelectors.selectClass(suite)).build(), results);
+        LauncherFactory.create()
+                .execute(
+                        LauncherDiscoveryRequestBuilder.request()
+                                .selectors(DiscoverySelectors.selectClass(suite))
+                                .build(),
+                        results);
     }
 
     private boolean print(TestS3 server) {
@@ -73,14 +85,18 @@ final class Conformance {
         block("the server itself", List.of(SERVER));
         if (!results.deviations().isEmpty()) {
             out.println("Known deviations, each confirmed by a check:");
-            results.deviations().stream().map(Deviation::text).forEach(text -> out.println("  " + text));
+            results.deviations().stream()
+                    .map(Deviation::text)
+                    .forEach(text -> out.println("  " + text));
         }
         List<String> failures = results.failures();
         if (!failures.isEmpty()) {
             out.println("Failures:");
             failures.forEach(failure -> out.println("  " + failure));
             if (server.deviations().isEmpty()) {
-                out.println("If the deviations of the server are known, GRANARY_TEST_S3_SERVER names it: see docs/s3-servers.md");
+                out.println(
+                        "If the deviations of the server are known, GRANARY_TEST_S3_SERVER names"
+                                + " it: see docs/s3-servers.md");
             }
         }
         return failures.isEmpty();
@@ -93,7 +109,9 @@ final class Conformance {
             for (String part : parts.subList(0, parts.size() - 1)) {
                 out.println(part);
             }
-            line(parts.getLast(), columns.stream().map(column -> results.word(check, column)).toList());
+            line(
+                    parts.getLast(),
+                    columns.stream().map(column -> results.word(check, column)).toList());
         }
         out.println();
     }

@@ -1,6 +1,12 @@
 package dev.granary.s3;
 
 import dev.granary.s3.contract.Deviation;
+
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.reporting.ReportEntry;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumSet;
@@ -9,10 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.junit.platform.engine.TestExecutionResult;
-import org.junit.platform.engine.reporting.ReportEntry;
-import org.junit.platform.launcher.TestExecutionListener;
-import org.junit.platform.launcher.TestIdentifier;
 
 /** The results of the conformance suite, collected while its checks run. */
 final class ConformanceResults implements TestExecutionListener {
@@ -42,7 +44,8 @@ final class ConformanceResults implements TestExecutionListener {
     public void reportingEntryPublished(TestIdentifier test, ReportEntry entry) {
         String deviation = entry.getKeyValuePairs().get(Deviation.class.getSimpleName());
         if (deviation != null) {
-            met.computeIfAbsent(test, _ -> EnumSet.noneOf(Deviation.class)).add(Deviation.valueOf(deviation));
+            met.computeIfAbsent(test, _ -> EnumSet.noneOf(Deviation.class))
+                    .add(Deviation.valueOf(deviation));
         }
     }
 
@@ -53,7 +56,9 @@ final class ConformanceResults implements TestExecutionListener {
             return;
         }
         Set<Deviation> known = met.getOrDefault(test, Set.of());
-        Outcome outcome = failed ? new Outcome.Fails(message(result)) : known.isEmpty() ? new Outcome.Ok() : new Outcome.Deviates();
+        Outcome outcome = failed
+                ? new Outcome.Fails(message(result))
+                : known.isEmpty() ? new Outcome.Ok() : new Outcome.Deviates();
         if (outcome instanceof Outcome.Deviates) {
             deviations.addAll(known);
         }
@@ -62,7 +67,9 @@ final class ConformanceResults implements TestExecutionListener {
 
     private static String message(TestExecutionResult result) {
         String text = result.getThrowable()
-                .map(thrown -> thrown instanceof AssertionError ? String.valueOf(thrown.getMessage()) : thrown.toString())
+                .map(thrown -> thrown instanceof AssertionError
+                        ? String.valueOf(thrown.getMessage())
+                        : thrown.toString())
                 .orElse(result.getStatus().toString());
         return text.lines().findFirst().orElse("");
     }

@@ -19,6 +19,13 @@ import dev.granary.s3.contract.S3Request;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,11 +36,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Tests every fault at every request of every scenario of publishing and looking up, on both
@@ -89,26 +91,32 @@ class ExhaustiveFaultsTest {
     private final Entry other = entries.entry(500);
 
     static Stream<Arguments> scenarios() {
-        return Stream.of(S3ClientLibrary.values()).flatMap(client -> Stream.of(Scenario.values()).map(scenario -> Arguments.of(client, scenario)));
+        return Stream.of(S3ClientLibrary.values()).flatMap(client -> Stream.of(Scenario.values())
+                .map(scenario -> Arguments.of(client, scenario)));
     }
 
     @ParameterizedTest
     @MethodSource("scenarios")
-    @DisplayName("R2 R3 R6 R13 N4 any fault at any request: right bytes, true results, nothing hangs or throws, exact counters, and recovery")
+    @DisplayName(
+            "R2 R3 R6 R13 N4 any fault at any request: right bytes, true results, nothing hangs or"
+                    + " throws, exact counters, and recovery")
     void everyFault(S3ClientLibrary client, Scenario scenario) throws Exception {
         List<Position> positions = cleanRun(client, scenario);
         assertFalse(positions.isEmpty());
         List<Future<?>> runs = new ArrayList<>();
         try (ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE)) {
             for (Position position : positions) {
-                TestS3.server().faults().stream().filter(fault -> concerns(fault, position))
-                        .forEach(fault -> runs.add(threads.submit(() -> run(client, scenario, position, fault))));
+                TestS3.server().faults().stream()
+                        .filter(fault -> concerns(fault, position))
+                        .forEach(fault -> runs.add(
+                                threads.submit(() -> run(client, scenario, position, fault))));
             }
             for (Future<?> run : runs) {
                 run.get();
             }
         }
-        System.out.println("granary.faults: " + client + " " + scenario + ": " + positions.size() + " requests, " + runs.size() + " runs");
+        System.out.println("granary.faults: " + client + " " + scenario + ": " + positions.size()
+                + " requests, " + runs.size() + " runs");
     }
 
     /** Returns false for faults of conditions at requests without one. */
@@ -131,13 +139,18 @@ class ExhaustiveFaultsTest {
         return positions;
     }
 
-    private Void run(S3ClientLibrary client, Scenario scenario, Position position, Fault fault) throws Exception {
+    private Void run(S3ClientLibrary client, Scenario scenario, Position position, Fault fault)
+            throws Exception {
         try (Run run = new Run(client, scenario, fault.isSilent() ? SHORT : LONG)) {
-            run.call(FaultPlan.once(request -> request.operation().equals(position.operation())
-                    && request.key().equals(run.history.prefix() + position.keyInPlace()), position.number(), fault));
+            run.call(FaultPlan.once(
+                    request -> request.operation().equals(position.operation())
+                            && request.key().equals(run.history.prefix() + position.keyInPlace()),
+                    position.number(),
+                    fault));
             run.heal();
         } catch (Exception | AssertionError e) {
-            throw new AssertionError(fault + " at " + position + " of " + scenario + " through " + client, e);
+            throw new AssertionError(
+                    fault + " at " + position + " of " + scenario + " through " + client, e);
         }
         return null;
     }
@@ -158,10 +171,11 @@ class ExhaustiveFaultsTest {
             this.isShort = requestTimeout.equals(SHORT);
             this.loadLimit = requestTimeout.multipliedBy(3);
             this.storeLimit = requestTimeout.multipliedBy(16);
-            this.tier = BucketTier.open(history.config(client, requestTimeout, loadLimit).build());
+            this.tier = BucketTier.open(
+                    history.config(client, requestTimeout, loadLimit).build());
             history.place(other, false, TestSeed.random("other"));
             switch (scenario.before) {
-                case NOTHING -> { }
+                case NOTHING -> {}
                 case MINE -> history.place(own, false, TestSeed.random("mine"));
                 case THEIRS -> history.place(foreign, false, TestSeed.random("theirs"));
                 case DAMAGE -> history.place(own, true, TestSeed.random("damage"));
@@ -199,11 +213,13 @@ class ExhaustiveFaultsTest {
             long start = System.nanoTime();
             LoadResult result = tier.load(own.id());
             WireHistory.assertInTime(start, loadLimit);
-            new ResultOracle(before, history.readSound(own.id()), wasLiedTo(), false).verify(result);
+            new ResultOracle(before, history.readSound(own.id()), wasLiedTo(), false)
+                    .verify(result);
             if (result instanceof LoadResult.Unavailable) {
                 assertFalse(wasTransient(), "a transient fault is visible to a lookup");
             }
-            isDamageKnown |= result instanceof LoadResult.Damaged && before instanceof LoadResult.Damaged;
+            isDamageKnown |=
+                    result instanceof LoadResult.Damaged && before instanceof LoadResult.Damaged;
             return result;
         }
 
@@ -212,7 +228,8 @@ class ExhaustiveFaultsTest {
             long start = System.nanoTime();
             StoreResult result = tier.store(own);
             WireHistory.assertInTime(start, storeLimit);
-            new ResultOracle(before, history.readSound(own.id()), wasLiedTo(), false).verify(result, own, isDamageKnown);
+            new ResultOracle(before, history.readSound(own.id()), wasLiedTo(), false)
+                    .verify(result, own, isDamageKnown);
             return result;
         }
 
@@ -221,11 +238,17 @@ class ExhaustiveFaultsTest {
             long start = System.nanoTime();
             try {
                 tier.list((EntryCatalog.Listed entry) -> listed.add(entry.hash().hex()));
-                assertEquals(Stream.of(own, other).map(entry -> entry.id().hash().hex()).sorted().toList(),
-                        listed.stream().sorted().toList(), "a complete listing");
+                assertEquals(
+                        Stream.of(own, other)
+                                .map(entry -> entry.id().hash().hex())
+                                .sorted()
+                                .toList(),
+                        listed.stream().sorted().toList(),
+                        "a complete listing");
             } catch (IOException e) {
                 assertTrue(faults().findAny().isPresent(), e::toString);
-                assertTrue(List.of(own.id().hash().hex(), other.id().hash().hex()).containsAll(listed));
+                assertTrue(List.of(own.id().hash().hex(), other.id().hash().hex())
+                        .containsAll(listed));
             }
             WireHistory.assertInTime(start, loadLimit);
         }
@@ -252,8 +275,11 @@ class ExhaustiveFaultsTest {
         private void recoverAtOnce() throws Exception {
             load();
             StoreResult stored = store();
-            assertTrue(stored instanceof StoreResult.Stored || stored instanceof StoreResult.Duplicate
-                    || stored instanceof StoreResult.Divergent, stored::toString);
+            assertTrue(
+                    stored instanceof StoreResult.Stored
+                            || stored instanceof StoreResult.Duplicate
+                            || stored instanceof StoreResult.Divergent,
+                    stored::toString);
             assertInstanceOf(LoadResult.Hit.class, load());
             assertEquals(1, history.objects(own.id()));
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
@@ -261,11 +287,16 @@ class ExhaustiveFaultsTest {
         }
 
         List<S3Request> requests() {
-            return history.faulty.exchanges().stream().skip(begun).map(FaultyS3.Exchange::request).toList();
+            return history.faulty.exchanges().stream()
+                    .skip(begun)
+                    .map(FaultyS3.Exchange::request)
+                    .toList();
         }
 
         private Stream<Fault> faults() {
-            return history.faulty.exchanges().stream().map(FaultyS3.Exchange::fault).filter(fault -> !(fault instanceof Fault.None));
+            return history.faulty.exchanges().stream()
+                    .map(FaultyS3.Exchange::fault)
+                    .filter(fault -> !(fault instanceof Fault.None));
         }
 
         private boolean wasLiedTo() {
@@ -279,8 +310,15 @@ class ExhaustiveFaultsTest {
                 case Fault.AnswerLost lost -> lost.failure().isTransient() && !fault.isSilent();
                 case Fault.Delayed _ -> true;
                 case Fault.Changed changed -> changed.change() == Fault.Change.TRUNCATED;
-                case Fault.None _, Fault.Meanwhile _, Fault.AnswerLostThen _, Fault.Late _, Fault.Conflicting _, Fault.PreconditionFailed _,
-                        Fault.Blank _, Fault.Page _, Fault.Conditioned _ -> false;
+                case Fault.None _,
+                        Fault.Meanwhile _,
+                        Fault.AnswerLostThen _,
+                        Fault.Late _,
+                        Fault.Conflicting _,
+                        Fault.PreconditionFailed _,
+                        Fault.Blank _,
+                        Fault.Page _,
+                        Fault.Conditioned _ -> false;
             });
         }
 

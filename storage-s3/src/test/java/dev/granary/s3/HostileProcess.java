@@ -4,6 +4,7 @@ import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
+
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,12 +25,19 @@ final class HostileProcess {
 
     /** Arguments: client, endpoint, then requests such as {@code get:key}. */
     public static void main(String[] args) throws Exception {
-        S3Config config = S3Config.builder("bucket").endpoint(URI.create(args[1])).client(S3ClientLibrary.valueOf(args[0])).credentials("key", "secret")
-                .requestTimeout(TIMEOUT).loadDeadline(TIMEOUT).build();
+        S3Config config = S3Config.builder("bucket")
+                .endpoint(URI.create(args[1]))
+                .client(S3ClientLibrary.valueOf(args[0]))
+                .credentials("key", "secret")
+                .requestTimeout(TIMEOUT)
+                .loadDeadline(TIMEOUT)
+                .build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
             for (String operation : List.of(args).subList(2, args.length)) {
                 String key = operation.substring(operation.indexOf(':') + 1);
-                print(operation, () -> send(store, operation.substring(0, operation.indexOf(':')), key));
+                print(
+                        operation,
+                        () -> send(store, operation.substring(0, operation.indexOf(':')), key));
             }
         }
         System.exit(0); // ends requests that a client library still has in progress
@@ -74,6 +82,8 @@ final class HostileProcess {
         } catch (Throwable t) { // an exception that no caller may see
             result = "thrown " + t;
         }
-        System.out.println(operation + "=" + Duration.ofNanos(System.nanoTime() - start).toMillis() + " " + result.replace('\n', ' '));
+        System.out.println(
+                operation + "=" + Duration.ofNanos(System.nanoTime() - start).toMillis() + " "
+                        + result.replace('\n', ' '));
     }
 }

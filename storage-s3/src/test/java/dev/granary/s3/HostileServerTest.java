@@ -4,6 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.s3.config.S3ClientLibrary;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,11 +18,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Tests of a server that sends endlessly, with a heap of 64 MiB: each request ends, in bounded
@@ -24,11 +26,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 class HostileServerTest {
     private static final int HEAP_MEBIBYTES = 64;
     private static final Duration SLACK = Duration.ofMinutes(5);
-    private static final String LIST = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><Name>bucket</Name><Prefix></Prefix>"
+    private static final String LIST = "<?xml version=\"1.0\""
+            + " encoding=\"UTF-8\"?><ListBucketResult><Name>bucket</Name><Prefix></Prefix>"
             + "<MaxKeys>1000</MaxKeys><KeyCount>1</KeyCount><IsTruncated>true</IsTruncated>";
-    private static final String OBJECT = "<Contents><Key>KEY</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>\"e\"</ETag><Size>1</Size>"
-            + "</Contents>";
-    private static final String ERROR = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>InternalError</Code><Message>";
+    private static final String OBJECT =
+            "<Contents><Key>KEY</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>\"e\"</ETag><Size>1</Size>"
+                    + "</Contents>";
+    private static final String ERROR =
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>InternalError</Code><Message>";
 
     private final ScriptedHttpServer server;
     private final AtomicLong pages = new AtomicLong();
@@ -46,11 +51,23 @@ class HostileServerTest {
         answers.put("thanks", ScriptedHttpServer.endless(200, 0, "<ok>", "x"));
         answers.put("key", ScriptedHttpServer.endless(200, 0, LIST + "<Contents><Key>", "x"));
         answers.put("objects", ScriptedHttpServer.endless(200, 0, LIST, OBJECT));
-        answers.put("circle", ScriptedHttpServer.body(200, "application/xml",
-                LIST + OBJECT + "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>"));
-        answers.put("empty", exchange -> ScriptedHttpServer.body(200, "application/xml",
-                LIST + "<NextContinuationToken>" + pages.incrementAndGet() + "</NextContinuationToken></ListBucketResult>").handle(exchange));
-        answers.put("tokenless", ScriptedHttpServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
+        answers.put(
+                "circle",
+                ScriptedHttpServer.body(
+                        200,
+                        "application/xml",
+                        LIST + OBJECT
+                                + "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>"));
+        answers.put("empty", exchange -> ScriptedHttpServer.body(
+                        200,
+                        "application/xml",
+                        LIST + "<NextContinuationToken>" + pages.incrementAndGet()
+                                + "</NextContinuationToken></ListBucketResult>")
+                .handle(exchange));
+        answers.put(
+                "tokenless",
+                ScriptedHttpServer.body(
+                        200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
         answers.put("header", ScriptedHttpServer.longHeader(1 << 20));
         answers.put("many", ScriptedHttpServer.manyHeaders(400_000));
         server.answer(exchange -> {
@@ -97,21 +114,34 @@ class HostileServerTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("T5 endless bodies, errors, listings and declared lengths: a result in 64 MiB and in time, for every request")
+    @DisplayName(
+            "T5 endless bodies, errors, listings and declared lengths: a result in 64 MiB and in"
+                    + " time, for every request")
     @Tag("exhaustive")
     void endless(S3ClientLibrary client) throws Exception {
-        List<String> arguments = new ArrayList<>(List.of(client.name(), server.endpoint().toString()));
+        List<String> arguments =
+                new ArrayList<>(List.of(client.name(), server.endpoint().toString()));
         arguments.addAll(expected().keySet());
-        Map<String, String> output = SmallProcess.run(HEAP_MEBIBYTES, HostileProcess.class, List.of(), arguments);
-        output.forEach((what, answer) -> System.out.println(client + " " + what + ": " + (answer.length() > 200 ? answer.substring(0, 200) : answer)));
+        Map<String, String> output =
+                SmallProcess.run(HEAP_MEBIBYTES, HostileProcess.class, List.of(), arguments);
+        output.forEach((what, answer) -> System.out.println(client + " " + what + ": "
+                + (answer.length() > 200 ? answer.substring(0, 200) : answer)));
         expected().forEach((what, beginning) -> {
             String answer = output.getOrDefault(what, "0 thrown nothing");
             String result = answer.substring(answer.indexOf(' ') + 1);
-            assertTrue(result.startsWith(beginning) && !result.startsWith("thrown"), what + ": " + answer);
+            assertTrue(
+                    result.startsWith(beginning) && !result.startsWith("thrown"),
+                    what + ": " + answer);
             Duration limit = HostileProcess.TIMEOUT.plus(SLACK);
-            assertTrue(Duration.ofMillis(Long.parseLong(answer.substring(0, answer.indexOf(' ')))).compareTo(limit) < 0, what + ": " + answer);
+            assertTrue(
+                    Duration.ofMillis(Long.parseLong(answer.substring(0, answer.indexOf(' '))))
+                                    .compareTo(limit)
+                            < 0,
+                    what + ": " + answer);
         });
-        assertTrue(output.getOrDefault("list:case-circle", "").contains("continuation token"), output::toString);
+        assertTrue(
+                output.getOrDefault("list:case-circle", "").contains("continuation token"),
+                output::toString);
         assertEquals(100, pages.get());
     }
 }

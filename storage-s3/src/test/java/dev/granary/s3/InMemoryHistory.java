@@ -22,6 +22,7 @@ import dev.granary.s3.probe.ConditionalDeleteSupport;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestTicker;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -63,10 +64,23 @@ final class InMemoryHistory {
     InMemoryHistory(SplittableRandom random, TestEntries entries) {
         this.random = random;
         this.remembersAbsence = random.nextBoolean();
-        this.config = S3Config.builder("bucket").prefix("trial").readOnlyPause(PAUSE).breakerPause(PAUSE)
-                .manifestInterval(Duration.ZERO).absentMemory(remembersAbsence ? PAUSE : Duration.ZERO).build();
+        this.config = S3Config.builder("bucket")
+                .prefix("trial")
+                .readOnlyPause(PAUSE)
+                .breakerPause(PAUSE)
+                .manifestInterval(Duration.ZERO)
+                .absentMemory(remembersAbsence ? PAUSE : Duration.ZERO)
+                .build();
         this.layout = new BucketLayout(config.location());
-        store.place(layout.marker(), new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json(), ObjectMarks.NONE);
+        store.place(
+                layout.marker(),
+                new CapabilityMarker(
+                                ConditionalWriteSupport.FULL,
+                                ConditionalDeleteSupport.HONOURED,
+                                0,
+                                "")
+                        .json(),
+                ObjectMarks.NONE);
         for (int i = 0; i < IDS; i++) {
             ids.add(entries.id());
         }
@@ -90,7 +104,8 @@ final class InMemoryHistory {
             step();
         }
         heal();
-        RequestAccounting.compareRequests(machines.stream().map(machine -> machine.tier).toList(), store.requests());
+        RequestAccounting.compareRequests(
+                machines.stream().map(machine -> machine.tier).toList(), store.requests());
     }
 
     private void step() {
@@ -136,8 +151,11 @@ final class InMemoryHistory {
         boolean isDisturbed = store.underWay() > 0;
         LoadResult before = there(own.id());
         StoreResult result = machine.tier.store(own);
-        new ResultOracle(before, there(own.id()), wasLiedTo, isDisturbed).verify(result, own, machine.knownDamage.contains(own.id()));
-        if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
+        new ResultOracle(before, there(own.id()), wasLiedTo, isDisturbed)
+                .verify(result, own, machine.knownDamage.contains(own.id()));
+        if (result instanceof StoreResult.Stored
+                || result instanceof StoreResult.Duplicate
+                || result instanceof StoreResult.Divergent) {
             machine.knownDamage.remove(own.id());
         }
         return result;
@@ -146,8 +164,14 @@ final class InMemoryHistory {
     private void list(Machine machine) {
         List<String> listed = new ArrayList<>();
         try {
-            machine.tier.list((EntryCatalog.Listed entry) -> listed.add(entry.hash().hex()));
-            assertEquals(ids.stream().map(id -> id.hash().hex()).filter(hash -> !keys(hash).isEmpty()).sorted().toList(),
+            machine.tier.list(
+                    (EntryCatalog.Listed entry) -> listed.add(entry.hash().hex()));
+            assertEquals(
+                    ids.stream()
+                            .map(id -> id.hash().hex())
+                            .filter(hash -> !keys(hash).isEmpty())
+                            .sorted()
+                            .toList(),
                     listed.stream().sorted().toList());
         } catch (IOException e) {
             assertTrue(listed.size() <= IDS, e::toString);
@@ -180,15 +204,19 @@ final class InMemoryHistory {
             for (Machine writer : machines.subList(0, WRITERS)) {
                 load(writer, id);
                 StoreResult stored = store(writer, id);
-                assertTrue(stored instanceof StoreResult.Stored || stored instanceof StoreResult.Duplicate
-                        || stored instanceof StoreResult.Divergent, stored::toString);
+                assertTrue(
+                        stored instanceof StoreResult.Stored
+                                || stored instanceof StoreResult.Duplicate
+                                || stored instanceof StoreResult.Divergent,
+                        stored::toString);
             }
             ticker.pass(LONGER_THAN_ANY_PAUSE);
             for (Machine machine : machines) {
                 LoadResult healed = load(machine, id);
                 assertInstanceOf(LoadResult.Hit.class, healed, healed::toString);
             }
-            assertEquals(List.of(layout.entry(ids.get(id))), keys(ids.get(id).hash().hex()));
+            assertEquals(
+                    List.of(layout.entry(ids.get(id))), keys(ids.get(id).hash().hex()));
         }
     }
 
@@ -199,7 +227,8 @@ final class InMemoryHistory {
     private LoadResult there(Id id) {
         String key = layout.entry(id);
         return store.keys().contains(key)
-                ? EntryFormat.decode(MemorySegment.ofArray(store.body(key)), id, VerificationLevel.CONTENT_HASH)
+                ? EntryFormat.decode(
+                        MemorySegment.ofArray(store.body(key)), id, VerificationLevel.CONTENT_HASH)
                 : LoadResult.ABSENT;
     }
 }

@@ -18,6 +18,11 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,9 +35,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Tests of interrupts at any moment of any public call: they only end the call sooner.
@@ -58,7 +60,8 @@ class InterruptTest {
     private final class Worker {
         private final SplittableRandom generator;
         private final Call call;
-        private Thread thread = Thread.currentThread(); // guarded by this worker, like the following fields
+        // guarded by this worker, like the following fields
+        private Thread thread = Thread.currentThread();
         private boolean isCalling;
         private boolean wasInterrupted;
 
@@ -79,7 +82,10 @@ class InterruptTest {
                 call.run(generator);
                 synchronized (this) {
                     isCalling = false;
-                    assertEquals(wasInterrupted, Thread.interrupted(), "the interrupt status after a call");
+                    assertEquals(
+                            wasInterrupted,
+                            Thread.interrupted(),
+                            "the interrupt status after a call");
                 }
             }
         }
@@ -97,7 +103,8 @@ class InterruptTest {
         List<Worker> workers = new ArrayList<>();
         List<Future<?>> running = new ArrayList<>();
         AtomicBoolean isOver = new AtomicBoolean();
-        try (ExecutorService platform = Executors.newCachedThreadPool(); ExecutorService virtual = Executors.newVirtualThreadPerTaskExecutor()) {
+        try (ExecutorService platform = Executors.newCachedThreadPool();
+                ExecutorService virtual = Executors.newVirtualThreadPerTaskExecutor()) {
             for (int i = 0; i < WORKERS; i++) {
                 Worker worker = new Worker(random.split(), call);
                 workers.add(worker);
@@ -127,13 +134,23 @@ class InterruptTest {
     }
 
     private static S3Config.Builder config(S3ClientLibrary client) {
-        return TestS3.server().config().client(client).prefix("interrupts/" + UUID.randomUUID()).maxConnections(CONNECTIONS).absentMemory(Duration.ZERO)
-                .stallTimeout(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(2)).loadDeadline(Duration.ofMinutes(4)).slowCall(Duration.ofMinutes(2));
+        return TestS3.server()
+                .config()
+                .client(client)
+                .prefix("interrupts/" + UUID.randomUUID())
+                .maxConnections(CONNECTIONS)
+                .absentMemory(Duration.ZERO)
+                .stallTimeout(Duration.ofMinutes(1))
+                .requestTimeout(Duration.ofMinutes(2))
+                .loadDeadline(Duration.ofMinutes(4))
+                .slowCall(Duration.ofMinutes(2));
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("A7 a storm of interrupts on every call of the bucket tier: no exception, the status is kept; afterwards all works at once, and all permits are free")
+    @DisplayName(
+            "A7 a storm of interrupts on every call of the bucket tier: no exception, the status"
+                    + " is kept; afterwards all works at once, and all permits are free")
     void tier(S3ClientLibrary client) throws Exception {
         List<Entry> stored = new ArrayList<>();
         try (BucketTier tier = BucketTier.open(config(client).build())) {
@@ -166,14 +183,18 @@ class InterruptTest {
                 tier.store(one);
                 PersistentCacheContract.assertHit(one, tier.load(one.id()));
             }
-            inParallel(CONNECTIONS, () -> PersistentCacheContract.assertHit(fresh, tier.load(fresh.id())));
+            inParallel(
+                    CONNECTIONS,
+                    () -> PersistentCacheContract.assertHit(fresh, tier.load(fresh.id())));
             awaitIdle(tier.traffic());
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("A7 a storm of interrupts on every call of a transport: results, the status is kept; afterwards all connections are usable at once")
+    @DisplayName(
+            "A7 a storm of interrupts on every call of a transport: results, the status is kept;"
+                    + " afterwards all connections are usable at once")
     void transport(S3ClientLibrary client) throws Exception {
         S3Config config = config(client).build();
         String prefix = config.location().prefix() + "/";
@@ -182,20 +203,35 @@ class InterruptTest {
             byte[] body = entries.bytes(200_000);
             store.put(prefix + "key", body, ObjectMarks.NONE);
             storm(generator -> {
-                Object result = switch (generator.nextInt(8)) {
-                    case 0 -> store.get(prefix + "key", 1 << 20);
-                    case 1 -> store.get(prefix + "key", 1000); // too large
-                    case 2 -> store.range(prefix + "key", 1000, 50_000, new byte[50_000]);
-                    case 3 -> store.head(prefix + "key");
-                    case 4 -> store.put(prefix + "other", body, ObjectMarks.NONE);
-                    case 5 -> store.putIfAbsent(prefix + "more/" + generator.nextInt(10), body, ObjectMarks.NONE);
-                    case 6 -> store.delete(prefix + "more/" + generator.nextInt(10));
-                    default -> store.list(prefix, object -> assertTrue(object.key().startsWith(prefix)));
-                };
+                Object result =
+                        switch (generator.nextInt(8)) {
+                            case 0 -> store.get(prefix + "key", 1 << 20);
+                            case 1 -> store.get(prefix + "key", 1000); // too large
+                            case 2 -> store.range(prefix + "key", 1000, 50_000, new byte[50_000]);
+                            case 3 -> store.head(prefix + "key");
+                            case 4 -> store.put(prefix + "other", body, ObjectMarks.NONE);
+                            case 5 ->
+                                store.putIfAbsent(
+                                        prefix + "more/" + generator.nextInt(10),
+                                        body,
+                                        ObjectMarks.NONE);
+                            case 6 -> store.delete(prefix + "more/" + generator.nextInt(10));
+                            default ->
+                                store.list(
+                                        prefix,
+                                        object -> assertTrue(object.key().startsWith(prefix)));
+                        };
                 assertTrue(result.toString().length() < 100_000);
             });
-            inParallel(CONNECTIONS, () ->
-                    assertEquals(body.length, assertInstanceOf(GetResult.Found.class, store.get(prefix + "key", 1 << 20)).bytes().byteSize()));
+            inParallel(
+                    CONNECTIONS,
+                    () -> assertEquals(
+                            body.length,
+                            assertInstanceOf(
+                                            GetResult.Found.class,
+                                            store.get(prefix + "key", 1 << 20))
+                                    .bytes()
+                                    .byteSize()));
             awaitIdle(traffic);
         }
     }

@@ -2,6 +2,7 @@ package dev.granary.s3;
 
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
+
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -20,13 +21,18 @@ final class LazyOpenProcess {
             for (int i = 0; i < TIMES; i++) {
                 open("again", endpoint);
             }
-            System.out.println(endpoint + "=" + Duration.ofNanos((System.nanoTime() - start) / TIMES).toMillis());
+            System.out.println(endpoint + "="
+                    + Duration.ofNanos((System.nanoTime() - start) / TIMES).toMillis());
         }
     }
 
     private static void open(String prefix, String endpoint) {
         for (S3ClientLibrary client : List.of(S3ClientLibrary.AWS, S3ClientLibrary.MINIO)) {
-            S3Config config = S3Config.builder("bucket").prefix(prefix).endpoint(URI.create(endpoint)).client(client).build();
+            S3Config config = S3Config.builder("bucket")
+                    .prefix(prefix)
+                    .endpoint(URI.create(endpoint))
+                    .client(client)
+                    .build();
             BucketTier.open(config).close();
             BulkBucket.open(config).close();
         }

@@ -18,13 +18,15 @@ import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Tests of a lifecycle rule that deletes any object between any two requests: entries, packs,
@@ -44,7 +46,8 @@ class LifecycleDeletionTest {
         private final SplittableRandom random;
         private final MemoryObjectStore store = new MemoryObjectStore();
         private final TestTicker ticker = new TestTicker();
-        private final S3Config config = S3Config.builder("bucket").manifestInterval(INTERVAL).build();
+        private final S3Config config =
+                S3Config.builder("bucket").manifestInterval(INTERVAL).build();
         private final List<Entry> entries = new ArrayList<>();
         private final List<BucketTier> tiers = new ArrayList<>();
         private final BulkBucket packed;
@@ -69,13 +72,15 @@ class LifecycleDeletionTest {
         void run() {
             double share = random.nextDouble(0.02, 0.3);
             SplittableRandom deletions = random.split();
-            store.plan(_ -> { // called under the store's lock, by one thread at a time
-                if (deletions.nextDouble() < share && !store.keys().isEmpty()) {
-                    store.remove(store.keys().get(deletions.nextInt(store.keys().size())));
-                    deleted++;
-                }
-                return new Fault.None();
-            });
+            store.plan(
+                    _ -> { // called under the store's lock, by one thread at a time
+                        if (deletions.nextDouble() < share && !store.keys().isEmpty()) {
+                            store.remove(store.keys()
+                                    .get(deletions.nextInt(store.keys().size())));
+                            deleted++;
+                        }
+                        return new Fault.None();
+                    });
             for (int i = 0; i < STEPS; i++) {
                 step();
             }
@@ -91,7 +96,8 @@ class LifecycleDeletionTest {
             BucketTier tier = tiers.get(random.nextInt(tiers.size()));
             switch (random.nextInt(10)) {
                 case 0, 1, 2, 3 -> lookup(tier, entries.get(random.nextInt(entries.size())));
-                case 4, 5 -> assertNotRefused(tier.store(entries.get(random.nextInt(entries.size()))));
+                case 4, 5 ->
+                    assertNotRefused(tier.store(entries.get(random.nextInt(entries.size()))));
                 case 6 -> publishPack();
                 case 7 -> compact();
                 default -> {
@@ -118,20 +124,28 @@ class LifecycleDeletionTest {
             PackPublisher publisher = packed.publisher(TestEntries.TARGET.path());
             int count = 1 + random.nextInt(4);
             for (int i = 0; i < count; i++) {
-                publisher.add(entries.get(random.nextInt(entries.size())), History::assertNotRefused);
+                publisher.add(
+                        entries.get(random.nextInt(entries.size())), History::assertNotRefused);
             }
             publisher.finish();
         }
 
         private void compact() {
             PackCompactor compaction = packed.compactor(TestEntries.TARGET.path());
-            if (compaction.plan(Duration.ofSeconds(30)) instanceof PackCompactor.Planned.Ready ready) {
-                assertInstanceOf(PackCompactor.Result.class, compaction.run(ready.plan(), PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
+            if (compaction.plan(Duration.ofSeconds(30))
+                    instanceof PackCompactor.Planned.Ready ready) {
+                assertInstanceOf(
+                        PackCompactor.Result.class,
+                        compaction.run(
+                                ready.plan(), PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
             }
         }
 
         private static void assertNotRefused(StoreResult result) {
-            assertTrue(!(result instanceof StoreResult.Divergent) && !(result instanceof StoreResult.Refused), result::toString);
+            assertTrue(
+                    !(result instanceof StoreResult.Divergent)
+                            && !(result instanceof StoreResult.Refused),
+                    result::toString);
         }
 
         /**
@@ -143,18 +157,24 @@ class LifecycleDeletionTest {
                 BucketTier machine = tier();
                 if (!lookup(machine, entry)) {
                     StoreResult result = machine.store(entry);
-                    assertTrue(result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate, result::toString);
+                    assertTrue(
+                            result instanceof StoreResult.Stored
+                                    || result instanceof StoreResult.Duplicate,
+                            result::toString);
                 }
                 machine.close();
             }
             BucketTier fresh = tier();
-            entries.forEach(entry -> assertTrue(lookup(fresh, entry), () -> entry.id() + " is still missing"));
+            entries.forEach(entry ->
+                    assertTrue(lookup(fresh, entry), () -> entry.id() + " is still missing"));
             fresh.close();
         }
     }
 
     @Test
-    @DisplayName("R18 any object is deleted between any two requests: misses, never wrong bytes, never an exception; then all is complete again")
+    @DisplayName(
+            "R18 any object is deleted between any two requests: misses, never wrong bytes, never"
+                    + " an exception; then all is complete again")
     void anything() {
         long hits = 0;
         long deleted = 0;
@@ -164,6 +184,8 @@ class LifecycleDeletionTest {
             hits += history.hits;
             deleted += history.deleted;
         }
-        assertTrue(hits > HISTORIES && deleted > HISTORIES, "the histories show little: " + hits + " hits, " + deleted + " deletions");
+        assertTrue(
+                hits > HISTORIES && deleted > HISTORIES,
+                "the histories show little: " + hits + " hits, " + deleted + " deletions");
     }
 }

@@ -20,16 +20,18 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.StoreFailure.Kind;
 import dev.granary.s3.store.WriteResult;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntSupplier;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of both transports against a server that misbehaves on the wire. */
 class MalformedResponseTest {
@@ -48,14 +50,20 @@ class MalformedResponseTest {
     }
 
     private S3Config.Builder config(S3ClientLibrary client, URI endpoint) {
-        return S3Config.builder("bucket").endpoint(endpoint).client(client).credentials("key", "secret")
-                .requestTimeout(Duration.ofMillis(400)).loadDeadline(Duration.ofMillis(500));
+        return S3Config.builder("bucket")
+                .endpoint(endpoint)
+                .client(client)
+                .credentials("key", "secret")
+                .requestTimeout(Duration.ofMillis(400))
+                .loadDeadline(Duration.ofMillis(500));
     }
 
     // a long timeout: these responses arrive at once, however slow the machine is
     private ObjectStore transport(S3ClientLibrary client) {
-        return ObjectStoreFactory.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
-                .requestTimeout(Duration.ofMinutes(1)).build());
+        return ObjectStoreFactory.open(config(client, server.endpoint())
+                .loadDeadline(Duration.ofMinutes(1))
+                .requestTimeout(Duration.ofMinutes(1))
+                .build());
     }
 
     @ParameterizedTest
@@ -63,24 +71,45 @@ class MalformedResponseTest {
     @DisplayName("R2 each status of a write has its meaning, and takes one request")
     void writes(S3ClientLibrary client) {
         Map<ScriptedHttpServer.Answer, Class<? extends WriteResult>> meanings = Map.ofEntries(
-                Map.entry(ScriptedHttpServer.error(412, "PreconditionFailed"), WriteResult.PreconditionFailed.class),
-                Map.entry(ScriptedHttpServer.error(409, "ConditionalRequestConflict"), WriteResult.Conflict.class),
-                Map.entry(ScriptedHttpServer.error(404, "NoSuchKey"), WriteResult.PreconditionFailed.class),
-                Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), WriteResult.NotAllowed.class),
-                Map.entry(ScriptedHttpServer.error(400, "InvalidArgument"), WriteResult.NotAllowed.class),
-                Map.entry(ScriptedHttpServer.error(403, "AccessDenied"), WriteResult.NotAllowed.class),
-                Map.entry(ScriptedHttpServer.error(501, "NotImplemented"), WriteResult.NotAllowed.class),
-                Map.entry(ScriptedHttpServer.error(500, "InternalError"), WriteResult.Unknown.class),
+                Map.entry(
+                        ScriptedHttpServer.error(412, "PreconditionFailed"),
+                        WriteResult.PreconditionFailed.class),
+                Map.entry(
+                        ScriptedHttpServer.error(409, "ConditionalRequestConflict"),
+                        WriteResult.Conflict.class),
+                Map.entry(
+                        ScriptedHttpServer.error(404, "NoSuchKey"),
+                        WriteResult.PreconditionFailed.class),
+                Map.entry(
+                        ScriptedHttpServer.error(404, "NoSuchBucket"),
+                        WriteResult.NotAllowed.class),
+                Map.entry(
+                        ScriptedHttpServer.error(400, "InvalidArgument"),
+                        WriteResult.NotAllowed.class),
+                Map.entry(
+                        ScriptedHttpServer.error(403, "AccessDenied"),
+                        WriteResult.NotAllowed.class),
+                Map.entry(
+                        ScriptedHttpServer.error(501, "NotImplemented"),
+                        WriteResult.NotAllowed.class),
+                Map.entry(
+                        ScriptedHttpServer.error(500, "InternalError"), WriteResult.Unknown.class),
                 Map.entry(ScriptedHttpServer.error(503, "SlowDown"), WriteResult.Unknown.class),
-                Map.entry(ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"), WriteResult.Unknown.class),
-                Map.entry(ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"), WriteResult.NotAllowed.class),
+                Map.entry(
+                        ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"),
+                        WriteResult.Unknown.class),
+                Map.entry(
+                        ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"),
+                        WriteResult.NotAllowed.class),
                 Map.entry(ScriptedHttpServer.disconnect(), WriteResult.Unknown.class));
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, meaning) -> {
                 server.answer(answer);
                 assertInstanceOf(meaning, store.putIfAbsent("key", new byte[10], ObjectMarks.NONE));
                 assertEquals(1, server.requests(), meaning::toString);
-                assertInstanceOf(meaning, store.replaceIfMatch("key", "etag", new byte[10], ObjectMarks.NONE));
+                assertInstanceOf(
+                        meaning,
+                        store.replaceIfMatch("key", "etag", new byte[10], ObjectMarks.NONE));
                 assertInstanceOf(meaning, store.deleteIfMatch("key", "etag"));
                 assertEquals(3, server.requests(), meaning::toString);
             });
@@ -96,18 +125,26 @@ class MalformedResponseTest {
                 Map.entry(ScriptedHttpServer.error(403, "AccessDenied"), Kind.DENIED),
                 Map.entry(ScriptedHttpServer.error(403, "RequestTimeTooSkewed"), Kind.CLOCK_SKEW),
                 Map.entry(ScriptedHttpServer.error(400, "ExpiredToken"), Kind.DENIED),
-                Map.entry(ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"), Kind.WRONG_REGION),
+                Map.entry(
+                        ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"),
+                        Kind.WRONG_REGION),
                 Map.entry(ScriptedHttpServer.error(301, "PermanentRedirect"), Kind.WRONG_REGION),
                 Map.entry(ScriptedHttpServer.error(501, "NotImplemented"), Kind.NOT_SUPPORTED),
                 Map.entry(ScriptedHttpServer.error(500, "InternalError"), Kind.SERVER),
                 Map.entry(ScriptedHttpServer.error(503, "SlowDown"), Kind.THROTTLED),
-                Map.entry(ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"), Kind.SERVER),
+                Map.entry(
+                        ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"),
+                        Kind.SERVER),
                 Map.entry(ScriptedHttpServer.truncated(entries.bytes(1000)), Kind.BROKEN),
                 Map.entry(ScriptedHttpServer.disconnect(), Kind.BROKEN));
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, kind) -> {
                 server.answer(answer);
-                StoreFailure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", LIMIT), kind::toString).failure();
+                StoreFailure failure = assertInstanceOf(
+                                GetResult.Unavailable.class,
+                                store.get("key", LIMIT),
+                                kind::toString)
+                        .failure();
                 assertEquals(kind, failure.kind(), failure::toString);
                 assertEquals(1, server.requests(), kind::toString);
             });
@@ -129,7 +166,8 @@ class MalformedResponseTest {
                 ScriptedHttpServer.error(412, "PreconditionFailed"), WriteResult.NotAllowed.class,
                 ScriptedHttpServer.error(409, "OperationAborted"), WriteResult.Conflict.class,
                 ScriptedHttpServer.error(404, "NoSuchBucket"), WriteResult.NotAllowed.class,
-                ScriptedHttpServer.body(404, "text/html", "<html>Not found</html>"), WriteResult.NotAllowed.class,
+                ScriptedHttpServer.body(404, "text/html", "<html>Not found</html>"),
+                        WriteResult.NotAllowed.class,
                 ScriptedHttpServer.error(403, "AccessDenied"), WriteResult.NotAllowed.class,
                 ScriptedHttpServer.error(501, "NotImplemented"), WriteResult.NotAllowed.class,
                 ScriptedHttpServer.error(500, "InternalError"), WriteResult.Unknown.class,
@@ -145,19 +183,30 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R2 one retry layer: neither client retries after 500, 503, 503 with Retry-After, or a broken connection")
+    @DisplayName(
+            "R2 one retry layer: neither client retries after 500, 503, 503 with Retry-After, or a"
+                    + " broken connection")
     void noRetriesBelow(S3ClientLibrary client) throws IOException {
         try (ObjectStore store = transport(client)) {
-            for (ScriptedHttpServer.Answer answer : List.of(ScriptedHttpServer.error(500, "InternalError"), ScriptedHttpServer.error(503, "SlowDown"), ScriptedHttpServer.slowDown(),
-                    ScriptedHttpServer.body(503, "text/html", "<html>Busy</html>"), ScriptedHttpServer.error(408, "RequestTimeout"),
-                    ScriptedHttpServer.error(400, "RequestTimeout"), ScriptedHttpServer.error(429, "TooManyRequests"), ScriptedHttpServer.disconnect())) {
+            for (ScriptedHttpServer.Answer answer : List.of(
+                    ScriptedHttpServer.error(500, "InternalError"),
+                    ScriptedHttpServer.error(503, "SlowDown"),
+                    ScriptedHttpServer.slowDown(),
+                    ScriptedHttpServer.body(503, "text/html", "<html>Busy</html>"),
+                    ScriptedHttpServer.error(408, "RequestTimeout"),
+                    ScriptedHttpServer.error(400, "RequestTimeout"),
+                    ScriptedHttpServer.error(429, "TooManyRequests"),
+                    ScriptedHttpServer.disconnect())) {
                 server.answer(answer);
                 assertEachIsOneRequest(store, server::requests);
             }
         }
         for (ResettingServer.At at : ResettingServer.At.values()) {
-            try (ResettingServer resetting = new ResettingServer(at); ObjectStore store = ObjectStoreFactory.open(config(client, resetting.endpoint())
-                    .loadDeadline(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(1)).build())) {
+            try (ResettingServer resetting = new ResettingServer(at);
+                    ObjectStore store = ObjectStoreFactory.open(config(client, resetting.endpoint())
+                            .loadDeadline(Duration.ofMinutes(1))
+                            .requestTimeout(Duration.ofMinutes(1))
+                            .build())) {
                 assertEachIsOneRequest(store, resetting::requests);
             }
         }
@@ -193,14 +242,24 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("an HTML page with status 200 and an empty response are damaged entries, neither hits nor absent; nothing is stored there")
+    @DisplayName(
+            "an HTML page with status 200 and an empty response are damaged entries, neither hits"
+                    + " nor absent; nothing is stored there")
     void foreignSuccess(S3ClientLibrary client) {
-        try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
-                .requestTimeout(Duration.ofMinutes(1)).build())) {
+        try (BucketTier tier = BucketTier.open(config(client, server.endpoint())
+                .loadDeadline(Duration.ofMinutes(1))
+                .requestTimeout(Duration.ofMinutes(1))
+                .build())) {
             server.answer(ScriptedHttpServer.page());
-            assertEquals(DamageKind.FOREIGN, assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id())).damage());
+            assertEquals(
+                    DamageKind.FOREIGN,
+                    assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id()))
+                            .damage());
             server.answer(ScriptedHttpServer.body(200, "application/octet-stream", ""));
-            assertEquals(DamageKind.TRUNCATED, assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id())).damage());
+            assertEquals(
+                    DamageKind.TRUNCATED,
+                    assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id()))
+                            .damage());
             server.answer(ScriptedHttpServer.page());
             assertInstanceOf(StoreResult.Unknown.class, tier.store(entries.entry(1)));
         }
@@ -212,9 +271,12 @@ class MalformedResponseTest {
     void silence(S3ClientLibrary client) {
         server.answer(server.silence());
         try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).build())) {
-            for (int i = 0; tier.statistics().breaker() == BucketTierStatistics.Breaker.CLOSED; i++) {
+            for (int i = 0;
+                    tier.statistics().breaker() == BucketTierStatistics.Breaker.CLOSED;
+                    i++) {
                 assertTrue(i < 20, "the breaker never opens");
-                LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
+                LoadResult.Unavailable lost =
+                        assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
                 assertTrue(lost.cause().length() > 10, lost::cause);
             }
             long before = tier.statistics().requests().get();
@@ -222,7 +284,8 @@ class MalformedResponseTest {
             assertEquals(before, tier.statistics().requests().get());
             assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(1)));
         }
-        try (BucketTier fresh = BucketTier.open(config(client, server.endpoint()).build())) {
+        try (BucketTier fresh =
+                BucketTier.open(config(client, server.endpoint()).build())) {
             // the request for the marker has opened the breaker
             assertInstanceOf(StoreResult.Failed.class, fresh.store(entries.entry(1)));
         }
@@ -234,11 +297,22 @@ class MalformedResponseTest {
     void unreachable(S3ClientLibrary client) {
         URI gone = server.endpoint();
         server.close();
-        try (ObjectStore store = ObjectStoreFactory.open(config(client, gone).requestTimeout(Duration.ofSeconds(30))
-                .loadDeadline(Duration.ofSeconds(30)).build())) {
-            assertEquals(Kind.UNREACHABLE, assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1)).failure().kind());
-            assertEquals(Kind.UNREACHABLE,
-                    assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE)).failure().kind());
+        try (ObjectStore store = ObjectStoreFactory.open(config(client, gone)
+                .requestTimeout(Duration.ofSeconds(30))
+                .loadDeadline(Duration.ofSeconds(30))
+                .build())) {
+            assertEquals(
+                    Kind.UNREACHABLE,
+                    assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1))
+                            .failure()
+                            .kind());
+            assertEquals(
+                    Kind.UNREACHABLE,
+                    assertInstanceOf(
+                                    WriteResult.Unknown.class,
+                                    store.putIfAbsent("key", new byte[1], ObjectMarks.NONE))
+                            .failure()
+                            .kind());
         }
     }
 
@@ -247,8 +321,10 @@ class MalformedResponseTest {
     @DisplayName("T4 no secret in messages of failures or settings")
     void secrets(S3ClientLibrary client) {
         String secret = "a-very-secret-key";
-        S3Config config = config(client, server.endpoint()).credentials("key", secret).build();
-        assertTrue(!config.toString().contains(secret) && !config.connection().toString().contains(secret));
+        S3Config config =
+                config(client, server.endpoint()).credentials("key", secret).build();
+        assertTrue(!config.toString().contains(secret)
+                && !config.connection().toString().contains(secret));
         server.answer(ScriptedHttpServer.error(403, "SignatureDoesNotMatch"));
         try (BucketTier tier = BucketTier.open(config)) {
             Entry entry = entries.entry(1);

@@ -8,7 +8,8 @@ import dev.granary.s3.contract.TestS3;
 
 /** The bucket tier through {@link S3ClientLibrary#MINIO} as a persistent cache. */
 class MinioBucketTierTest extends PersistentCacheContract {
-    private final S3Config config = TestS3.server().config().client(S3ClientLibrary.MINIO).build();
+    private final S3Config config =
+            TestS3.server().config().client(S3ClientLibrary.MINIO).build();
 
     @Override
     protected PersistentCache openCache() {

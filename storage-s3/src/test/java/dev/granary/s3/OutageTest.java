@@ -16,6 +16,12 @@ import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,10 +29,6 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of lasting outages: black holes, storms of refusals, and one failing object among many. */
 class OutageTest {
@@ -50,8 +52,15 @@ class OutageTest {
 
     /** Opens a tier whose pauses end on command; the client's own deadlines are real. */
     private BucketTier open(S3ClientLibrary client, Duration request, Duration deadline) {
-        S3Config config = history.config(client, request, deadline).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO).build();
-        return new BucketTier(config, () -> ObjectStoreFactory.open(config), ticker, TestSeed.random("OutageTest"));
+        S3Config config = history.config(client, request, deadline)
+                .breakerPause(BREAKER_PAUSE)
+                .absentMemory(Duration.ZERO)
+                .build();
+        return new BucketTier(
+                config,
+                () -> ObjectStoreFactory.open(config),
+                ticker,
+                TestSeed.random("OutageTest"));
     }
 
     private Entry placed() {
@@ -71,7 +80,9 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 a black hole: lookups end within the deadline, the breaker opens, probes in vain, and closes when the server is back")
+    @DisplayName(
+            "R16 a black hole: lookups end within the deadline, the breaker opens, probes in vain,"
+                    + " and closes when the server is back")
     void blackHole(S3ClientLibrary client) throws Exception {
         Entry entry = placed();
         try (BucketTier tier = open(client, REQUEST, DEADLINE)) {
@@ -91,7 +102,9 @@ class OutageTest {
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             assertTrue(history.faulty.requests() > received, "it was probed again");
             history.faulty.plan(FaultPlan.SOUND);
-            for (int i = 0; i < 50 && tier.statistics().breaker() != BucketTierStatistics.Breaker.CLOSED; i++) {
+            for (int i = 0;
+                    i < 50 && tier.statistics().breaker() != BucketTierStatistics.Breaker.CLOSED;
+                    i++) {
                 ticker.pass(BREAKER_PAUSE);
                 tier.load(entry.id());
             }
@@ -110,13 +123,16 @@ class OutageTest {
             for (int i = 0; i < 500; i++) {
                 assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             }
-            assertTrue(history.faulty.requests() < 20, () -> history.faulty.requests() + " requests into a storm");
+            assertTrue(
+                    history.faulty.requests() < 20,
+                    () -> history.faulty.requests() + " requests into a storm");
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
             history.faulty.plan(FaultPlan.SOUND);
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             ticker.pass(BREAKER_PAUSE.plusMillis(1));
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
-            assertEquals(BucketTierStatistics.Breaker.HALF_OPEN, tier.statistics().breaker());
+            assertEquals(
+                    BucketTierStatistics.Breaker.HALF_OPEN, tier.statistics().breaker());
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
@@ -132,8 +148,10 @@ class OutageTest {
             all.add(placed());
         }
         String bad = all.get(17).id().hash().hex();
-        history.faulty.plan(FaultPlan.when(request -> request.key().contains(bad), new Fault.Lost(Fault.ERROR_500)));
-        try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2)); ExecutorService threads = Executors.newFixedThreadPool(8)) {
+        history.faulty.plan(FaultPlan.when(
+                request -> request.key().contains(bad), new Fault.Lost(Fault.ERROR_500)));
+        try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2));
+                ExecutorService threads = Executors.newFixedThreadPool(8)) {
             List<Future<LoadResult>> loads = new ArrayList<>();
             all.forEach(entry -> loads.add(threads.submit(() -> tier.load(entry.id()))));
             for (int i = 0; i < all.size(); i++) {
@@ -150,7 +168,8 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R3 credentials that expire and are renewed: misses and refusals meanwhile, one suspension of writes, then all is as before")
+    @DisplayName("R3 credentials that expire and are renewed: misses and refusals meanwhile, one"
+            + " suspension of writes, then all is as before")
     void expired(S3ClientLibrary client) {
         Entry entry = placed();
         Entry later = entries.entry(100);

@@ -15,6 +15,10 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,8 +28,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Tests of several machines with many concurrent faults, drawn from the seed.
@@ -42,11 +44,16 @@ class RandomFaultsTest {
     private static final int CALLS = 6;
 
     private static int setting(String property, String variable, int otherwise) {
-        return Integer.getInteger(property, Integer.parseInt(System.getenv().getOrDefault(variable, Integer.toString(otherwise))));
+        return Integer.getInteger(
+                property,
+                Integer.parseInt(
+                        System.getenv().getOrDefault(variable, Integer.toString(otherwise))));
     }
 
     @Test
-    @DisplayName("R2 R13 R14 R18 R22 N4 thousands of random histories: right bytes, true results, exact counters, and recovery")
+    @DisplayName(
+            "R2 R13 R14 R18 R22 N4 thousands of random histories: right bytes, true results, exact"
+                    + " counters, and recovery")
     void histories() {
         long start = System.nanoTime();
         for (int run = FIRST_RUN; run < FIRST_RUN + RUNS; run++) {
@@ -54,35 +61,50 @@ class RandomFaultsTest {
             try {
                 new InMemoryHistory(TestSeed.random(name), new TestEntries(name)).run();
             } catch (RuntimeException | AssertionError e) {
-                throw new AssertionError(name + ", replay with -Dgranary.seed=" + TestSeed.VALUE + " -Dgranary.faults.first=" + run
-                        + " -Dgranary.faults.runs=1", e);
+                throw new AssertionError(
+                        name + ", replay with -Dgranary.seed=" + TestSeed.VALUE
+                                + " -Dgranary.faults.first=" + run + " -Dgranary.faults.runs=1",
+                        e);
             }
         }
-        System.out.println("granary.faults: " + RUNS + " histories in memory in " + (System.nanoTime() - start) / 1_000_000 + " ms, seed "
-                + TestSeed.VALUE);
+        System.out.println("granary.faults: " + RUNS + " histories in memory in "
+                + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + TestSeed.VALUE);
     }
 
     @Test
-    @DisplayName("R2 R13 R22 N4 two concurrent writers and two readers through both clients, on the wire: the same")
+    @DisplayName("R2 R13 R22 N4 two concurrent writers and two readers through both clients, on the"
+            + " wire: the same")
     void rounds() throws Exception {
         long start = System.nanoTime();
         SplittableRandom random = TestSeed.random("rounds");
-        try (WireHistory history = new WireHistory(); ExecutorService threads = Executors.newFixedThreadPool(4)) {
-            List<Machine> machines = List.of(new Machine(history, S3ClientLibrary.AWS, true), new Machine(history, S3ClientLibrary.MINIO, true),
-                    new Machine(history, S3ClientLibrary.AWS, false), new Machine(history, S3ClientLibrary.MINIO, false));
+        try (WireHistory history = new WireHistory();
+                ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            List<Machine> machines = List.of(
+                    new Machine(history, S3ClientLibrary.AWS, true),
+                    new Machine(history, S3ClientLibrary.MINIO, true),
+                    new Machine(history, S3ClientLibrary.AWS, false),
+                    new Machine(history, S3ClientLibrary.MINIO, false));
             Entry other = new TestEntries("other").entry(100);
             history.place(other, false, random);
             // each client exists, and the body of another key is known
             machines.forEach(machine -> machine.awaitHit(other.id()));
             for (int round = 0; round < ROUNDS; round++) {
                 boolean isHonest = random.nextBoolean();
-                List<Fault> faults = TestS3.server().faults().stream().filter(fault -> !isHonest || !fault.isFalse()).toList();
-                new Round("round " + round, history, isHonest).run(machines, threads,
-                        FaultPlan.drawn(random.split(), random.nextDouble(0.02, 0.4), faults));
+                List<Fault> faults = TestS3.server().faults().stream()
+                        .filter(fault -> !isHonest || !fault.isFalse())
+                        .toList();
+                new Round("round " + round, history, isHonest)
+                        .run(
+                                machines,
+                                threads,
+                                FaultPlan.drawn(
+                                        random.split(), random.nextDouble(0.02, 0.4), faults));
             }
-            history.compareRequests(machines.stream().map(machine -> machine.tier).toList());
+            history.compareRequests(
+                    machines.stream().map(machine -> machine.tier).toList());
             machines.forEach(machine -> machine.tier.close());
-            System.out.println("granary.faults: " + ROUNDS + " rounds on the wire, " + history.faulty.requests() + " requests, in "
+            System.out.println("granary.faults: " + ROUNDS + " rounds on the wire, "
+                    + history.faulty.requests() + " requests, in "
                     + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + TestSeed.VALUE);
         }
     }
@@ -93,7 +115,9 @@ class RandomFaultsTest {
         private final boolean isWriter;
 
         Machine(WireHistory history, S3ClientLibrary client, boolean isWriter) {
-            this.tier = BucketTier.open(history.config(client, REQUEST, DEADLINE).absentMemory(Duration.ZERO).build());
+            this.tier = BucketTier.open(history.config(client, REQUEST, DEADLINE)
+                    .absentMemory(Duration.ZERO)
+                    .build());
             this.isWriter = isWriter;
         }
 
@@ -126,8 +150,12 @@ class RandomFaultsTest {
         /** Repeats a store until its result is conclusive. */
         StoreResult awaitStored(Entry entry) {
             StoreResult result = store(entry);
-            for (int i = 0; i < 50 && (result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown
-                    || result instanceof StoreResult.Refused); i++) {
+            for (int i = 0;
+                    i < 50
+                            && (result instanceof StoreResult.Failed
+                                    || result instanceof StoreResult.Unknown
+                                    || result instanceof StoreResult.Refused);
+                    i++) {
                 result = store(entry);
             }
             return result;
@@ -196,15 +224,21 @@ class RandomFaultsTest {
                 }
             }
             Entry there = PersistentCacheContract.hit(history.readSound(thisId));
-            assertTrue(there.contentHash().equals(mine[0][id].contentHash()) || there.contentHash().equals(mine[1][id].contentHash()), name);
+            assertTrue(
+                    there.contentHash().equals(mine[0][id].contentHash())
+                            || there.contentHash().equals(mine[1][id].contentHash()),
+                    name);
             for (Machine machine : machines) {
                 assertEquals(there.contentHash(), machine.awaitHit(thisId).contentHash(), name);
             }
             assertEquals(1, history.objects(thisId), name);
             for (List<Sha256> one : seen) {
                 if (one.get(0).equals(thisId.hash())) {
-                    assertTrue(isHonest ? one.get(1).equals(there.contentHash())
-                            : one.get(1).equals(mine[0][id].contentHash()) || one.get(1).equals(mine[1][id].contentHash()),
+                    assertTrue(
+                            isHonest
+                                    ? one.get(1).equals(there.contentHash())
+                                    : one.get(1).equals(mine[0][id].contentHash())
+                                            || one.get(1).equals(mine[1][id].contentHash()),
                             () -> name + ": an entry other than the first, which stays, was read");
                 }
             }

@@ -123,7 +123,9 @@ final class RawHttpServer implements AutoCloseable {
     static Reply response(String status, String headers, String body) {
         return out -> {
             byte[] bytes = body.getBytes(UTF_8);
-            out.write(("HTTP/1.1 " + status + "\r\n" + headers + "Connection: close\r\nContent-Length: " + bytes.length + "\r\n\r\n").getBytes(ISO_8859_1));
+            out.write(("HTTP/1.1 " + status + "\r\n" + headers
+                            + "Connection: close\r\nContent-Length: " + bytes.length + "\r\n\r\n")
+                    .getBytes(ISO_8859_1));
             out.write(bytes);
             out.flush();
         };
@@ -132,7 +134,8 @@ final class RawHttpServer implements AutoCloseable {
     /** Declares {@code length} bytes and sends zeros until the client disconnects. */
     static Reply flood(long length) {
         return out -> {
-            out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + length + "\r\n\r\n").getBytes(ISO_8859_1));
+            out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + length + "\r\n\r\n")
+                    .getBytes(ISO_8859_1));
             byte[] zeros = new byte[64 << 10];
             for (long left = length; left > 0; left -= zeros.length) {
                 out.write(zeros, 0, (int) Math.min(left, zeros.length));
@@ -182,7 +185,10 @@ final class RawHttpServer implements AutoCloseable {
     private static long length(String head) {
         String text = head.toLowerCase(Locale.ROOT);
         int at = text.indexOf("\r\ncontent-length:");
-        return at < 0 ? 0 : Long.parseLong(text.substring(at + 17, text.indexOf("\r\n", at + 2)).strip());
+        return at < 0
+                ? 0
+                : Long.parseLong(
+                        text.substring(at + 17, text.indexOf("\r\n", at + 2)).strip());
     }
 
     @Override

@@ -1,11 +1,12 @@
 package dev.granary.s3;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
@@ -24,23 +25,31 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
-import java.io.IOException;
-import java.lang.foreign.ValueLayout;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
 /** Tests of both transports against responses that no S3 server sends. */
 class RawResponseTest {
     private static final String XML = "Content-Type: application/xml\r\n";
-    private static final String LIST = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><Name>bucket</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys>"
+    private static final String LIST = "<?xml version=\"1.0\""
+            + " encoding=\"UTF-8\"?><ListBucketResult><Name>bucket</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys>"
             + "<KeyCount>1</KeyCount><IsTruncated>false</IsTruncated>";
-    private static final List<String> WRONG_DATES = List.of("", "Last-Modified: \r\n", "Last-Modified: yesterday\r\n", "Last-Modified: Xyz, 99 Foo 20xx\r\n",
-            "Last-Modified: Sun, 31 Dec +999999999 23:59:59 GMT\r\n", "Last-Modified: 2026-01-01T00:00:00Z\r\n");
+    private static final List<String> WRONG_DATES = List.of(
+            "",
+            "Last-Modified: \r\n",
+            "Last-Modified: yesterday\r\n",
+            "Last-Modified: Xyz, 99 Foo 20xx\r\n",
+            "Last-Modified: Sun, 31 Dec +999999999 23:59:59 GMT\r\n",
+            "Last-Modified: 2026-01-01T00:00:00Z\r\n");
     private static final String SECRET = "aVerySecretKey/0123456789";
 
     private final TestEntries entries = new TestEntries(RawResponseTest.class.getName());
@@ -54,8 +63,14 @@ class RawResponseTest {
     }
 
     private S3Config.Builder config(S3ClientLibrary client) {
-        return S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", SECRET).stallTimeout(Duration.ofMinutes(1))
-                .requestTimeout(Duration.ofMinutes(1)).loadDeadline(Duration.ofMinutes(2)).retryPause(Duration.ofMillis(1));
+        return S3Config.builder("bucket")
+                .endpoint(server.endpoint())
+                .client(client)
+                .credentials("key", SECRET)
+                .stallTimeout(Duration.ofMinutes(1))
+                .requestTimeout(Duration.ofMinutes(1))
+                .loadDeadline(Duration.ofMinutes(2))
+                .retryPause(Duration.ofMillis(1));
     }
 
     private ObjectStore transport(S3ClientLibrary client) {
@@ -68,50 +83,91 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S9 a missing or malformed Last-Modified counts as unknown: the object is found, by every request")
+    @DisplayName(
+            "S9 a missing or malformed Last-Modified counts as unknown: the object is found, by"
+                    + " every request")
     void dates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             for (String date : WRONG_DATES) {
-                server.replyToEach(request -> RawHttpServer.response("200 OK", "ETag: \"e\"\r\n" + date, request.method().equals("HEAD") ? "" : "12345"));
-                GetResult.Found found = assertInstanceOf(GetResult.Found.class, store.get("key", 10), date);
-                assertArrayEquals("12345".getBytes(UTF_8), found.bytes().toArray(ValueLayout.JAVA_BYTE));
+                server.replyToEach(request -> RawHttpServer.response(
+                        "200 OK",
+                        "ETag: \"e\"\r\n" + date,
+                        request.method().equals("HEAD") ? "" : "12345"));
+                GetResult.Found found =
+                        assertInstanceOf(GetResult.Found.class, store.get("key", 10), date);
+                assertArrayEquals(
+                        "12345".getBytes(UTF_8), found.bytes().toArray(ValueLayout.JAVA_BYTE));
                 assertEquals(ServerTimestamps.NONE, found.dates(), date);
-                assertEquals(ServerTimestamps.NONE, assertInstanceOf(HeadResult.Found.class, store.head("key"), date).dates(), date);
+                assertEquals(
+                        ServerTimestamps.NONE,
+                        assertInstanceOf(HeadResult.Found.class, store.head("key"), date)
+                                .dates(),
+                        date);
                 assertInstanceOf(GetResult.Found.class, store.range("key", 0, 5), date);
-                assertEquals(new WriteResult.Done("e"), store.putIfAbsent("key", new byte[3], ObjectMarks.NONE), date);
+                assertEquals(
+                        new WriteResult.Done("e"),
+                        store.putIfAbsent("key", new byte[3], ObjectMarks.NONE),
+                        date);
             }
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S9 headers that a client library reads and Granary does not cause no failure; without an ETag a read is found and a write unknown")
+    @DisplayName(
+            "S9 headers that a client library reads and Granary does not cause no failure; without"
+                    + " an ETag a read is found and a write unknown")
     void headers(S3ClientLibrary client) {
-        String malformed = String.join("\r\n", "x-amz-missing-meta: many", "x-amz-mp-parts-count: -", "x-amz-object-lock-retain-until-date: never",
-                "x-amz-tagging-count: x", "x-amz-delete-marker: perhaps", "Expires: 0", "x-amz-object-lock-mode: ?", "x-amz-version-id: ", "");
+        String malformed = String.join(
+                "\r\n",
+                "x-amz-missing-meta: many",
+                "x-amz-mp-parts-count: -",
+                "x-amz-object-lock-retain-until-date: never",
+                "x-amz-tagging-count: x",
+                "x-amz-delete-marker: perhaps",
+                "Expires: 0",
+                "x-amz-object-lock-mode: ?",
+                "x-amz-version-id: ",
+                "");
         try (ObjectStore store = transport(client)) {
-            server.replyToEach(request -> RawHttpServer.response("200 OK", malformed, request.method().equals("HEAD") ? "" : "12345"));
-            assertEquals("", assertInstanceOf(GetResult.Found.class, store.get("key", 10)).etag());
-            assertEquals("", assertInstanceOf(HeadResult.Found.class, store.head("key")).etag());
-            StoreFailure failure = assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[3], ObjectMarks.NONE)).failure();
+            server.replyToEach(request -> RawHttpServer.response(
+                    "200 OK", malformed, request.method().equals("HEAD") ? "" : "12345"));
+            assertEquals(
+                    "",
+                    assertInstanceOf(GetResult.Found.class, store.get("key", 10))
+                            .etag());
+            assertEquals(
+                    "",
+                    assertInstanceOf(HeadResult.Found.class, store.head("key")).etag());
+            StoreFailure failure = assertInstanceOf(
+                            WriteResult.Unknown.class,
+                            store.putIfAbsent("key", new byte[3], ObjectMarks.NONE))
+                    .failure();
             assertTrue(failure.message().contains("without an ETag"), failure::toString);
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S1 F4 a listing passes on only what was requested: no key outside of the prefix, nothing without a key")
+    @DisplayName("S1 F4 a listing passes on only what was requested: no key outside of the prefix,"
+            + " nothing without a key")
     void foreignKeys(S3ClientLibrary client) {
-        String more = "<Size>3</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>";
+        String more =
+                "<Size>3</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>";
         String all = LIST + object("p/one", more) + object("x", more) + object("P/one", more)
                 + object("other/p/one", more) + object("p/two", more) + "</ListBucketResult>";
         server.reply(RawHttpServer.response("200 OK", XML, all));
         try (ObjectStore store = transport(client)) {
             List<String> keys = new ArrayList<>();
-            assertEquals(new ListResult.Complete(2), store.list("p/", object -> keys.add(object.key())));
+            assertEquals(
+                    new ListResult.Complete(2), store.list("p/", object -> keys.add(object.key())));
             assertEquals(List.of("p/one", "p/two"), keys);
-            for (String keyless : List.of("<Contents><Size>1</Size></Contents>", "<Contents>" + more + "</Contents>", object("", more))) {
-                server.reply(RawHttpServer.response("200 OK", XML, LIST + keyless + "</ListBucketResult>"));
+            for (String keyless : List.of(
+                    "<Contents><Size>1</Size></Contents>",
+                    "<Contents>" + more + "</Contents>",
+                    object("", more))) {
+                server.reply(RawHttpServer.response(
+                        "200 OK", XML, LIST + keyless + "</ListBucketResult>"));
                 assertNothing(store.list("p/", object -> keys.add(object.key())), keyless);
                 assertNothing(store.list("p", object -> keys.add(object.key())), keyless);
             }
@@ -123,27 +179,55 @@ class RawResponseTest {
     private static void assertNothing(ListResult result, String reported) {
         switch (result) {
             case ListResult.Complete complete -> assertEquals(0, complete.objects(), reported);
-            case ListResult.Unavailable lost -> assertEquals(StoreFailure.Kind.BROKEN, lost.failure().kind(), reported);
+            case ListResult.Unavailable lost ->
+                assertEquals(StoreFailure.Kind.BROKEN, lost.failure().kind(), reported);
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("F3 S9 dates and sizes of a listing outside of any number range: a result, whatever they are")
+    @DisplayName(
+            "F3 S9 dates and sizes of a listing outside of any number range: a result, whatever"
+                    + " they are")
     void listedDates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
-            for (String date : List.of("+292278995-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "yesterday", "", "2026-01-01T00:00:00.000Z")) {
-                server.reply(RawHttpServer.response("200 OK", XML,
-                        LIST + object("key", "<Size>1</Size><ETag>\"e\"</ETag><LastModified>" + date + "</LastModified>") + "</ListBucketResult>"));
-                ListResult result = store.list("", object -> assertTrue(object.lastModifiedMillis() >= 0));
+            for (String date : List.of(
+                    "+292278995-01-01T00:00:00Z",
+                    "-1000000000-01-01T00:00:00Z",
+                    "yesterday",
+                    "",
+                    "2026-01-01T00:00:00.000Z")) {
+                server.reply(RawHttpServer.response(
+                        "200 OK",
+                        XML,
+                        LIST
+                                + object(
+                                        "key",
+                                        "<Size>1</Size><ETag>\"e\"</ETag><LastModified>" + date
+                                                + "</LastModified>")
+                                + "</ListBucketResult>"));
+                ListResult result =
+                        store.list("", object -> assertTrue(object.lastModifiedMillis() >= 0));
                 if (result instanceof ListResult.Unavailable lost) {
                     assertFalse(lost.failure().message().contains("Exception:"), lost::toString);
                 }
             }
-            server.reply(RawHttpServer.response("200 OK", XML,
-                    LIST + object("key", "<Size>-16</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>") + "</ListBucketResult>"));
-            assertEquals(new ListResult.Complete(1), store.list("", object -> assertEquals(0, object.bytes())));
-            server.reply(RawHttpServer.response("200 OK", XML, LIST + object("key", "<Size>99999999999999999999</Size>") + "</ListBucketResult>"));
+            server.reply(RawHttpServer.response(
+                    "200 OK",
+                    XML,
+                    LIST
+                            + object(
+                                    "key",
+                                    "<Size>-16</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>")
+                            + "</ListBucketResult>"));
+            assertEquals(
+                    new ListResult.Complete(1),
+                    store.list("", object -> assertEquals(0, object.bytes())));
+            server.reply(RawHttpServer.response(
+                    "200 OK",
+                    XML,
+                    LIST + object("key", "<Size>99999999999999999999</Size>")
+                            + "</ListBucketResult>"));
             assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}));
         }
     }
@@ -164,10 +248,17 @@ class RawResponseTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("S10 a redirect to a page is one request for a lookup, and its status is reported")
     void redirect(S3ClientLibrary client) {
-        server.reply(RawHttpServer.response("302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
+        server.reply(RawHttpServer.response(
+                "302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
         S3Config config = config(client).build().forPacks();
-        try (ResilientObjectStore store = new ResilientObjectStore(() -> ObjectStoreFactory.open(config), config, Ticker.SYSTEM, new RequestCounters())) {
-            StoreFailure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure();
+        try (ResilientObjectStore store = new ResilientObjectStore(
+                () -> ObjectStoreFactory.open(config),
+                config,
+                Ticker.SYSTEM,
+                new RequestCounters())) {
+            StoreFailure failure = assertInstanceOf(
+                            GetResult.Unavailable.class, store.get("key", 10))
+                    .failure();
             assertTrue(failure.toString().contains("302"), failure::toString);
             assertEquals(1, server.requests());
         }
@@ -175,13 +266,23 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S10 T4 after a reset the cause is reported, also for requests rejected afterwards, and in no client library's internal terms")
+    @DisplayName(
+            "S10 T4 after a reset the cause is reported, also for requests rejected afterwards,"
+                    + " and in no client library's internal terms")
     void reset(S3ClientLibrary client) throws IOException {
-        try (ResettingServer resetting = new ResettingServer(ResettingServer.At.FIRST); BucketTier tier = BucketTier.open(S3Config.builder("bucket")
-                .endpoint(resetting.endpoint()).client(client).credentials("key", SECRET).retryPause(Duration.ofMillis(1)).build())) {
+        try (ResettingServer resetting = new ResettingServer(ResettingServer.At.FIRST);
+                BucketTier tier = BucketTier.open(S3Config.builder("bucket")
+                        .endpoint(resetting.endpoint())
+                        .client(client)
+                        .credentials("key", SECRET)
+                        .retryPause(Duration.ofMillis(1))
+                        .build())) {
             for (int i = 0; i < 20; i++) {
-                String cause = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id())).cause();
-                assertTrue(cause.contains("reset") || cause.contains("closed the connection"), cause);
+                String cause = assertInstanceOf(
+                                LoadResult.Unavailable.class, tier.load(entries.id()))
+                        .cause();
+                assertTrue(
+                        cause.contains("reset") || cause.contains("closed the connection"), cause);
                 assertFalse(cause.contains("limit=0") || cause.contains("Cannot invoke"), cause);
             }
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
@@ -190,18 +291,35 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S11 A10 a server that echoes the secret key, a token or a signature: no result contains it, for any request and response form")
+    @DisplayName("S11 A10 a server that echoes the secret key, a token or a signature: no result"
+            + " contains it, for any request and response form")
     void echo(S3ClientLibrary client) {
-        String error = "<Error><Code>AccessDenied</Code><Message>you sent " + SECRET + " and IQoJb3JpZ2luX2VjEXaMPLeTokEn1234567890abcdEF==</Message></Error>";
+        String error = "<Error><Code>AccessDenied</Code><Message>you sent " + SECRET
+                + " and IQoJb3JpZ2luX2VjEXaMPLeTokEn1234567890abcdEF==</Message></Error>";
         try (ObjectStore store = transport(client)) {
-            for (RawHttpServer.Reply scripted : List.of(RawHttpServer.response("403 Forbidden", XML, error), RawHttpServer.response("500 No", XML, error),
-                    RawHttpServer.response("200 OK", "Content-Type: text/html\r\n", error), RawHttpServer.response("403 " + SECRET, "", error),
-                    RawHttpServer.response("403 Forbidden", XML, "<Error><Code>" + SECRET + "</Code><Message>" + "m".repeat(100_000) + "</Message></Error>"))) {
+            for (RawHttpServer.Reply scripted : List.of(
+                    RawHttpServer.response("403 Forbidden", XML, error),
+                    RawHttpServer.response("500 No", XML, error),
+                    RawHttpServer.response("200 OK", "Content-Type: text/html\r\n", error),
+                    RawHttpServer.response("403 " + SECRET, "", error),
+                    RawHttpServer.response(
+                            "403 Forbidden",
+                            XML,
+                            "<Error><Code>" + SECRET + "</Code><Message>" + "m".repeat(100_000)
+                                    + "</Message></Error>"))) {
                 server.reply(scripted);
-                for (Object result : List.of(store.get("key", 10), store.head("key"), store.putIfAbsent("key", new byte[1], ObjectMarks.NONE), store.delete("key"),
+                for (Object result : List.of(
+                        store.get("key", 10),
+                        store.head("key"),
+                        store.putIfAbsent("key", new byte[1], ObjectMarks.NONE),
+                        store.delete("key"),
                         store.list("", _ -> {}))) {
                     String text = result.toString();
-                    assertFalse(text.contains(SECRET) || text.contains("EXaMPLeTokEn") || text.length() > 500, text);
+                    assertFalse(
+                            text.contains(SECRET)
+                                    || text.contains("EXaMPLeTokEn")
+                                    || text.length() > 500,
+                            text);
                 }
             }
         }

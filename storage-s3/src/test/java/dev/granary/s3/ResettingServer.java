@@ -25,7 +25,8 @@ final class ResettingServer implements AutoCloseable {
     }
 
     private static final byte[] ABSENT =
-            "HTTP/1.1 404 Not Found\r\nContent-Type: application/xml\r\nContent-Length: 0\r\n\r\n".getBytes(ISO_8859_1);
+            "HTTP/1.1 404 Not Found\r\nContent-Type: application/xml\r\nContent-Length: 0\r\n\r\n"
+                    .getBytes(ISO_8859_1);
 
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final AtomicInteger requests = new AtomicInteger();
@@ -85,7 +86,8 @@ final class ResettingServer implements AutoCloseable {
         // with an expected "continue" the body has not been sent yet
         if (length >= 0 && !text.contains("\r\nexpect:")) {
             int start = length + "\r\ncontent-length:".length();
-            in.skipNBytes(Long.parseLong(text.substring(start, text.indexOf("\r\n", start)).strip()));
+            in.skipNBytes(Long.parseLong(
+                    text.substring(start, text.indexOf("\r\n", start)).strip()));
         }
         return true;
     }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -71,8 +72,11 @@ public final class ScriptedHttpServer implements AutoCloseable {
 
     /** Sends an error in the S3 format. */
     public static Answer error(int status, String code) {
-        return body(status, "application/xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
-                + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
+        return body(
+                status,
+                "application/xml",
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
+                        + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
     }
 
     /** Requests a lower rate, and an immediate retry. */

@@ -15,12 +15,14 @@ import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
-import java.util.Arrays;
-import java.util.List;
-import java.util.Optional;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * Tests of a compaction that seals a target during publications of unpacked entries: acknowledged
@@ -38,7 +40,11 @@ class SealingTest {
     }
 
     private BucketTier tier() {
-        return new BucketTier(S3Config.builder("bucket").build(), this::store, new TestTicker(), TestSeed.random("SealingTest"));
+        return new BucketTier(
+                S3Config.builder("bucket").build(),
+                this::store,
+                new TestTicker(),
+                TestSeed.random("SealingTest"));
     }
 
     private void publishUnpacked(Entry entry) {
@@ -105,7 +111,9 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 an entry published unpacked before any request of a sealing compaction is found from then on, at each later request")
+    @DisplayName(
+            "B8 an entry published unpacked before any request of a sealing compaction is found"
+                    + " from then on, at each later request")
     void publishedMeanwhile() {
         for (boolean isFirst : List.of(true, false)) {
             int requests = compactAndPublish(Integer.MAX_VALUE, isFirst);
@@ -117,43 +125,57 @@ class SealingTest {
     }
 
     @Test
-    @DisplayName("B8 a compaction does not seal on the intent of another one, committed after an entry was published unpacked")
+    @DisplayName(
+            "B8 a compaction does not seal on the intent of another one, committed after an entry"
+                    + " was published unpacked")
     void intentOfAnother() {
         packs.publish(packed);
         int[] manifests = {0};
         beforeEach(() -> {
-            if (store().namedRequests().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
+            // the seal
+            if (store().namedRequests().getLast().startsWith("PUT m") && ++manifests[0] == 2) {
                 publishUnpacked(unpacked);
                 packs.intendToSeal();
             } else if (manifests[0] >= 2) {
                 assertFound(unpacked);
             }
         });
-        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).unpackedEntries());
+        assertEquals(
+                PackManifest.UnpackedEntries.POSSIBLE,
+                assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal())
+                        .unpackedEntries());
         assertTrue(manifests[0] >= 2);
         assertFound(unpacked);
     }
 
     @Test
-    @DisplayName("B8 an unpacked entry whose publisher died before it read the manifest is a duplicate only once lookups are sure to find it")
+    @DisplayName(
+            "B8 an unpacked entry whose publisher died before it read the manifest is a duplicate"
+                    + " only once lookups are sure to find it")
     void diedAfterItsPut() {
         packs.publish(packed);
         packs.intendToSeal();
         packs.placeUnpacked(unpacked);
         try (BucketTier publisher = tier()) {
-            assertEquals(Optional.of(StoreResult.DUPLICATE), publisher.duplicates().find(unpacked));
+            assertEquals(
+                    Optional.of(StoreResult.DUPLICATE), publisher.duplicates().find(unpacked));
         }
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, packs.newest().unpackedEntries());
     }
 
     @Test
-    @DisplayName("B8 an intent left by a compaction is taken over by the next one, and costs lookups nothing")
+    @DisplayName(
+            "B8 an intent left by a compaction is taken over by the next one, and costs lookups"
+                    + " nothing")
     void intentLeftBehind() {
         packs.publish(packed);
         packs.intendToSeal();
         packs.placeUnpacked(unpacked);
         assertFound(unpacked);
-        assertEquals(PackManifest.UnpackedEntries.NONE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).unpackedEntries());
+        assertEquals(
+                PackManifest.UnpackedEntries.NONE,
+                assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal())
+                        .unpackedEntries());
         assertFound(unpacked);
         assertFound(packed);
     }
@@ -165,28 +187,43 @@ class SealingTest {
             packs = new PackFixture("SealingTest lagging " + lagging);
             packs.publish(packed);
             Entry unseen = entries.entry(lagging);
-            assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSealWithLag(lagging, unseen)).unpackedEntries());
+            assertEquals(
+                    PackManifest.UnpackedEntries.POSSIBLE,
+                    assertInstanceOf(
+                                    PackCompactor.Result.Done.class,
+                                    packs.compactAndSealWithLag(lagging, unseen))
+                            .unpackedEntries());
             assertFound(unseen);
         }
     }
 
     @Test
-    @DisplayName("B8 the newest manifest is damaged, and the last sound one is sealed: lookups request unpacked entries")
+    @DisplayName(
+            "B8 the newest manifest is damaged, and the last sound one is sealed: lookups request"
+                    + " unpacked entries")
     void damagedUnsealing() {
         packs.publish(packed);
         packs.compactAndSeal();
         publishUnpacked(unpacked);
-        String key = store().keys().stream().filter(name -> name.contains("/m/0")).max(String::compareTo).orElseThrow();
+        String key = store().keys().stream()
+                .filter(name -> name.contains("/m/0"))
+                .max(String::compareTo)
+                .orElseThrow();
         store().place(key, Arrays.copyOf(store().body(key), 30), store().marks(key));
         assertFound(unpacked);
     }
 
     @Test
-    @DisplayName("B8 the hint of a sealed target was removed, and an entry published unpacked: found, also after the next commit finds the manifest by a listing")
+    @DisplayName(
+            "B8 the hint of a sealed target was removed, and an entry published unpacked: found,"
+                    + " also after the next commit finds the manifest by a listing")
     void sealedWithoutHint() {
         packs.publish(packed);
         packs.compactAndSeal();
-        store().remove(store().keys().stream().filter(name -> name.endsWith("newest")).findFirst().orElseThrow());
+        store().remove(store().keys().stream()
+                .filter(name -> name.endsWith("newest"))
+                .findFirst()
+                .orElseThrow());
         publishUnpacked(unpacked);
         packs.publishAgain(entries.entry(50));
         assertFound(unpacked);

@@ -1,10 +1,11 @@
 package dev.granary.s3;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
@@ -23,14 +24,16 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
 import dev.granary.s3.store.WriteResult;
-import java.io.IOException;
-import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Tests of both transports and their layers against servers without progress. Total timeouts are
@@ -39,7 +42,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 class StallTest {
     private static final Duration STALL = Duration.ofMillis(100);
     private static final Duration TOTAL = Duration.ofMinutes(10);
-    private static final String FOUND = "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1000000\r\n\r\n";
+    private static final String FOUND =
+            "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1000000\r\n\r\n";
 
     private final TestEntries entries = new TestEntries(StallTest.class.getName());
     private final RawHttpServer server = new RawHttpServer();
@@ -56,8 +60,15 @@ class StallTest {
     }
 
     private S3Config config(S3ClientLibrary client, Duration stall) {
-        return S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", "secret").requestTimeout(TOTAL)
-                .loadDeadline(TOTAL.multipliedBy(2)).stallTimeout(stall).slowCall(TOTAL).build();
+        return S3Config.builder("bucket")
+                .endpoint(server.endpoint())
+                .client(client)
+                .credentials("key", "secret")
+                .requestTimeout(TOTAL)
+                .loadDeadline(TOTAL.multipliedBy(2))
+                .stallTimeout(stall)
+                .slowCall(TOTAL)
+                .build();
     }
 
     private static void assertStalled(StoreFailure failure) {
@@ -67,53 +78,92 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a server that accepts and is silent, falls silent after a head, or drips: each request ends at the stall limit, and reports it")
+    @DisplayName(
+            "S5 A9 a server that accepts and is silent, falls silent after a head, or drips: each"
+                    + " request ends at the stall limit, and reports it")
     void stalls(S3ClientLibrary client) {
         try (ObjectStore store = ObjectStoreFactory.open(config(client))) {
-            for (RawHttpServer.Reply reply : List.of(server.silence(), server.thenSilence(FOUND), server.dripping(FOUND, 30), server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
+            for (RawHttpServer.Reply reply : List.of(
+                    server.silence(),
+                    server.thenSilence(FOUND),
+                    server.dripping(FOUND, 30),
+                    server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
                 server.reply(reply);
-                assertStalled(assertInstanceOf(GetResult.Unavailable.class, store.get("key", 2_000_000)).failure());
-                assertStalled(assertInstanceOf(GetResult.Unavailable.class, store.range("key", 0, 1000, new byte[1000])).failure());
+                assertStalled(
+                        assertInstanceOf(GetResult.Unavailable.class, store.get("key", 2_000_000))
+                                .failure());
+                assertStalled(assertInstanceOf(
+                                GetResult.Unavailable.class,
+                                store.range("key", 0, 1000, new byte[1000]))
+                        .failure());
             }
             server.reply(server.silence());
-            assertStalled(assertInstanceOf(HeadResult.Unavailable.class, store.head("key")).failure());
-            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE)).failure());
-            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.delete("key")).failure());
-            assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {})).failure());
-            server.reply(server.thenSilence("HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<?xml version=\"1.0\"?>"));
-            assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {})).failure());
-            server.reply(server.thenSilence("HTTP/1.1 500 No\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<Error>"));
+            assertStalled(assertInstanceOf(HeadResult.Unavailable.class, store.head("key"))
+                    .failure());
+            assertStalled(assertInstanceOf(
+                            WriteResult.Unknown.class,
+                            store.putIfAbsent("key", new byte[100], ObjectMarks.NONE))
+                    .failure());
+            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.delete("key"))
+                    .failure());
+            assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}))
+                    .failure());
+            server.reply(server.thenSilence("HTTP/1.1 200 OK\r\n"
+                    + "Content-Type: application/xml\r\n"
+                    + "Content-Length: 1000\r\n\r\n"
+                    + "<?xml version=\"1.0\"?>"));
+            assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}))
+                    .failure());
+            server.reply(server.thenSilence("HTTP/1.1 500 No\r\n"
+                    + "Content-Type: application/xml\r\n"
+                    + "Content-Length: 1000\r\n\r\n"
+                    + "<Error>"));
             assertTrue(store.head("key") instanceof HeadResult.Unavailable);
-            assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
+            assertInstanceOf(
+                    WriteResult.Unknown.class,
+                    store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a server that does not read a body of 16 MiB: the write ends at the stall limit")
+    @DisplayName(
+            "S5 A9 a server that does not read a body of 16 MiB: the write ends at the stall limit")
     void unread(S3ClientLibrary client) {
         server.ignoreBodies();
         try (ObjectStore store = ObjectStoreFactory.open(config(client))) {
-            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[16 << 20], ObjectMarks.NONE)).failure());
+            assertStalled(assertInstanceOf(
+                            WriteResult.Unknown.class,
+                            store.putIfAbsent("key", new byte[16 << 20], ObjectMarks.NONE))
+                    .failure());
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 a slow server with progress is not aborted, far beyond the stall limit, and its bytes are counted")
+    @DisplayName(
+            "S5 a slow server with progress is not aborted, far beyond the stall limit, and its"
+                    + " bytes are counted")
     void slow(S3ClientLibrary client) {
         int pieces = 20;
         TrafficCounter traffic = new TrafficCounter();
         server.reply(out -> {
-            out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + pieces * 2048 + "\r\n\r\n").getBytes(ISO_8859_1));
+            out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + pieces * 2048
+                            + "\r\n\r\n")
+                    .getBytes(ISO_8859_1));
             for (int i = 0; i < pieces; i++) {
                 out.write(new byte[2048]);
                 out.flush();
                 Thread.sleep(150); // one and a half times the limit in total
             }
         });
-        try (ObjectStore store = ObjectStoreFactory.open(config(client, Duration.ofSeconds(2)), traffic)) {
-            assertEquals(pieces * 2048L, assertInstanceOf(GetResult.Found.class, store.get("key", 2_000_000)).bytes().byteSize());
+        try (ObjectStore store =
+                ObjectStoreFactory.open(config(client, Duration.ofSeconds(2)), traffic)) {
+            assertEquals(
+                    pieces * 2048L,
+                    assertInstanceOf(GetResult.Found.class, store.get("key", 2_000_000))
+                            .bytes()
+                            .byteSize());
         }
         assertEquals(pieces * 2048L, traffic.receivedBytes());
         assertEquals(Duration.ZERO, traffic.quiet());
@@ -121,14 +171,19 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 sent bytes are progress like received ones, and none of them counts as received")
+    @DisplayName(
+            "S5 sent bytes are progress like received ones, and none of them counts as received")
     void sent(S3ClientLibrary client) {
         TrafficCounter traffic = new TrafficCounter();
         server.reply(RawHttpServer.response("200 OK", "ETag: \"e\"\r\n", ""));
         try (ObjectStore store = ObjectStoreFactory.open(config(client, TOTAL), traffic)) {
-            assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
+            assertInstanceOf(
+                    WriteResult.Done.class,
+                    store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
             assertEquals(0, traffic.progress(), "too few bytes, and a response without any");
-            assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[1 << 20], ObjectMarks.NONE));
+            assertInstanceOf(
+                    WriteResult.Done.class,
+                    store.putIfAbsent("key", new byte[1 << 20], ObjectMarks.NONE));
             assertTrue(traffic.progress() > 0);
         }
         assertEquals(0, traffic.receivedBytes());
@@ -142,7 +197,8 @@ class StallTest {
         TrafficCounter traffic = new TrafficCounter();
         server.reply(out -> {
             long start = System.nanoTime();
-            out.write("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 5\r\n\r\n".getBytes(ISO_8859_1));
+            out.write("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 5\r\n\r\n"
+                    .getBytes(ISO_8859_1));
             out.flush();
             long now;
             do { // until the client gives up
@@ -151,14 +207,17 @@ class StallTest {
             out.write("12345".getBytes(ISO_8859_1));
             out.flush();
         });
-        try (ObjectStore store = ObjectStoreFactory.open(config(client, Duration.ofSeconds(5)), traffic)) {
+        try (ObjectStore store =
+                ObjectStoreFactory.open(config(client, Duration.ofSeconds(5)), traffic)) {
             assertInstanceOf(GetResult.Found.class, store.get("key", 10));
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 no request stays watched, however it ended: with a response, an unread body, cut off before or in its response, not sent")
+    @DisplayName(
+            "S5 no request stays watched, however it ended: with a response, an unread body, cut"
+                    + " off before or in its response, not sent")
     void ends(S3ClientLibrary client) throws IOException {
         TrafficCounter traffic = new TrafficCounter();
         try (ObjectStore store = ObjectStoreFactory.open(config(client, TOTAL), traffic)) {
@@ -169,8 +228,12 @@ class StallTest {
             assertEnded(GetResult.TooLarge.class, store.get("key", 10), traffic);
             server.reply(RawHttpServer.response("200 OK", "ETag: \"e\"\r\n", ""));
             assertEnded(HeadResult.Found.class, store.head("key"), traffic);
-            assertEnded(WriteResult.Done.class, store.put("key", new byte[100], ObjectMarks.NONE), traffic);
-            server.reply(out -> out.write("HTTP/1.1 204 No PayloadKind\r\nConnection: close\r\n\r\n".getBytes(ISO_8859_1)));
+            assertEnded(
+                    WriteResult.Done.class,
+                    store.put("key", new byte[100], ObjectMarks.NONE),
+                    traffic);
+            server.reply(out -> out.write("HTTP/1.1 204 No PayloadKind\r\nConnection: close\r\n\r\n"
+                    .getBytes(ISO_8859_1)));
             assertEnded(WriteResult.Done.class, store.delete("key"), traffic);
             server.reply(out -> out.write((FOUND + "12345").getBytes(ISO_8859_1)));
             assertEnded(GetResult.Unavailable.class, store.get("key", 2_000_000), traffic);
@@ -188,16 +251,24 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a silent bucket: one lookup detects it, and later ones fail at once with the cause")
+    @DisplayName(
+            "S5 A9 a silent bucket: one lookup detects it, and later ones fail at once with the"
+                    + " cause")
     void silentBucket(S3ClientLibrary client) {
         server.reply(server.silence());
         try (BucketTier tier = BucketTier.open(config(client))) {
-            LoadResult.Unavailable first = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
+            LoadResult.Unavailable first =
+                    assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
             assertTrue(first.cause().contains("100 ms"), first::cause);
             int sent = server.requests();
             for (int i = 0; i < 100; i++) {
-                String cause = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id())).cause();
-                assertTrue(cause.contains("no requests are sent for 30 s, after: ") && cause.contains("100 ms"), cause);
+                String cause = assertInstanceOf(
+                                LoadResult.Unavailable.class, tier.load(entries.id()))
+                        .cause();
+                assertTrue(
+                        cause.contains("no requests are sent for 30 s, after: ")
+                                && cause.contains("100 ms"),
+                        cause);
             }
             assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
             IOException unlisted = assertThrows(IOException.class, () -> tier.list(_ -> {}));
@@ -209,14 +280,24 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a bucket for packs that falls silent after 100 responses: 100 successive reads send at most four requests")
+    @DisplayName(
+            "S5 A9 a bucket for packs that falls silent after 100 responses: 100 successive reads"
+                    + " send at most four requests")
     void packsFallSilent(S3ClientLibrary client) throws Exception {
         AtomicInteger count = new AtomicInteger();
-        RawHttpServer.Reply well = RawHttpServer.response("404 Not Found", "Content-Type: application/xml\r\n", "<Error><Code>NoSuchKey</Code></Error>");
+        RawHttpServer.Reply well = RawHttpServer.response(
+                "404 Not Found",
+                "Content-Type: application/xml\r\n",
+                "<Error><Code>NoSuchKey</Code></Error>");
         server.replyToEach(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
         S3Config config = config(client, Duration.ofMillis(500)).forPacks();
         TrafficCounter traffic = new TrafficCounter();
-        try (ResilientObjectStore store = new ResilientObjectStore(() -> ObjectStoreFactory.open(config, traffic), config, Ticker.SYSTEM, new RequestCounters(), traffic)) {
+        try (ResilientObjectStore store = new ResilientObjectStore(
+                () -> ObjectStoreFactory.open(config, traffic),
+                config,
+                Ticker.SYSTEM,
+                new RequestCounters(),
+                traffic)) {
             for (int i = 0; i < 100; i++) {
                 assertInstanceOf(GetResult.Absent.class, store.get("key", 10));
             }

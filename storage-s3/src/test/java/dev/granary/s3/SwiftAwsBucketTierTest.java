@@ -12,7 +12,10 @@ import dev.granary.s3.contract.ScriptedServer;
  * conditional writes; needs its packages.
  */
 class SwiftAwsBucketTierTest extends PersistentCacheContract {
-    private final S3Config config = ScriptedServer.of(KnownServer.SWIFT).config().client(S3ClientLibrary.AWS).build();
+    private final S3Config config = ScriptedServer.of(KnownServer.SWIFT)
+            .config()
+            .client(S3ClientLibrary.AWS)
+            .build();
 
     @Override
     protected PersistentCache openCache() {

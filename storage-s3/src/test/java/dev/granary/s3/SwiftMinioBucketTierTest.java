@@ -12,7 +12,10 @@ import dev.granary.s3.contract.ScriptedServer;
  * conditional writes; needs its packages.
  */
 class SwiftMinioBucketTierTest extends PersistentCacheContract {
-    private final S3Config config = ScriptedServer.of(KnownServer.SWIFT).config().client(S3ClientLibrary.MINIO).build();
+    private final S3Config config = ScriptedServer.of(KnownServer.SWIFT)
+            .config()
+            .client(S3ClientLibrary.MINIO)
+            .build();
 
     @Override
     protected PersistentCache openCache() {

@@ -11,6 +11,7 @@ import dev.granary.s3.probe.CapabilityMarker;
 import dev.granary.s3.probe.ConditionalDeleteSupport;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectStore;
+
 import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.concurrent.Executor;
@@ -36,7 +37,12 @@ public final class TestProcess implements AutoCloseable {
      * @param random the source of names; shared by several threads when a node is warmed
      * @param behind the executor of background tasks
      */
-    public record Environment(LongSupplier nanos, LongSupplier wallMillis, Consumer<Duration> pause, RandomGenerator random, Executor behind) {}
+    public record Environment(
+            LongSupplier nanos,
+            LongSupplier wallMillis,
+            Consumer<Duration> pause,
+            RandomGenerator random,
+            Executor behind) {}
 
     /** Starts a process whose requests all go to {@code store}. */
     public TestProcess(S3Config config, ObjectStore store, Environment environment) {
@@ -89,7 +95,9 @@ public final class TestProcess implements AutoCloseable {
 
     /** Returns the body of a marker with these capabilities. */
     public static byte[] marker(ConditionalWriteSupport writes) {
-        ConditionalDeleteSupport deletion = writes == ConditionalWriteSupport.FULL ? ConditionalDeleteSupport.HONOURED : ConditionalDeleteSupport.NOT_HONOURED;
+        ConditionalDeleteSupport deletion = writes == ConditionalWriteSupport.FULL
+                ? ConditionalDeleteSupport.HONOURED
+                : ConditionalDeleteSupport.NOT_HONOURED;
         return new CapabilityMarker(writes, deletion, 0, "").json();
     }
 

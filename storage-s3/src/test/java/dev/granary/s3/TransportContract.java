@@ -6,6 +6,7 @@ import dev.granary.s3.contract.Deviation;
 import dev.granary.s3.contract.ObjectStoreContract;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.ObjectStore;
+
 import java.util.Set;
 import java.util.UUID;
 
@@ -33,12 +34,17 @@ abstract class TransportContract extends ObjectStoreContract {
 
     @Override
     protected ObjectStore openUnknownBucket() {
-        return ObjectStoreFactory.open(server.config("granary-none-" + UUID.randomUUID()).client(client).build());
+        return ObjectStoreFactory.open(server.config("granary-none-" + UUID.randomUUID())
+                .client(client)
+                .build());
     }
 
     @Override
     protected ObjectStore openWithWrongCredentials() {
-        return ObjectStoreFactory.open(server.config().client(client).credentials("nobody", "knows-this-secret").build());
+        return ObjectStoreFactory.open(server.config()
+                .client(client)
+                .credentials("nobody", "knows-this-secret")
+                .build());
     }
 
     @Override

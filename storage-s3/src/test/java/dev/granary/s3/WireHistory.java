@@ -24,6 +24,7 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -34,7 +35,8 @@ import java.util.SplittableRandom;
 final class WireHistory implements AutoCloseable {
     private static final Duration HANG = Duration.ofSeconds(10);
     // ends with the process
-    private static final ObjectStore SOUND_PATH = ObjectStoreFactory.open(TestS3.server().config().build());
+    private static final ObjectStore SOUND_PATH =
+            ObjectStoreFactory.open(TestS3.server().config().build());
 
     final FaultyS3 faulty = TestS3.server().faulty();
     private final S3Location place = TestS3.server().config().build().location();
@@ -42,18 +44,30 @@ final class WireHistory implements AutoCloseable {
 
     WireHistory() throws IOException {
         // probed before, by another process
-        byte[] marker = new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json();
-        assertInstanceOf(WriteResult.Done.class, SOUND_PATH.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE));
+        byte[] marker = new CapabilityMarker(
+                        ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "")
+                .json();
+        assertInstanceOf(
+                WriteResult.Done.class,
+                SOUND_PATH.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE));
     }
 
     /**
      * Returns settings for this prefix over the faulty path. The pauses after refusals and failures
      * are negligible; no packs.
      */
-    S3Config.Builder config(S3ClientLibrary client, Duration requestTimeout, Duration loadDeadline) {
-        return TestS3.server().config().prefix(place.prefix()).endpoint(faulty.endpoint()).client(client)
-                .requestTimeout(requestTimeout).loadDeadline(loadDeadline)
-                .readOnlyPause(Duration.ofMillis(1)).breakerPause(Duration.ofMillis(1)).manifestInterval(Duration.ZERO);
+    S3Config.Builder config(
+            S3ClientLibrary client, Duration requestTimeout, Duration loadDeadline) {
+        return TestS3.server()
+                .config()
+                .prefix(place.prefix())
+                .endpoint(faulty.endpoint())
+                .client(client)
+                .requestTimeout(requestTimeout)
+                .loadDeadline(loadDeadline)
+                .readOnlyPause(Duration.ofMillis(1))
+                .breakerPause(Duration.ofMillis(1))
+                .manifestInterval(Duration.ZERO);
     }
 
     /** Returns the prefix, with a trailing slash. */
@@ -68,24 +82,32 @@ final class WireHistory implements AutoCloseable {
         if (isDamaged) {
             body[ResultOracle.damagedByte(random, body.length)] ^= 1;
         }
-        assertInstanceOf(WriteResult.Done.class,
-                SOUND_PATH.putIfAbsent(layout.entry(entry.id()), body, new ObjectMarks(putId.hex(), entry.contentHash().hex())));
+        assertInstanceOf(
+                WriteResult.Done.class,
+                SOUND_PATH.putIfAbsent(
+                        layout.entry(entry.id()),
+                        body,
+                        new ObjectMarks(putId.hex(), entry.contentHash().hex())));
     }
 
     /** Returns the result of a sound reader, once no request is in progress. */
     LoadResult readSound(Id id) throws InterruptedException {
         assertTrue(faulty.awaitIdle(HANG), "a request is still in progress");
         return switch (SOUND_PATH.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
+            case GetResult.Found found ->
+                EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _ -> LoadResult.ABSENT;
-            case GetResult.TooLarge _, GetResult.Unavailable _ -> throw new AssertionError("The sound path is not");
+            case GetResult.TooLarge _, GetResult.Unavailable _ ->
+                throw new AssertionError("The sound path is not");
         };
     }
 
     /** Returns the number of objects for that id below this prefix. */
     long objects(Id id) {
         List<String> keys = new ArrayList<>();
-        assertInstanceOf(ListResult.Complete.class, SOUND_PATH.list(prefix(), object -> keys.add(object.key())));
+        assertInstanceOf(
+                ListResult.Complete.class,
+                SOUND_PATH.list(prefix(), object -> keys.add(object.key())));
         return keys.stream().filter(key -> key.contains(id.hash().hex())).count();
     }
 
@@ -95,7 +117,9 @@ final class WireHistory implements AutoCloseable {
      */
     static void assertInTime(long startNanos, Duration limit) {
         Duration elapsed = Duration.ofNanos(System.nanoTime() - startNanos);
-        assertTrue(elapsed.compareTo(limit.plus(HANG)) < 0, () -> "took " + elapsed + ", and may take " + limit);
+        assertTrue(
+                elapsed.compareTo(limit.plus(HANG)) < 0,
+                () -> "took " + elapsed + ", and may take " + limit);
     }
 
     /**
@@ -104,12 +128,17 @@ final class WireHistory implements AutoCloseable {
      */
     void compareRequests(List<BucketTier> tiers) throws InterruptedException {
         assertTrue(faulty.awaitIdle(HANG), "a request is still in progress");
-        List<String> received = faulty.exchanges().stream().map(exchange -> exchange.request().operation()).toList();
+        List<String> received = faulty.exchanges().stream()
+                .map(exchange -> exchange.request().operation())
+                .toList();
         if (faulty.exchanges().stream().noneMatch(exchange -> exchange.fault().mayHideRequests())) {
             RequestAccounting.compareRequests(tiers, received);
         } else {
-            long sent = tiers.stream().map(tier -> tier.statistics().requests())
-                    .mapToLong(all -> all.get() + all.head() + all.put() + all.delete() + all.list()).sum();
+            long sent = tiers.stream()
+                    .map(tier -> tier.statistics().requests())
+                    .mapToLong(
+                            all -> all.get() + all.head() + all.put() + all.delete() + all.list())
+                    .sum();
             assertTrue(received.size() <= sent, "an uncounted request");
         }
     }

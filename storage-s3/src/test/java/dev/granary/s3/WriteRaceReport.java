@@ -7,6 +7,7 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.Race;
+
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
@@ -35,7 +36,11 @@ final class WriteRaceReport {
     WriteRaceReport create(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "create/" + i;
-            count(key, Race.run(RACERS, racer -> store.putIfAbsent(key, body(racer), ObjectMarks.NONE)));
+            count(
+                    key,
+                    Race.run(
+                            RACERS,
+                            racer -> store.putIfAbsent(key, body(racer), ObjectMarks.NONE)));
         }
         return this;
     }
@@ -44,8 +49,14 @@ final class WriteRaceReport {
     WriteRaceReport replace(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "replace/" + i;
-            if (store.putIfAbsent(key, body(RACERS), ObjectMarks.NONE) instanceof WriteResult.Done first) {
-                count(key, Race.run(RACERS, racer -> store.replaceIfMatch(key, first.etag(), body(racer), ObjectMarks.NONE)));
+            if (store.putIfAbsent(key, body(RACERS), ObjectMarks.NONE)
+                    instanceof WriteResult.Done first) {
+                count(
+                        key,
+                        Race.run(
+                                RACERS,
+                                racer -> store.replaceIfMatch(
+                                        key, first.etag(), body(racer), ObjectMarks.NONE)));
             } else {
                 failedRounds++;
             }
@@ -55,9 +66,13 @@ final class WriteRaceReport {
 
     private void count(String key, List<WriteResult> results) {
         results.forEach(result -> outcomes.merge(end(result), 1, Integer::sum));
-        List<WriteResult> winners = results.stream().filter(WriteResult.Done.class::isInstance).toList();
-        boolean stays = winners.size() == 1 && store.get(key, LIMIT) instanceof GetResult.Found found
-                && Arrays.equals(body(results.indexOf(winners.getFirst())), found.bytes().toArray(ValueLayout.JAVA_BYTE));
+        List<WriteResult> winners =
+                results.stream().filter(WriteResult.Done.class::isInstance).toList();
+        boolean stays = winners.size() == 1
+                && store.get(key, LIMIT) instanceof GetResult.Found found
+                && Arrays.equals(
+                        body(results.indexOf(winners.getFirst())),
+                        found.bytes().toArray(ValueLayout.JAVA_BYTE));
         failedRounds += stays ? 0 : 1;
     }
 
@@ -66,7 +81,8 @@ final class WriteRaceReport {
             case WriteResult.Done _ -> "done";
             case WriteResult.PreconditionFailed _ -> "failed precondition";
             case WriteResult.Conflict _ -> "conflict";
-            case WriteResult.NotAllowed refused -> "not allowed (" + refused.failure().status() + ")";
+            case WriteResult.NotAllowed refused ->
+                "not allowed (" + refused.failure().status() + ")";
             case WriteResult.NotSent _ -> "not sent";
             case WriteResult.Unknown unknown -> "unknown (" + unknown.failure().status() + ")";
         };

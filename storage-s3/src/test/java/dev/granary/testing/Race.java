@@ -1,6 +1,7 @@
 package dev.granary.testing;
 
 import dev.granary.s3.store.WriteResult;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;

@@ -7,7 +7,12 @@ import software.amazon.awssdk.services.s3.S3AsyncClient;
 record AsyncSdkReader(S3AsyncClient client, String bucket) implements ObjectReader {
     @Override
     public long read(String key) {
-        return client.getObject(request -> request.bucket(bucket).key(key), AsyncResponseTransformer.toBytes()).join().asByteArrayUnsafe().length;
+        return client.getObject(
+                        request -> request.bucket(bucket).key(key),
+                        AsyncResponseTransformer.toBytes())
+                .join()
+                .asByteArrayUnsafe()
+                .length;
     }
 
     @Override

@@ -1,7 +1,7 @@
 package dev.granary.benchmarks.bucket;
 
 import dev.granary.s3.store.ConnectionSettings;
-import java.time.Duration;
+
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
@@ -19,7 +19,12 @@ import software.amazon.awssdk.services.s3.S3BaseClientBuilder;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.S3Configuration;
 
-/** Clients of the AWS SDK with the settings that the bucket tier's transport has, and nothing around them. */
+import java.time.Duration;
+
+/**
+ * Clients of the AWS SDK with the settings that the bucket tier's transport has, and nothing around
+ * them.
+ */
 final class BareSdkClient {
     private BareSdkClient() {}
 
@@ -44,14 +49,16 @@ final class BareSdkClient {
 
     static AwsCredentialsProvider credentials(ConnectionSettings connection) {
         ConnectionSettings.Credentials known = connection.credentials().orElseThrow();
-        return StaticCredentialsProvider.create(AwsBasicCredentials.create(known.accessKey(), known.secretKey()));
+        return StaticCredentialsProvider.create(
+                AwsBasicCredentials.create(known.accessKey(), known.secretKey()));
     }
 
     static Region region(ConnectionSettings connection) {
         return Region.of(connection.region().orElseThrow());
     }
 
-    private static <B extends S3BaseClientBuilder<B, C> & AwsClientBuilder<B, C>, C> B settings(B builder, ConnectionSettings connection) {
+    private static <B extends S3BaseClientBuilder<B, C> & AwsClientBuilder<B, C>, C> B settings(
+            B builder, ConnectionSettings connection) {
         return builder.region(region(connection))
                 .endpointOverride(connection.endpoint().orElseThrow())
                 .credentialsProvider(credentials(connection))
@@ -62,6 +69,9 @@ final class BareSdkClient {
                         .build())
                 .requestChecksumCalculation(RequestChecksumCalculation.WHEN_REQUIRED)
                 .responseChecksumValidation(ResponseChecksumValidation.WHEN_REQUIRED)
-                .serviceConfiguration(S3Configuration.builder().chunkedEncodingEnabled(false).pathStyleAccessEnabled(true).build());
+                .serviceConfiguration(S3Configuration.builder()
+                        .chunkedEncodingEnabled(false)
+                        .pathStyleAccessEnabled(true)
+                        .build());
     }
 }

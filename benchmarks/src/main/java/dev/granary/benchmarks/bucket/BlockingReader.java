@@ -7,7 +7,10 @@ import software.amazon.awssdk.services.s3.S3Client;
 record BlockingReader(S3Client client, String bucket) implements ObjectReader {
     @Override
     public long read(String key) {
-        return client.getObject(request -> request.bucket(bucket).key(key), ResponseTransformer.toBytes()).asByteArrayUnsafe().length;
+        return client.getObject(
+                        request -> request.bucket(bucket).key(key), ResponseTransformer.toBytes())
+                .asByteArrayUnsafe()
+                .length;
     }
 
     @Override

@@ -2,61 +2,104 @@ package dev.granary.benchmarks.bucket;
 
 import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
-import java.nio.file.Path;
-import java.util.EnumSet;
-import java.util.List;
-import java.util.Set;
+
 import org.jspecify.annotations.Nullable;
+
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
 /**
- * {@code ./granary bench bucket}: the bucket tier against the tools and clients that move the same bytes. The servers that it starts and all
- * that it writes go at its end; {@code docs/bucket-benchmark.md} says what is measured and how.
+ * {@code ./granary bench bucket}: the bucket tier against the tools and clients that move the same
+ * bytes. The servers that it starts and all that it writes go at its end;
+ * {@code docs/bucket-benchmark.md} says what is measured and how.
  */
 @Command(
         name = "granary bench bucket",
         mixinStandardHelpOptions = true,
         sortOptions = false,
-        description = "Measure the bucket tier against rclone, aws s3 cp, bare clients and other transports, on a server of its own.")
+        description = "Measure the bucket tier against rclone, aws s3 cp, bare clients and other"
+                + " transports, on a server of its own.")
 public final class BucketBenchmark extends BenchmarkCommand {
     private static final int LEAST_ENTRIES = 20;
     private static final int LONGEST_DELAY_MILLIS = 10_000;
     private static final List<String> SERVERS = List.of("ceph", "embedded");
 
-    @Parameters(paramLabel = "MEASURE", arity = "0..*",
+    @Parameters(
+            paramLabel = "MEASURE",
+            arity = "0..*",
             description = "what to measure: warm, loose, transports, fleet; default all")
     private List<BucketMeasure> measures = List.of();
 
-    @Option(names = "--entries", paramLabel = "N", defaultValue = "10000", description = "entries of the workload; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--entries",
+            paramLabel = "N",
+            defaultValue = "10000",
+            description = "entries of the workload; ${DEFAULT-VALUE}")
     private int entries;
 
-    @Option(names = "--content", paramLabel = "random|kernels", defaultValue = "random",
-            description = "what they hold: nothing that compresses, or what zstd packs about 2.5 times; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--content",
+            paramLabel = "random|kernels",
+            defaultValue = "random",
+            description =
+                    "what they hold: nothing that compresses, or what zstd packs about 2.5 times;"
+                            + " ${DEFAULT-VALUE}")
     private PayloadKind content = PayloadKind.RANDOM;
 
-    @Option(names = "--rounds", paramLabel = "N", defaultValue = "3", description = "rounds that count; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            defaultValue = "3",
+            description = "rounds that count; ${DEFAULT-VALUE}")
     private int rounds;
 
-    @Option(names = "--calls", paramLabel = "N", defaultValue = "6000", description = "look-ups of loose entries that count; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--calls",
+            paramLabel = "N",
+            defaultValue = "6000",
+            description = "look-ups of loose entries that count; ${DEFAULT-VALUE}")
     private int calls;
 
-    @Option(names = "--delays", paramLabel = "MILLIS", split = ",", defaultValue = "20,80",
-            description = "milliseconds that are added to each request, shortest first; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--delays",
+            paramLabel = "MILLIS",
+            split = ",",
+            defaultValue = "20,80",
+            description =
+                    "milliseconds that are added to each request, shortest first; ${DEFAULT-VALUE}")
     private List<Integer> delays = List.of();
 
-    @Option(names = "--kernels", paramLabel = "N", defaultValue = "5000", description = "kernels that each node of the fleet needs; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--kernels",
+            paramLabel = "N",
+            defaultValue = "5000",
+            description = "kernels that each node of the fleet needs; ${DEFAULT-VALUE}")
     private int kernels;
 
-    @Option(names = "--nodes", paramLabel = "N", defaultValue = "1000", description = "nodes of the fleet; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--nodes",
+            paramLabel = "N",
+            defaultValue = "1000",
+            description = "nodes of the fleet; ${DEFAULT-VALUE}")
     private int nodes;
 
-    @Option(names = "--server", paramLabel = "ceph|embedded", description = "the S3 server; default the first of these that is installed")
+    @Option(
+            names = "--server",
+            paramLabel = "ceph|embedded",
+            description = "the S3 server; default the first of these that is installed")
     private @Nullable String server;
 
-    @Option(names = "--dir", paramLabel = "DIR", description = "where to write, in a new directory; default the temporary directory")
+    @Option(
+            names = "--dir",
+            paramLabel = "DIR",
+            description = "where to write, in a new directory; default the temporary directory")
     private @Nullable Path directory;
 
     /** Runs it and ends the process: 0, 1 where it failed, 2 where it was called wrongly. */
@@ -75,7 +118,11 @@ public final class BucketBenchmark extends BenchmarkCommand {
         Path scripts = Path.of(System.getProperty("granary.servers", "servers"));
         Report report = report(settings.figures());
         try (BucketWorkspace workplace = BucketWorkspace.in(parent, progress());
-                ServerRoutes ways = ServerRoutes.open(workplace, scripts, server == null ? SERVERS : List.of(server), settings.delays())) {
+                ServerRoutes ways = ServerRoutes.open(
+                        workplace,
+                        scripts,
+                        server == null ? SERVERS : List.of(server),
+                        settings.delays())) {
             new BucketRun(settings, workplace, ways, report).play();
         }
     }
@@ -97,10 +144,20 @@ public final class BucketBenchmark extends BenchmarkCommand {
             }
         }
         if (server != null && !SERVERS.contains(server)) {
-            throw wrong("--server must be one of " + String.join(", ", SERVERS) + ", not " + server);
+            throw wrong(
+                    "--server must be one of " + String.join(", ", SERVERS) + ", not " + server);
         }
-        Set<BucketMeasure> wanted = measures.isEmpty() ? EnumSet.allOf(BucketMeasure.class)
-                : EnumSet.copyOf(measures);
-        return new BucketSettings(wanted, content, seed(), entries, rounds, calls, delays.stream().sorted().distinct().toList(), kernels, nodes);
+        Set<BucketMeasure> wanted =
+                measures.isEmpty() ? EnumSet.allOf(BucketMeasure.class) : EnumSet.copyOf(measures);
+        return new BucketSettings(
+                wanted,
+                content,
+                seed(),
+                entries,
+                rounds,
+                calls,
+                delays.stream().sorted().distinct().toList(),
+                kernels,
+                nodes);
     }
 }

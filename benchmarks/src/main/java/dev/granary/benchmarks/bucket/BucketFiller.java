@@ -11,6 +11,7 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -20,7 +21,10 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** Fills the bucket of a run: the same entries in packs, alone, and as the one object that all packs together make. */
+/**
+ * Fills the bucket of a run: the same entries in packs, alone, and as the one object that all packs
+ * together make.
+ */
 final class BucketFiller {
     /** What the keys of the packs begin with. */
     static final String PACKED = "packed";
@@ -63,11 +67,14 @@ final class BucketFiller {
         AtomicInteger stored = new AtomicInteger();
         try (BulkBucket bucket = BulkBucket.open(way.config(prefix).build())) {
             PackPublisher publisher = bucket.publisher(material.namespace());
-            ParallelWorkers.run(PACKERS, material.count(), index -> publisher.add(material.entry(index), result -> {
-                if (result instanceof StoreResult.Stored) {
-                    stored.incrementAndGet();
-                }
-            }));
+            ParallelWorkers.run(
+                    PACKERS,
+                    material.count(),
+                    index -> publisher.add(material.entry(index), result -> {
+                        if (result instanceof StoreResult.Stored) {
+                            stored.incrementAndGet();
+                        }
+                    }));
             publisher.finish();
         }
         requireAll(material, stored.get(), "in packs");
@@ -77,11 +84,15 @@ final class BucketFiller {
     void loose(String prefix, BucketWorkload material) throws IOException, InterruptedException {
         AtomicInteger stored = new AtomicInteger();
         AtomicReference<StoreResult> other = new AtomicReference<>();
-        try (BucketTier tier = BucketTier.open(way.config(prefix).loadDeadline(LONGEST_REQUEST).manifestInterval(Duration.ZERO).build())) {
+        try (BucketTier tier = BucketTier.open(way.config(prefix)
+                .loadDeadline(LONGEST_REQUEST)
+                .manifestInterval(Duration.ZERO)
+                .build())) {
             ParallelWorkers.run(UPLOADS, material.count(), index -> {
                 for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
                     StoreResult result = tier.store(material.entry(index));
-                    if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate) {
+                    if (result instanceof StoreResult.Stored
+                            || result instanceof StoreResult.Duplicate) {
                         stored.incrementAndGet();
                         return;
                     }
@@ -93,14 +104,18 @@ final class BucketFiller {
     }
 
     private long object(String namespace) throws IOException {
-        S3Config config = way.config("").requestTimeout(LONGEST_REQUEST).loadDeadline(LONGEST_REQUEST).build();
+        S3Config config = way.config("")
+                .requestTimeout(LONGEST_REQUEST)
+                .loadDeadline(LONGEST_REQUEST)
+                .build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
             List<ObjectStore.Listed> packs = new ArrayList<>();
             String prefix = PACKED + "/v1/" + namespace + "/p/";
             if (!(store.list(prefix, packs::add) instanceof ListResult.Complete)) {
                 throw new IOException("The packs cannot be listed");
             }
-            ByteArrayOutputStream all = new ByteArrayOutputStream((int) packs.stream().mapToLong(ObjectStore.Listed::bytes).sum());
+            ByteArrayOutputStream all = new ByteArrayOutputStream(
+                    (int) packs.stream().mapToLong(ObjectStore.Listed::bytes).sum());
             for (ObjectStore.Listed pack : packs) {
                 if (!(store.get(pack.key(), pack.bytes()) instanceof GetResult.Found found)) {
                     throw new IOException("The pack " + pack.key() + " cannot be read");
@@ -120,9 +135,11 @@ final class BucketFiller {
         }
     }
 
-    private static void requireAll(BucketWorkload material, int stored, String where) throws IOException {
+    private static void requireAll(BucketWorkload material, int stored, String where)
+            throws IOException {
         if (stored != material.count()) {
-            throw new IOException("Of " + material.count() + " entries, " + stored + " were stored " + where);
+            throw new IOException(
+                    "Of " + material.count() + " entries, " + stored + " were stored " + where);
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.granary.benchmarks.bucket;
 
 import dev.granary.benchmarks.harness.Report;
+
 import java.util.Locale;
 import java.util.Set;
 
@@ -12,14 +13,25 @@ import java.util.Set;
  * @param ways the server
  * @param report takes the sections
  */
-record BucketRun(BucketSettings settings, BucketWorkspace workplace, ServerRoutes ways, Report report) {
+record BucketRun(
+        BucketSettings settings, BucketWorkspace workplace, ServerRoutes ways, Report report) {
     /** Measures all that is wanted; each section is reported when it is complete. */
     void play() throws Exception {
         Set<BucketMeasure> measures = settings.measures();
         report.heading(
-                String.format(Locale.ROOT, "Bucket tier: seed %d, server %s on the loopback interface", settings.seed(), ways.server()),
+                String.format(
+                        Locale.ROOT,
+                        "Bucket tier: seed %d, server %s on the loopback interface",
+                        settings.seed(),
+                        ways.server()),
                 "Directly, and through a proxy that holds back each request: "
-                        + String.join(", ", ways.all().stream().skip(1).map(ServerRoute::label).toList()) + ".");
+                        + String.join(
+                                ", ",
+                                ways.all().stream()
+                                        .skip(1)
+                                        .map(ServerRoute::label)
+                                        .toList())
+                        + ".");
         if (measures.contains(BucketMeasure.WARM)) {
             warm();
         }
@@ -40,10 +52,17 @@ record BucketRun(BucketSettings settings, BucketWorkspace workplace, ServerRoute
     }
 
     private void warm() throws Exception {
-        BucketWorkload material = BucketWorkload.workload(settings.content(), settings.seed(), settings.entries());
+        BucketWorkload material =
+                BucketWorkload.workload(settings.content(), settings.seed(), settings.entries());
         long packBytes = new BucketFiller(ways.direct(), workplace).all(material);
-        report.heading(String.format(Locale.ROOT, "Workload: %,d entries of %,d MB, log-normal, median 32 KiB, content %s; packs of %,d MB",
-                material.count(), material.bytes() / 1_000_000, settings.content().name().toLowerCase(Locale.ROOT), packBytes / 1_000_000));
+        report.heading(String.format(
+                Locale.ROOT,
+                "Workload: %,d entries of %,d MB, log-normal, median 32 KiB, content %s; packs of"
+                        + " %,d MB",
+                material.count(),
+                material.bytes() / 1_000_000,
+                settings.content().name().toLowerCase(Locale.ROOT),
+                packBytes / 1_000_000));
         for (ServerRoute way : ways.all()) {
             report.add(new WarmMeasure(settings, workplace, way, material, packBytes).run());
         }

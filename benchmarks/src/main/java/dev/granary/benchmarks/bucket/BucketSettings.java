@@ -14,11 +14,20 @@ import java.util.Set;
  * @param entries how many entries the workload has
  * @param rounds how many rounds count
  * @param calls how many look-ups of a loose entry count, without a delay
- * @param delays the milliseconds that are added to each request, each a way of its own beside the direct one
+ * @param delays the milliseconds that are added to each request, each a way of its own beside the
+ *     direct one
  * @param kernels how many kernels each node of the fleet needs
  * @param nodes how many nodes the fleet has
  */
-record BucketSettings(Set<BucketMeasure> measures, PayloadKind content, long seed, int entries, int rounds, int calls, List<Integer> delays, int kernels,
+record BucketSettings(
+        Set<BucketMeasure> measures,
+        PayloadKind content,
+        long seed,
+        int entries,
+        int rounds,
+        int calls,
+        List<Integer> delays,
+        int kernels,
         int nodes) {
     private static final int LEAST_TURN_MILLIS = 50;
     private static final int LONGEST_TURN_MILLIS = 1000;

@@ -6,6 +6,7 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
+
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -13,11 +14,13 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * Numbered entries of one target. Sizes are log-normal with a median of 32 KiB and a mean of 37 kB, or all the same. Entries are made when
- * asked for, so that not all of them need fit in memory; the same number is the same entry each time.
+ * Numbered entries of one target. Sizes are log-normal with a median of 32 KiB and a mean of 37 kB,
+ * or all the same. Entries are made when asked for, so that not all of them need fit in memory; the
+ * same number is the same entry each time.
  */
 final class BucketWorkload {
-    private static final EntryMetadata METADATA = new EntryMetadata("bench", "bench", Instant.EPOCH, List.of("k"), List.of(), "bench");
+    private static final EntryMetadata METADATA =
+            new EntryMetadata("bench", "bench", Instant.EPOCH, List.of("k"), List.of(), "bench");
     private static final double MEDIAN_BYTES = 32 << 10;
     private static final double SIGMA = 0.51;
 
@@ -38,13 +41,23 @@ final class BucketWorkload {
     /** {@code count} entries of the sizes that compiled kernels have. */
     static BucketWorkload workload(PayloadKind content, long seed, int count) {
         SplittableRandom random = new SplittableRandom(seed);
-        int[] sizes = IntStream.range(0, count).map(_ -> (int) (MEDIAN_BYTES * Math.exp(SIGMA * random.nextGaussian()))).toArray();
+        int[] sizes = IntStream.range(0, count)
+                .map(_ -> (int) (MEDIAN_BYTES * Math.exp(SIGMA * random.nextGaussian())))
+                .toArray();
         return new BucketWorkload("Workload", content, seed, 0, sizes);
     }
 
-    /** {@code count} entries of 32 KiB, of a target of that name, whose numbers in their ids begin with {@code first}. */
+    /**
+     * {@code count} entries of 32 KiB, of a target of that name, whose numbers in their ids begin
+     * with {@code first}.
+     */
     static BucketWorkload typical(String device, long seed, int first, int count) {
-        return new BucketWorkload(device, PayloadKind.RANDOM, seed, first, IntStream.range(0, count).map(_ -> (int) MEDIAN_BYTES).toArray());
+        return new BucketWorkload(
+                device,
+                PayloadKind.RANDOM,
+                seed,
+                first,
+                IntStream.range(0, count).map(_ -> (int) MEDIAN_BYTES).toArray());
     }
 
     /** The target, as keys and {@code --target} have it. */
@@ -80,6 +93,7 @@ final class BucketWorkload {
 
     /** Entry {@code index}. */
     Entry entry(int index) {
-        return Entry.of(id(index), KernelBinaries.of(binary(index)), Duration.ofMillis(100), METADATA);
+        return Entry.of(
+                id(index), KernelBinaries.of(binary(index)), Duration.ofMillis(100), METADATA);
     }
 }

@@ -3,6 +3,9 @@ package dev.granary.benchmarks.bucket;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.benchmarks.harness.Workspace;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -14,15 +17,16 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /** The workspace of a bucket benchmark: paths by name, and the processes that it starts. */
 final class BucketWorkspace extends Workspace {
     /** As the launcher starts every JVM. */
-    static final List<String> JVM_FLAGS = List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny");
+    static final List<String> JVM_FLAGS =
+            List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny");
 
     /** As the launcher starts the command, which lives shortly. */
-    static final List<String> COMMAND_FLAGS = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto");
+    static final List<String> COMMAND_FLAGS =
+            List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto");
 
     private static final long LONGEST_MINUTES = 10;
     private static final int TOLD_CHARACTERS = 2000;
@@ -43,10 +47,17 @@ final class BucketWorkspace extends Workspace {
         return directory().resolve(name);
     }
 
-    /** The environment of this process without what tells programs of other buckets, with {@code added} instead. */
+    /**
+     * The environment of this process without what tells programs of other buckets, with
+     * {@code added} instead.
+     */
     Map<String, String> environment(Map<String, String> added) {
         Map<String, String> environment = new HashMap<>(System.getenv());
-        environment.keySet().removeIf(name -> name.startsWith("AWS_") || name.startsWith("GRANARY_") || name.startsWith("RCLONE_"));
+        environment
+                .keySet()
+                .removeIf(name -> name.startsWith("AWS_")
+                        || name.startsWith("GRANARY_")
+                        || name.startsWith("RCLONE_"));
         environment.put("XDG_CONFIG_HOME", path("no-configuration").toString());
         environment.put("AWS_EC2_METADATA_DISABLED", "true");
         environment.putAll(added);
@@ -81,7 +92,9 @@ final class BucketWorkspace extends Workspace {
     /** Starts a process with that environment and no other. */
     Started start(List<String> command, Map<String, String> environment) throws IOException {
         Path errors = path("errors-" + processes.incrementAndGet());
-        ProcessBuilder builder = new ProcessBuilder(command).directory(directory().toFile()).redirectError(errors.toFile());
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(directory().toFile())
+                .redirectError(errors.toFile());
         builder.environment().clear();
         builder.environment().putAll(environment);
         return new Started(builder.start(), errors);
@@ -100,7 +113,8 @@ final class BucketWorkspace extends Workspace {
      *
      * @throws IOException if it ends with anything but 0
      */
-    Ran run(List<String> command, Map<String, String> environment) throws IOException, InterruptedException {
+    Ran run(List<String> command, Map<String, String> environment)
+            throws IOException, InterruptedException {
         long start = System.nanoTime();
         Started started = start(command, environment);
         Process process = started.process();
@@ -108,7 +122,8 @@ final class BucketWorkspace extends Workspace {
             process.getOutputStream().close();
             String output = new String(process.getInputStream().readAllBytes(), UTF_8);
             if (!process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES) || process.exitValue() != 0) {
-                throw new IOException(command.getFirst() + " failed: " + started.errors() + " " + output.strip());
+                throw new IOException(
+                        command.getFirst() + " failed: " + started.errors() + " " + output.strip());
             }
             return new Ran((System.nanoTime() - start) / 1e9, output);
         } finally {
@@ -118,7 +133,8 @@ final class BucketWorkspace extends Workspace {
 
     /** Where a program is, by the PATH; null where it is not installed. */
     static @Nullable Path program(String name) {
-        for (String folder : Objects.requireNonNullElse(System.getenv("PATH"), "").split(":")) {
+        for (String folder :
+                Objects.requireNonNullElse(System.getenv("PATH"), "").split(":")) {
             Path program = Path.of(folder.isEmpty() ? "." : folder, name);
             if (Files.isExecutable(program)) {
                 return program;
@@ -126,5 +142,4 @@ final class BucketWorkspace extends Workspace {
         }
         return null;
     }
-
 }

@@ -8,9 +8,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The programs that people copy from buckets with, as fast as their options make them. Those that are not installed are left out. */
+/**
+ * The programs that people copy from buckets with, as fast as their options make them. Those that
+ * are not installed are left out.
+ */
 final class CopyTools {
-    private static final List<String> RCLONE_OPTIONS = List.of("--s3-no-check-bucket", "--config", "/dev/null", "--multi-thread-cutoff", "8M");
+    private static final List<String> RCLONE_OPTIONS =
+            List.of("--s3-no-check-bucket", "--config", "/dev/null", "--multi-thread-cutoff", "8M");
     private static final String REMOTE = "bench:";
 
     private final BucketWorkspace workplace;
@@ -23,24 +27,47 @@ final class CopyTools {
         this.namespace = namespace;
     }
 
-    /** What fetches the one object: the fastest is the limit of what this machine and server can do. */
+    /**
+     * What fetches the one object: the fastest is the limit of what this machine and server can do.
+     */
     List<DirectoryFiller> objectFillers() throws IOException {
         List<DirectoryFiller> fillers = new ArrayList<>();
         Path rclone = BucketWorkspace.program("rclone");
         if (rclone == null) {
             workplace.tell("rclone is not installed and is left out");
         } else {
-            fillers.add(new Tool("rclone, 8 streams", rclone("copyto", way.bucket() + "/" + BucketFiller.OBJECT, "--multi-thread-streams", "8"),
+            fillers.add(new Tool(
+                    "rclone, 8 streams",
+                    rclone(
+                            "copyto",
+                            way.bucket() + "/" + BucketFiller.OBJECT,
+                            "--multi-thread-streams",
+                            "8"),
                     rcloneEnvironment()));
-            fillers.add(new Tool("rclone, 1 stream", rclone("copyto", way.bucket() + "/" + BucketFiller.OBJECT, "--multi-thread-streams", "0"),
+            fillers.add(new Tool(
+                    "rclone, 1 stream",
+                    rclone(
+                            "copyto",
+                            way.bucket() + "/" + BucketFiller.OBJECT,
+                            "--multi-thread-streams",
+                            "0"),
                     rcloneEnvironment()));
         }
         Path aws = BucketWorkspace.program("aws");
         if (aws == null) {
             workplace.tell("aws is not installed and is left out");
         } else {
-            fillers.add(new Tool("aws s3 cp", List.of(aws.toString(), "s3", "cp", "--only-show-errors", "--endpoint-url", way.endpoint().toString(),
-                    "s3://" + way.bucket() + "/" + BucketFiller.OBJECT), awsEnvironment()));
+            fillers.add(new Tool(
+                    "aws s3 cp",
+                    List.of(
+                            aws.toString(),
+                            "s3",
+                            "cp",
+                            "--only-show-errors",
+                            "--endpoint-url",
+                            way.endpoint().toString(),
+                            "s3://" + way.bucket() + "/" + BucketFiller.OBJECT),
+                    awsEnvironment()));
         }
         return fillers;
     }
@@ -51,7 +78,10 @@ final class CopyTools {
             return List.of();
         }
         String tree = way.bucket() + "/" + BucketFiller.LOOSE + "/v1/" + namespace + "/e";
-        return List.of(new Tool("rclone, loose", rclone("copy", tree, "--transfers", "32", "--checkers", "32", "--fast-list"), rcloneEnvironment()));
+        return List.of(new Tool(
+                "rclone, loose",
+                rclone("copy", tree, "--transfers", "32", "--checkers", "32", "--fast-list"),
+                rcloneEnvironment()));
     }
 
     private static List<String> rclone(String command, String from, String... options) {
@@ -68,8 +98,12 @@ final class CopyTools {
         environment.put("RCLONE_CONFIG_BENCH_TYPE", "s3");
         environment.put("RCLONE_CONFIG_BENCH_PROVIDER", "Other");
         environment.put("RCLONE_CONFIG_BENCH_ENDPOINT", way.endpoint().toString());
-        environment.put("RCLONE_CONFIG_BENCH_ACCESS_KEY_ID", credentials.getOrDefault("AWS_ACCESS_KEY_ID", ""));
-        environment.put("RCLONE_CONFIG_BENCH_SECRET_ACCESS_KEY", credentials.getOrDefault("AWS_SECRET_ACCESS_KEY", ""));
+        environment.put(
+                "RCLONE_CONFIG_BENCH_ACCESS_KEY_ID",
+                credentials.getOrDefault("AWS_ACCESS_KEY_ID", ""));
+        environment.put(
+                "RCLONE_CONFIG_BENCH_SECRET_ACCESS_KEY",
+                credentials.getOrDefault("AWS_SECRET_ACCESS_KEY", ""));
         environment.put("RCLONE_CONFIG_BENCH_REGION", credentials.getOrDefault("AWS_REGION", ""));
         return workplace.environment(environment);
     }
@@ -77,15 +111,17 @@ final class CopyTools {
     private Map<String, String> awsEnvironment() throws IOException {
         Path settings = workplace.path("aws-config");
         Files.writeString(settings, """
-                [default]
-                s3 =
-                  max_concurrent_requests = 16
-                  multipart_chunksize = 8MB
-                  addressing_style = path
-                """);
+            [default]
+            s3 =
+              max_concurrent_requests = 16
+              multipart_chunksize = 8MB
+              addressing_style = path
+            """);
         Map<String, String> environment = new HashMap<>(way.credentials());
         environment.put("AWS_CONFIG_FILE", settings.toString());
-        environment.put("AWS_SHARED_CREDENTIALS_FILE", workplace.path("no-configuration").toString());
+        environment.put(
+                "AWS_SHARED_CREDENTIALS_FILE",
+                workplace.path("no-configuration").toString());
         return workplace.environment(environment);
     }
 

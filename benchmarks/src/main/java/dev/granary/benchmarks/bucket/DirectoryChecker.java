@@ -4,12 +4,16 @@ import dev.granary.cache.LoadResult;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
-/** Whether a local directory holds all of the workload, with the right bytes: what was not is no result. */
+/**
+ * Whether a local directory holds all of the workload, with the right bytes: what was not is no
+ * result.
+ */
 final class DirectoryChecker {
     private DirectoryChecker() {}
 
@@ -19,14 +23,22 @@ final class DirectoryChecker {
      * @throws IOException if one does not hit, or has other bytes
      */
     static void requireAll(BucketWorkload material, Path directory) throws IOException {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(WarmCommandFiller.capacityMebibytes(material) << 20).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory)
+                .capacityBytes(WarmCommandFiller.capacityMebibytes(material) << 20)
+                .build())) {
             for (int index = 0; index < material.count(); index++) {
                 try (Arena arena = Arena.ofConfined()) {
                     LoadResult found = tier.load(material.id(index), arena);
                     if (!(found instanceof LoadResult.Hit hit)) {
-                        throw new IOException("After warming, entry " + index + " is no hit: " + found);
+                        throw new IOException(
+                                "After warming, entry " + index + " is no hit: " + found);
                     }
-                    if (hit.entry().binaries().segments().getFirst().mismatch(MemorySegment.ofArray(material.binary(index))) >= 0) {
+                    if (hit.entry()
+                                    .binaries()
+                                    .segments()
+                                    .getFirst()
+                                    .mismatch(MemorySegment.ofArray(material.binary(index)))
+                            >= 0) {
                         throw new IOException("After warming, entry " + index + " has other bytes");
                     }
                 }

@@ -2,7 +2,10 @@ package dev.granary.benchmarks.bucket;
 
 import java.util.Arrays;
 
-/** What happens next, by its time: a binary heap of numbers, since there are many millions. Not thread-safe. */
+/**
+ * What happens next, by its time: a binary heap of numbers, since there are many millions. Not
+ * thread-safe.
+ */
 final class EventQueue {
     private static final int SLOT_BITS = 24;
 

@@ -4,8 +4,9 @@ import java.util.Arrays;
 import java.util.SplittableRandom;
 
 /**
- * A fleet whose nodes all get warm from one prefix of a bucket, event by event. A request that the limit grants takes as long as one of those
- * that were measured, drawn at random; one that it does not is answered with 503 as fast as a small object comes. The same seed is the same run.
+ * A fleet whose nodes all get warm from one prefix of a bucket, event by event. A request that the
+ * limit grants takes as long as one of those that were measured, drawn at random; one that it does
+ * not is answered with 503 as fast as a small object comes. The same seed is the same run.
  */
 final class FleetSimulation {
     private static final double MICROS = 1e6;
@@ -39,9 +40,16 @@ final class FleetSimulation {
      * @param refusedPercent the part that was answered with 503
      * @param lostPercent the part of what the nodes need that they did without
      */
-    record Result(double seconds, double medianSeconds, long requests, long peakPerSecond, double refusedPercent, double lostPercent) {}
+    record Result(
+            double seconds,
+            double medianSeconds,
+            long requests,
+            long peakPerSecond,
+            double refusedPercent,
+            double lostPercent) {}
 
-    FleetSimulation(FleetPlan plan, int nodes, RetryBehaviour persistence, Sample refusal, long seed) {
+    FleetSimulation(
+            FleetPlan plan, int nodes, RetryBehaviour persistence, Sample refusal, long seed) {
         this.plan = plan;
         this.persistence = persistence;
         this.refusal = refusal;
@@ -70,8 +78,13 @@ final class FleetSimulation {
                 send(slot, lastMicros);
             }
         }
-        return new Result(lastMicros / MICROS, warmAt.median(), sent, Arrays.stream(perSecond).max().orElse(0),
-                100.0 * refused / sent, 100.0 * lost / (plan.requests() * stages.length));
+        return new Result(
+                lastMicros / MICROS,
+                warmAt.median(),
+                sent,
+                Arrays.stream(perSecond).max().orElse(0),
+                100.0 * refused / sent,
+                100.0 * lost / (plan.requests() * stages.length));
     }
 
     private void begin(int node, long micros) {

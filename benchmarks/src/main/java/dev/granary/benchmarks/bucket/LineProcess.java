@@ -23,7 +23,9 @@ final class LineProcess implements AutoCloseable {
         this.in = started.process().outputWriter(UTF_8);
     }
 
-    static LineProcess start(BucketWorkspace workplace, List<String> command, Map<String, String> environment) throws IOException {
+    static LineProcess start(
+            BucketWorkspace workplace, List<String> command, Map<String, String> environment)
+            throws IOException {
         return new LineProcess(workplace.start(command, environment));
     }
 

@@ -31,7 +31,9 @@ final class ParallelWorkers {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             for (int i = 0; i < atOnce; i++) {
                 members.add(threads.submit(() -> {
-                    for (int index = next.getAndIncrement(); index < tasks; index = next.getAndIncrement()) {
+                    for (int index = next.getAndIncrement();
+                            index < tasks;
+                            index = next.getAndIncrement()) {
                         task.run(index);
                     }
                     return null;

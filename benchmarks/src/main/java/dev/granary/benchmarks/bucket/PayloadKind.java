@@ -11,7 +11,10 @@ enum PayloadKind {
             random.nextBytes(binary);
         }
     },
-    /** Runs of bytes that were there before, and new ones: zstd packs them about 2.5 times, as it does compiled kernels. */
+    /**
+     * Runs of bytes that were there before, and new ones: zstd packs them about 2.5 times, as it
+     * does compiled kernels.
+     */
     KERNELS {
         @Override
         void fill(byte[] binary, SplittableRandom random) {

@@ -38,7 +38,10 @@ final class Sample {
         return sorted[Math.min(count - 1, (int) (part * count))];
     }
 
-    /** The median of the ratios to {@code other} in the same round: what slows a whole round down does not count. */
+    /**
+     * The median of the ratios to {@code other} in the same round: what slows a whole round down
+     * does not count.
+     */
     double ratioTo(Sample other) {
         Sample ratios = new Sample();
         for (int i = 0; i < Math.min(count, other.count); i++) {

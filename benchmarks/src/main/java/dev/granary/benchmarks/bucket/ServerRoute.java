@@ -2,6 +2,7 @@ package dev.granary.benchmarks.bucket;
 
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3Location;
+
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.URI;
@@ -72,7 +73,8 @@ record ServerRoute(int delayMillis, Map<String, String> told, Optional<Path> sta
         try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
             channel.connect(UnixDomainSocketAddress.of(socket));
             channel.write(ByteBuffer.wrap("show stat\n".getBytes(StandardCharsets.US_ASCII)));
-            String answer = new String(Channels.newInputStream(channel).readAllBytes(), StandardCharsets.US_ASCII);
+            String answer = new String(
+                    Channels.newInputStream(channel).readAllBytes(), StandardCharsets.US_ASCII);
             List<String> lines = answer.lines().toList();
             int column = Arrays.asList(lines.get(NAMES_LINE).split(",")).indexOf("req_tot");
             for (String line : lines) {

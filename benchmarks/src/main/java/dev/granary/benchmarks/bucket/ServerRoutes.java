@@ -25,19 +25,32 @@ final class ServerRoutes implements AutoCloseable {
      *
      * @param scripts where the project's scripts are
      */
-    static ServerRoutes open(BucketWorkspace workplace, Path scripts, List<String> servers, List<Integer> delays) throws IOException, InterruptedException {
+    static ServerRoutes open(
+            BucketWorkspace workplace, Path scripts, List<String> servers, List<Integer> delays)
+            throws IOException, InterruptedException {
         List<ServerScript> started = new ArrayList<>();
         try {
             for (String server : servers) {
                 workplace.say("starting the S3 server: " + server);
-                Map<String, String> needs = Map.of("JAVA_HOME", System.getProperty("java.home"), "GRANARY_SERVER_CLASSPATH", System.getProperty("java.class.path"));
-                switch (ServerScript.start(workplace, scripts, server, List.of(), workplace.environment(needs))) {
+                Map<String, String> needs = Map.of(
+                        "JAVA_HOME",
+                        System.getProperty("java.home"),
+                        "GRANARY_SERVER_CLASSPATH",
+                        System.getProperty("java.class.path"));
+                switch (ServerScript.start(
+                        workplace, scripts, server, List.of(), workplace.environment(needs))) {
                     case ServerScript.Started.Up up -> {
                         started.add(up.script());
-                        return new ServerRoutes(server, ways(workplace, scripts, up.script().told(), delays, started), started);
+                        return new ServerRoutes(
+                                server,
+                                ways(workplace, scripts, up.script().told(), delays, started),
+                                started);
                     }
-                    case ServerScript.Started.Failed(int code, String message) when code == ServerScript.NOT_INSTALLED -> workplace.tell(message);
-                    case ServerScript.Started.Failed failed -> throw new IOException("the server " + server + " did not start: " + failed.message());
+                    case ServerScript.Started.Failed(int code, String message)
+                    when code == ServerScript.NOT_INSTALLED -> workplace.tell(message);
+                    case ServerScript.Started.Failed failed ->
+                        throw new IOException(
+                                "the server " + server + " did not start: " + failed.message());
                 }
             }
             throw new IOException("no S3 server is installed of " + String.join(", ", servers));
@@ -47,24 +60,39 @@ final class ServerRoutes implements AutoCloseable {
         }
     }
 
-    private static List<ServerRoute> ways(BucketWorkspace workplace, Path scripts, Map<String, String> told, List<Integer> delays, List<ServerScript> started)
+    private static List<ServerRoute> ways(
+            BucketWorkspace workplace,
+            Path scripts,
+            Map<String, String> told,
+            List<Integer> delays,
+            List<ServerScript> started)
             throws IOException, InterruptedException {
-        List<ServerRoute> ways = new ArrayList<>(List.of(new ServerRoute(0, told, Optional.empty())));
+        List<ServerRoute> ways =
+                new ArrayList<>(List.of(new ServerRoute(0, told, Optional.empty())));
         for (int delay : delays) {
             Path directory = workplace.path("delay-" + delay);
             Map<String, String> environment = new HashMap<>(workplace.environment(told));
-            List<String> arguments = List.of("--of", told.getOrDefault("GRANARY_S3_ENDPOINT", ""), "--millis", Integer.toString(delay),
+            List<String> arguments = List.of(
+                    "--of",
+                    told.getOrDefault("GRANARY_S3_ENDPOINT", ""),
+                    "--millis",
+                    Integer.toString(delay),
                     directory.toString());
             switch (ServerScript.start(workplace, scripts, "delay", arguments, environment)) {
                 case ServerScript.Started.Up up -> {
                     started.add(up.script());
-                    ways.add(new ServerRoute(delay, up.script().told(), Optional.of(directory.resolve("statistics"))));
+                    ways.add(new ServerRoute(
+                            delay,
+                            up.script().told(),
+                            Optional.of(directory.resolve("statistics"))));
                 }
-                case ServerScript.Started.Failed(int code, String message) when code == ServerScript.NOT_INSTALLED -> {
+                case ServerScript.Started.Failed(int code, String message)
+                when code == ServerScript.NOT_INSTALLED -> {
                     workplace.tell(message + " Nothing is measured with a delay.");
                     return ways;
                 }
-                case ServerScript.Started.Failed failed -> throw new IOException("the proxy did not start: " + failed.message());
+                case ServerScript.Started.Failed failed ->
+                    throw new IOException("the proxy did not start: " + failed.message());
             }
         }
         return ways;

@@ -13,7 +13,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A script of the project's that keeps a server up, in a process of its own, until it is closed. */
+/**
+ * A script of the project's that keeps a server up, in a process of its own, until it is closed.
+ */
 final class ServerScript implements AutoCloseable {
     /** The exit code of a script whose packages are not installed. */
     static final int NOT_INSTALLED = 3;
@@ -43,9 +45,15 @@ final class ServerScript implements AutoCloseable {
     }
 
     /** Starts the script of that name in {@code scripts} and waits until its server is up. */
-    static Started start(BucketWorkspace workplace, Path scripts, String name, List<String> arguments, Map<String, String> environment)
+    static Started start(
+            BucketWorkspace workplace,
+            Path scripts,
+            String name,
+            List<String> arguments,
+            Map<String, String> environment)
             throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of(scripts.resolve(name).toAbsolutePath().toString()));
+        List<String> command =
+                new ArrayList<>(List.of(scripts.resolve(name).toAbsolutePath().toString()));
         command.addAll(arguments);
         BucketWorkspace.Started started = workplace.start(command, environment);
         Process process = started.process();

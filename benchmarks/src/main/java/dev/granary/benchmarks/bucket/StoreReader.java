@@ -3,6 +3,7 @@ package dev.granary.benchmarks.bucket;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
+
 import java.io.IOException;
 
 /** Reads by one of Granary's own transports. */

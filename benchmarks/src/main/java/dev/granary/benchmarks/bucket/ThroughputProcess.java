@@ -7,20 +7,30 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.util.concurrent.TimeUnit;
 
-/** A JVM that reads objects by one transport: so many at once for so long, as each line of its standard input says. */
+/**
+ * A JVM that reads objects by one transport: so many at once for so long, as each line of its
+ * standard input says.
+ */
 public final class ThroughputProcess {
     private ThroughputProcess() {}
 
-    /** Arguments: transport, endpoint, bucket, prefix, number of objects. Answers with objects per second, and the median and p99 in microseconds. */
+    /**
+     * Arguments: transport, endpoint, bucket, prefix, number of objects. Answers with objects per
+     * second, and the median and p99 in microseconds.
+     */
     public static void main(String[] arguments) throws IOException, InterruptedException {
         int objects = Integer.parseInt(arguments[4]);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8));
-        ObjectReader reader = TransportCandidate.valueOf(arguments[0]).open(TransportCandidate.connection(arguments[1], arguments[2]));
+        ObjectReader reader = TransportCandidate.valueOf(arguments[0])
+                .open(TransportCandidate.connection(arguments[1], arguments[2]));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] order = line.split(" ");
             ThroughputTurn turn = new ThroughputTurn(reader, arguments[3], objects);
-            turn.play(Integer.parseInt(order[0]), TimeUnit.MILLISECONDS.toNanos(Long.parseLong(order[1])));
-            System.out.println(turn.perSecond() + " " + turn.micros().median() + " " + turn.micros().quantile(0.99));
+            turn.play(
+                    Integer.parseInt(order[0]),
+                    TimeUnit.MILLISECONDS.toNanos(Long.parseLong(order[1])));
+            System.out.println(turn.perSecond() + " " + turn.micros().median() + " "
+                    + turn.micros().quantile(0.99));
         }
         Runtime.getRuntime().halt(0); // some clients keep the process up for half a minute
     }

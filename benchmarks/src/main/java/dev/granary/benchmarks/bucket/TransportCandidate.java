@@ -3,7 +3,7 @@ package dev.granary.benchmarks.bucket;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.minio.MinioTransport;
 import dev.granary.s3.store.ConnectionSettings;
-import java.net.URI;
+
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
 import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
 import software.amazon.awssdk.http.crt.AwsCrtAsyncHttpClient;
@@ -11,53 +11,74 @@ import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
 
+import java.net.URI;
+
 /** A client library that reads objects. The tier's own settings, as far as each has them. */
 enum TransportCandidate {
     /** The AWS SDK over the JDK's URL connection. */
     URL_CONNECTION("URL connection") {
         @Override
         ObjectReader open(ConnectionSettings connection) {
-            return new BlockingReader(BareSdkClient.open(connection, UrlConnectionHttpClient.builder()
-                    .connectionTimeout(connection.connectTimeout()).socketTimeout(connection.requestTimeout())), connection.bucket());
+            return new BlockingReader(
+                    BareSdkClient.open(
+                            connection,
+                            UrlConnectionHttpClient.builder()
+                                    .connectionTimeout(connection.connectTimeout())
+                                    .socketTimeout(connection.requestTimeout())),
+                    connection.bucket());
         }
     },
     /** The AWS SDK over Apache HTTP 5. */
     APACHE_5("Apache 5") {
         @Override
         ObjectReader open(ConnectionSettings connection) {
-            return new BlockingReader(BareSdkClient.open(connection, BareSdkClient.apache(connection)), connection.bucket());
+            return new BlockingReader(
+                    BareSdkClient.open(connection, BareSdkClient.apache(connection)),
+                    connection.bucket());
         }
     },
     /** The asynchronous AWS SDK over Netty. */
     NETTY("Netty") {
         @Override
         ObjectReader open(ConnectionSettings connection) {
-            return new AsyncSdkReader(BareSdkClient.async(connection).httpClientBuilder(NettyNioAsyncHttpClient.builder()
-                    .maxConcurrency(connection.maxConnections()).connectionTimeout(connection.connectTimeout())
-                    .connectionAcquisitionTimeout(connection.requestTimeout())).build(), connection.bucket());
+            return new AsyncSdkReader(
+                    BareSdkClient.async(connection)
+                            .httpClientBuilder(NettyNioAsyncHttpClient.builder()
+                                    .maxConcurrency(connection.maxConnections())
+                                    .connectionTimeout(connection.connectTimeout())
+                                    .connectionAcquisitionTimeout(connection.requestTimeout()))
+                            .build(),
+                    connection.bucket());
         }
     },
     /** The asynchronous AWS SDK over the native HTTP client of Amazon's common runtime. */
     CRT("CRT") {
         @Override
         ObjectReader open(ConnectionSettings connection) {
-            return new AsyncSdkReader(BareSdkClient.async(connection).httpClientBuilder(AwsCrtAsyncHttpClient.builder()
-                    .maxConcurrency(connection.maxConnections()).connectionTimeout(connection.connectTimeout())).build(), connection.bucket());
+            return new AsyncSdkReader(
+                    BareSdkClient.async(connection)
+                            .httpClientBuilder(AwsCrtAsyncHttpClient.builder()
+                                    .maxConcurrency(connection.maxConnections())
+                                    .connectionTimeout(connection.connectTimeout()))
+                            .build(),
+                    connection.bucket());
         }
     },
     /** The native S3 client of Amazon's common runtime, which reads larger objects in parts. */
     S3_CRT("S3 CRT") {
         @Override
         ObjectReader open(ConnectionSettings connection) {
-            return new AsyncSdkReader(S3AsyncClient.crtBuilder()
-                    .region(BareSdkClient.region(connection))
-                    .endpointOverride(connection.endpoint().orElseThrow())
-                    .credentialsProvider(BareSdkClient.credentials(connection))
-                    .requestChecksumCalculation(RequestChecksumCalculation.WHEN_REQUIRED)
-                    .responseChecksumValidation(ResponseChecksumValidation.WHEN_REQUIRED)
-                    .forcePathStyle(true)
-                    .maxConcurrency(connection.maxConnections())
-                    .build(), connection.bucket());
+            return new AsyncSdkReader(
+                    S3AsyncClient.crtBuilder()
+                            .region(BareSdkClient.region(connection))
+                            .endpointOverride(connection.endpoint().orElseThrow())
+                            .credentialsProvider(BareSdkClient.credentials(connection))
+                            .requestChecksumCalculation(RequestChecksumCalculation.WHEN_REQUIRED)
+                            .responseChecksumValidation(ResponseChecksumValidation.WHEN_REQUIRED)
+                            .forcePathStyle(true)
+                            .maxConcurrency(connection.maxConnections())
+                            .build(),
+                    connection.bucket());
         }
     },
     /** The MinIO client, as the bucket tier sets it up. */
@@ -82,9 +103,17 @@ enum TransportCandidate {
     /** Sets it up, without a request. */
     abstract ObjectReader open(ConnectionSettings connection);
 
-    /** The server that {@code endpoint} names, with the credentials and the region of the environment. */
+    /**
+     * The server that {@code endpoint} names, with the credentials and the region of the
+     * environment.
+     */
     static ConnectionSettings connection(String endpoint, String bucket) {
-        return S3Config.builder(bucket).endpoint(URI.create(endpoint)).region(System.getenv("AWS_REGION"))
-                .credentials(System.getenv("AWS_ACCESS_KEY_ID"), System.getenv("AWS_SECRET_ACCESS_KEY")).build().connection();
+        return S3Config.builder(bucket)
+                .endpoint(URI.create(endpoint))
+                .region(System.getenv("AWS_REGION"))
+                .credentials(
+                        System.getenv("AWS_ACCESS_KEY_ID"), System.getenv("AWS_SECRET_ACCESS_KEY"))
+                .build()
+                .connection();
     }
 }

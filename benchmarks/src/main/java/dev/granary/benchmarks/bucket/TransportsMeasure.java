@@ -3,6 +3,9 @@ package dev.granary.benchmarks.bucket;
 import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.store.ObjectStore;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -12,9 +15,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import org.jspecify.annotations.Nullable;
 
-/** Client libraries: how soon a new process has its first object, and how many objects a running one reads. Each in JVMs of its own. */
+/**
+ * Client libraries: how soon a new process has its first object, and how many objects a running one
+ * reads. Each in JVMs of its own.
+ */
 final class TransportsMeasure {
     private static final String PREFIX = "transports";
     private static final String FIRST = "transports-first";
@@ -44,7 +49,11 @@ final class TransportsMeasure {
         byte[] first = new byte[FIRST_BYTES];
         random.nextBytes(first);
         try (ObjectStore store = ObjectStoreFactory.open(way.config("").build())) {
-            ParallelWorkers.run(AT_ONCE.getLast(), OBJECTS, index -> BucketFiller.put(store, ThroughputTurn.key(PREFIX, index), bodies.get(index)));
+            ParallelWorkers.run(
+                    AT_ONCE.getLast(),
+                    OBJECTS,
+                    index -> BucketFiller.put(
+                            store, ThroughputTurn.key(PREFIX, index), bodies.get(index)));
             BucketFiller.put(store, FIRST, first);
         }
     }
@@ -59,26 +68,41 @@ final class TransportsMeasure {
             alone.add(start(way));
             for (TransportCandidate transport : TransportCandidate.values()) {
                 millis.computeIfAbsent(transport, _ -> new Sample())
-                        .add(start(way, transport.name(), way.endpoint().toString(), way.bucket(), FIRST));
+                        .add(start(
+                                way,
+                                transport.name(),
+                                way.endpoint().toString(),
+                                way.bucket(),
+                                FIRST));
             }
         }
-        ReportSection section = new ReportSection("first-object", "transports: a new process until it has an object of 64 KiB, ms; medians of " + starts,
-                new ReportSection.Column("millis", "ms", 0), new ReportSection.Column("withoutJvmMillis", "without JVM", 0));
+        ReportSection section = new ReportSection(
+                "first-object",
+                "transports: a new process until it has an object of 64 KiB, ms; medians of "
+                        + starts,
+                new ReportSection.Column("millis", "ms", 0),
+                new ReportSection.Column("withoutJvmMillis", "without JVM", 0));
         section.row("(JVM alone)", alone.median(), 0);
-        millis.forEach((transport, sample) -> section.row(transport.label(), sample.median(), sample.median() - alone.median()));
-        section.note("the JVM flags of the launcher: C1 alone, the serial collector; no AOT cache. The class path of the benchmarks, for all of them alike");
+        millis.forEach((transport, sample) ->
+                section.row(transport.label(), sample.median(), sample.median() - alone.median()));
+        section.note(
+                "the JVM flags of the launcher: C1 alone, the serial collector; no AOT cache. The"
+                        + " class path of the benchmarks, for all of them alike");
         return section;
     }
 
     private double start(ServerRoute way, String... arguments) throws IOException {
         long start = System.nanoTime();
-        BucketWorkspace.Started started = workplace.start(BucketWorkspace.java(BucketWorkspace.COMMAND_FLAGS, FirstObjectProcess.class, arguments),
+        BucketWorkspace.Started started = workplace.start(
+                BucketWorkspace.java(
+                        BucketWorkspace.COMMAND_FLAGS, FirstObjectProcess.class, arguments),
                 workplace.environment(way.credentials()));
         try (BufferedReader out = started.process().inputReader(StandardCharsets.UTF_8)) {
             String line = out.readLine();
             double millis = (System.nanoTime() - start) / 1e6;
             if (line == null || (arguments.length > 0 && Integer.parseInt(line) != FIRST_BYTES)) {
-                throw new IOException("a new process of " + String.join(" ", arguments) + " read nothing: " + started.errors());
+                throw new IOException("a new process of " + String.join(" ", arguments)
+                        + " read nothing: " + started.errors());
             }
             return millis;
         } finally {
@@ -92,9 +116,19 @@ final class TransportsMeasure {
         Map<TransportCandidate, List<Figures>> figures = new LinkedHashMap<>();
         try {
             for (TransportCandidate transport : TransportCandidate.values()) {
-                processes.put(transport, LineProcess.start(workplace, BucketWorkspace.java(List.of("-Dhttp.maxConnections=" + AT_ONCE.getLast()),
-                        ThroughputProcess.class, transport.name(), way.endpoint().toString(), way.bucket(), PREFIX, Integer.toString(OBJECTS)),
-                        workplace.environment(way.credentials())));
+                processes.put(
+                        transport,
+                        LineProcess.start(
+                                workplace,
+                                BucketWorkspace.java(
+                                        List.of("-Dhttp.maxConnections=" + AT_ONCE.getLast()),
+                                        ThroughputProcess.class,
+                                        transport.name(),
+                                        way.endpoint().toString(),
+                                        way.bucket(),
+                                        PREFIX,
+                                        Integer.toString(OBJECTS)),
+                                workplace.environment(way.credentials())));
                 figures.put(transport, AT_ONCE.stream().map(_ -> new Figures()).toList());
             }
             round(way, WARM_UP * settings.turnMillis(), processes, null);
@@ -109,12 +143,17 @@ final class TransportsMeasure {
         return section(way, figures);
     }
 
-    private void round(ServerRoute way, int millis, Map<TransportCandidate, LineProcess> processes, @Nullable Map<TransportCandidate, List<Figures>> figures)
+    private void round(
+            ServerRoute way,
+            int millis,
+            Map<TransportCandidate, LineProcess> processes,
+            @Nullable Map<TransportCandidate, List<Figures>> figures)
             throws IOException {
         workplace.say("transports, " + way.label() + (figures == null ? ": warming up" : ""));
         for (int level = 0; level < AT_ONCE.size(); level++) {
             for (Map.Entry<TransportCandidate, LineProcess> each : processes.entrySet()) {
-                String[] answer = each.getValue().ask(AT_ONCE.get(level) + " " + millis).split(" ");
+                String[] answer =
+                        each.getValue().ask(AT_ONCE.get(level) + " " + millis).split(" ");
                 if (figures != null) {
                     figures.getOrDefault(each.getKey(), List.of()).get(level).add(answer);
                 }
@@ -123,15 +162,28 @@ final class TransportsMeasure {
     }
 
     private ReportSection section(ServerRoute way, Map<TransportCandidate, List<Figures>> figures) {
-        ReportSection section = new ReportSection("transports-" + way.name(),
-                "transports: objects of 32 KiB, " + way.label() + ", so many at once; medians of " + settings.rounds() + " rounds",
-                new ReportSection.Column("p50Micros1", "1: p50 us", 0), new ReportSection.Column("p99Micros1", "p99 us", 0),
-                new ReportSection.Column("perSecond32", "32: /s", 0), new ReportSection.Column("p50Millis32", "p50 ms", 1),
-                new ReportSection.Column("p99Millis32", "p99 ms", 1), new ReportSection.Column("perSecond64", "64: /s", 0),
-                new ReportSection.Column("p50Millis64", "p50 ms", 1), new ReportSection.Column("p99Millis64", "p99 ms", 1));
-        figures.forEach((transport, levels) -> section.row(transport.label(), levels.get(0).p50.median(), levels.get(0).p99.median(),
-                levels.get(1).rate.median(), levels.get(1).p50.median() / 1e3, levels.get(1).p99.median() / 1e3,
-                levels.get(2).rate.median(), levels.get(2).p50.median() / 1e3, levels.get(2).p99.median() / 1e3));
+        ReportSection section = new ReportSection(
+                "transports-" + way.name(),
+                "transports: objects of 32 KiB, " + way.label() + ", so many at once; medians of "
+                        + settings.rounds() + " rounds",
+                new ReportSection.Column("p50Micros1", "1: p50 us", 0),
+                new ReportSection.Column("p99Micros1", "p99 us", 0),
+                new ReportSection.Column("perSecond32", "32: /s", 0),
+                new ReportSection.Column("p50Millis32", "p50 ms", 1),
+                new ReportSection.Column("p99Millis32", "p99 ms", 1),
+                new ReportSection.Column("perSecond64", "64: /s", 0),
+                new ReportSection.Column("p50Millis64", "p50 ms", 1),
+                new ReportSection.Column("p99Millis64", "p99 ms", 1));
+        figures.forEach((transport, levels) -> section.row(
+                transport.label(),
+                levels.get(0).p50.median(),
+                levels.get(0).p99.median(),
+                levels.get(1).rate.median(),
+                levels.get(1).p50.median() / 1e3,
+                levels.get(1).p99.median() / 1e3,
+                levels.get(2).rate.median(),
+                levels.get(2).p50.median() / 1e3,
+                levels.get(2).p99.median() / 1e3));
         return section;
     }
 

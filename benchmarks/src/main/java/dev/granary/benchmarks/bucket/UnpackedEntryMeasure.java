@@ -12,15 +12,20 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
+
+import software.amazon.awssdk.core.sync.ResponseTransformer;
+import software.amazon.awssdk.services.s3.S3Client;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import software.amazon.awssdk.core.sync.ResponseTransformer;
-import software.amazon.awssdk.services.s3.S3Client;
 
-/** What a hit of an entry that lies alone costs beyond the bare client's reading of the same object, and where that goes. */
+/**
+ * What a hit of an entry that lies alone costs beyond the bare client's reading of the same object,
+ * and where that goes.
+ */
 final class UnpackedEntryMeasure {
     private static final String PREFIX = "path";
     private static final int ENTRIES = 64;
@@ -30,11 +35,17 @@ final class UnpackedEntryMeasure {
 
     private final BucketSettings settings;
     private final BucketWorkspace workplace;
-    private final ReportSection section = new ReportSection("loose", "a hit of a loose 32 KiB entry against getObject of the bare SDK; medians",
-            new ReportSection.Column("bareMicros", "SDK us", 0), new ReportSection.Column("bareSlowMicros", "p99", 0),
-            new ReportSection.Column("transportMicros", "store us", 0), new ReportSection.Column("decodeMicros", "decode us", 1),
-            new ReportSection.Column("tierMicros", "hit us", 0), new ReportSection.Column("tierSlowMicros", "p99", 0),
-            new ReportSection.Column("addedPercent", "added %", 1), new ReportSection.Column("restMicros", "rest us", 0));
+    private final ReportSection section = new ReportSection(
+            "loose",
+            "a hit of a loose 32 KiB entry against getObject of the bare SDK; medians",
+            new ReportSection.Column("bareMicros", "SDK us", 0),
+            new ReportSection.Column("bareSlowMicros", "p99", 0),
+            new ReportSection.Column("transportMicros", "store us", 0),
+            new ReportSection.Column("decodeMicros", "decode us", 1),
+            new ReportSection.Column("tierMicros", "hit us", 0),
+            new ReportSection.Column("tierSlowMicros", "p99", 0),
+            new ReportSection.Column("addedPercent", "added %", 1),
+            new ReportSection.Column("restMicros", "rest us", 0));
 
     UnpackedEntryMeasure(BucketSettings settings, BucketWorkspace workplace) {
         this.settings = settings;
@@ -45,26 +56,32 @@ final class UnpackedEntryMeasure {
     ReportSection run(List<ServerRoute> ways) throws IOException, InterruptedException {
         BucketFiller filling = new BucketFiller(ways.getFirst(), workplace);
         BucketWorkload packed = BucketWorkload.typical("Path", settings.seed(), 0, ENTRIES);
-        BucketWorkload alone = BucketWorkload.typical("Path", settings.seed(), FIRST_ALONE, ENTRIES);
+        BucketWorkload alone =
+                BucketWorkload.typical("Path", settings.seed(), FIRST_ALONE, ENTRIES);
         filling.loose(PREFIX, alone);
         filling.packed(PREFIX, packed);
         for (ServerRoute way : ways) {
             workplace.say("loose, " + way.label());
             measure(way, alone);
         }
-        section.note("SDK: getObject into an array, the synchronous client over Apache 5 with the settings of the tier's transport; store: the tier's "
-                + "transport alone; decode: the whole check of the entry that came, its SHA-256 included; hit: BucketTier.load, which has the target's "
-                + "manifest; added: hit against SDK; rest: hit without store and decode. They take turns call by call");
+        section.note("SDK: getObject into an array, the synchronous client over Apache 5 with the"
+                + " settings of the tier's transport; store: the tier's transport alone;"
+                + " decode: the whole check of the entry that came, its SHA-256 included; hit:"
+                + " BucketTier.load, which has the target's manifest; added: hit against SDK;"
+                + " rest: hit without store and decode. They take turns call by call");
         return section;
     }
 
     private void measure(ServerRoute way, BucketWorkload alone) throws IOException {
         S3Config config = way.config(PREFIX).build();
-        try (S3Client bare = BareSdkClient.open(config.connection(), BareSdkClient.apache(config.connection()));
+        try (S3Client bare = BareSdkClient.open(
+                        config.connection(), BareSdkClient.apache(config.connection()));
                 ObjectStore store = ObjectStoreFactory.open(config);
                 BucketTier tier = BucketTier.open(config)) {
             Turns turns = new Turns(bare, store, tier, way.bucket(), alone.ids(), keys(store));
-            int calls = Math.max(ENTRIES, way.delayMillis() == 0 ? settings.calls() : settings.calls() / DELAYED_PART);
+            int calls = Math.max(
+                    ENTRIES,
+                    way.delayMillis() == 0 ? settings.calls() : settings.calls() / DELAYED_PART);
             turns.play(calls / 2); // warms up
             turns.forget();
             turns.play(calls);
@@ -77,15 +94,31 @@ final class UnpackedEntryMeasure {
         double tier = turns.tierMicros.median();
         double added = 100 * (tier / bare - 1);
         double rest = tier - turns.storeMicros.median() - turns.decodeMicros.median();
-        section.row(way.label(), bare, turns.bareMicros.quantile(0.99), turns.storeMicros.median(), turns.decodeMicros.median(), tier,
-                turns.tierMicros.quantile(0.99), added, rest);
-        section.goal(new Goal("a loose hit, added to the SDK's GET, %, " + way.label(), Goal.Bound.AT_MOST, GOAL_PERCENT, added));
+        section.row(
+                way.label(),
+                bare,
+                turns.bareMicros.quantile(0.99),
+                turns.storeMicros.median(),
+                turns.decodeMicros.median(),
+                tier,
+                turns.tierMicros.quantile(0.99),
+                added,
+                rest);
+        section.goal(new Goal(
+                "a loose hit, added to the SDK's GET, %, " + way.label(),
+                Goal.Bound.AT_MOST,
+                GOAL_PERCENT,
+                added));
     }
 
     /** The keys of the entries, by the name at their end. */
     private static Map<String, String> keys(ObjectStore store) throws IOException {
         Map<String, String> keys = new HashMap<>();
-        if (!(store.list(PREFIX + "/v1/", object -> keys.put(object.key().substring(object.key().lastIndexOf('/') + 1), object.key()))
+        if (!(store.list(
+                        PREFIX + "/v1/",
+                        object -> keys.put(
+                                object.key().substring(object.key().lastIndexOf('/') + 1),
+                                object.key()))
                 instanceof ListResult.Complete)) {
             throw new IOException("The loose entries cannot be listed");
         }
@@ -107,13 +140,22 @@ final class UnpackedEntryMeasure {
         private Sample decodeMicros = new Sample();
         private Sample tierMicros = new Sample();
 
-        Turns(S3Client bare, ObjectStore store, BucketTier tier, String bucket, List<Id> ids, Map<String, String> keys) throws IOException {
+        Turns(
+                S3Client bare,
+                ObjectStore store,
+                BucketTier tier,
+                String bucket,
+                List<Id> ids,
+                Map<String, String> keys)
+                throws IOException {
             this.bare = bare;
             this.store = store;
             this.tier = tier;
             this.bucket = bucket;
             this.ids = ids;
-            this.keys = ids.stream().map(id -> keys.getOrDefault(id.hash().hex(), "")).toList();
+            this.keys = ids.stream()
+                    .map(id -> keys.getOrDefault(id.hash().hex(), ""))
+                    .toList();
             if (this.keys.contains("")) {
                 throw new IOException("Not all loose entries are listed");
             }
@@ -141,7 +183,10 @@ final class UnpackedEntryMeasure {
 
         private void bare(String key) {
             long start = System.nanoTime();
-            byte[] bytes = bare.getObject(request -> request.bucket(bucket).key(key), ResponseTransformer.toBytes()).asByteArrayUnsafe();
+            byte[] bytes = bare.getObject(
+                            request -> request.bucket(bucket).key(key),
+                            ResponseTransformer.toBytes())
+                    .asByteArrayUnsafe();
             bareMicros.add((System.nanoTime() - start) / 1e3);
             if (bytes.length == 0) {
                 throw new IllegalStateException("An empty object: " + key);

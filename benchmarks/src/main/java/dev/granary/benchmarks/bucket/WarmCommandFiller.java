@@ -2,7 +2,9 @@ package dev.granary.benchmarks.bucket;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+
 import dev.granary.cli.Main;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,13 +21,18 @@ final class WarmCommandFiller implements DirectoryFiller {
     private final List<String> command;
     private long requests;
 
-    /** Runs it by the launcher that started this benchmark, or, where none did, as the launcher would. */
+    /**
+     * Runs it by the launcher that started this benchmark, or, where none did, as the launcher
+     * would.
+     */
     WarmCommandFiller(BucketWorkspace workplace, ServerRoute way, BucketWorkload material) {
         this.workplace = workplace;
         this.way = way;
         this.material = material;
         String launcher = System.getProperty("granary.launcher", "");
-        this.command = launcher.isEmpty() ? BucketWorkspace.java(BucketWorkspace.COMMAND_FLAGS, Main.class) : List.of(launcher);
+        this.command = launcher.isEmpty()
+                ? BucketWorkspace.java(BucketWorkspace.COMMAND_FLAGS, Main.class)
+                : List.of(launcher);
     }
 
     @Override
@@ -36,11 +43,26 @@ final class WarmCommandFiller implements DirectoryFiller {
     @Override
     public double fill(Path directory) throws IOException, InterruptedException {
         List<String> line = new ArrayList<>(command);
-        line.addAll(List.of("warm", "--packs-only", "--json", "--target", material.namespace(), "--dir", directory.toString(),
-                "--capacity", capacityMebibytes(material) + "MiB", "--bucket", way.told().get("GRANARY_BUCKET") + "/" + BucketFiller.PACKED,
-                "--endpoint", way.endpoint().toString()));
+        line.addAll(List.of(
+                "warm",
+                "--packs-only",
+                "--json",
+                "--target",
+                material.namespace(),
+                "--dir",
+                directory.toString(),
+                "--capacity",
+                capacityMebibytes(material) + "MiB",
+                "--bucket",
+                way.told().get("GRANARY_BUCKET") + "/" + BucketFiller.PACKED,
+                "--endpoint",
+                way.endpoint().toString()));
         BucketWorkspace.Ran ran = workplace.run(line, environment(workplace, way));
-        JsonObject told = JsonParser.parseString(ran.output()).getAsJsonObject().getAsJsonArray("warmed").get(0).getAsJsonObject();
+        JsonObject told = JsonParser.parseString(ran.output())
+                .getAsJsonObject()
+                .getAsJsonArray("warmed")
+                .get(0)
+                .getAsJsonObject();
         if (told.get("installed").getAsInt() != material.count()) {
             throw new IOException("Not everything was installed: " + told);
         }

@@ -12,11 +12,19 @@ final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
     private final LineProcess process;
     private final BucketWorkload material;
 
-    WarmJvmFiller(BucketWorkspace workplace, ServerRoute way, BucketWorkload material) throws IOException {
+    WarmJvmFiller(BucketWorkspace workplace, ServerRoute way, BucketWorkload material)
+            throws IOException {
         this.material = material;
-        this.process = LineProcess.start(workplace, BucketWorkspace.java(List.of(), WarmingProcess.class,
-                way.told().get("GRANARY_BUCKET") + "/" + BucketFiller.PACKED, way.endpoint().toString(), material.namespace(),
-                WarmCommandFiller.capacityMebibytes(material) + "MiB"), WarmCommandFiller.environment(workplace, way));
+        this.process = LineProcess.start(
+                workplace,
+                BucketWorkspace.java(
+                        List.of(),
+                        WarmingProcess.class,
+                        way.told().get("GRANARY_BUCKET") + "/" + BucketFiller.PACKED,
+                        way.endpoint().toString(),
+                        material.namespace(),
+                        WarmCommandFiller.capacityMebibytes(material) + "MiB"),
+                WarmCommandFiller.environment(workplace, way));
     }
 
     @Override
@@ -28,7 +36,8 @@ final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
     public double fill(Path directory) throws IOException {
         String[] answer = process.ask(directory.toString()).split(" ");
         if (Integer.parseInt(answer[1]) != material.count()) {
-            throw new IOException("Of " + material.count() + " entries, " + answer[1] + " were installed");
+            throw new IOException(
+                    "Of " + material.count() + " entries, " + answer[1] + " were installed");
         }
         return Long.parseLong(answer[0]) / 1e9;
     }

@@ -3,6 +3,7 @@ package dev.granary.benchmarks.bucket;
 import dev.granary.benchmarks.harness.FileTrees;
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,7 +17,8 @@ import java.util.Optional;
 /** Filling a node by one way: the command, a running JVM, and the tools, in turn. */
 final class WarmMeasure {
     private static final double LIMIT_GOAL = 1.5;
-    private static final Map<Integer, Double> LOOSE_GOALS = Map.of(20, 5.0, 80, 10.0); // by the delay in milliseconds
+    // by the delay in milliseconds
+    private static final Map<Integer, Double> LOOSE_GOALS = Map.of(20, 5.0, 80, 10.0);
     private static final double BYTES_PER_REQUEST = 8 << 20;
     private static final int SPARE_REQUESTS = 10;
 
@@ -28,7 +30,12 @@ final class WarmMeasure {
     private final Map<DirectoryFiller, Sample> seconds = new LinkedHashMap<>();
     private final Map<DirectoryFiller, Sample> requests = new LinkedHashMap<>();
 
-    WarmMeasure(BucketSettings settings, BucketWorkspace workplace, ServerRoute way, BucketWorkload material, long packBytes) {
+    WarmMeasure(
+            BucketSettings settings,
+            BucketWorkspace workplace,
+            ServerRoute way,
+            BucketWorkload material,
+            long packBytes) {
         this.settings = settings;
         this.workplace = workplace;
         this.way = way;
@@ -85,28 +92,62 @@ final class WarmMeasure {
         return took;
     }
 
-    private ReportSection section(WarmCommandFiller command, WarmJvmFiller running, List<DirectoryFiller> objects, List<DirectoryFiller> loose) {
-        ReportSection section = new ReportSection("warm-" + way.name(), "warm, " + way.label() + "; medians of " + settings.rounds() + " rounds",
-                new ReportSection.Column("seconds", "s", 2), new ReportSection.Column("limitRatio", "/ limit", 2),
-                new ReportSection.Column("megabytesPerSecond", "MB/s", 0), new ReportSection.Column("requests", "requests", 0));
-        Optional<DirectoryFiller> fastest = objects.stream().min((one, other) -> Double.compare(of(one).median(), of(other).median()));
+    private ReportSection section(
+            WarmCommandFiller command,
+            WarmJvmFiller running,
+            List<DirectoryFiller> objects,
+            List<DirectoryFiller> loose) {
+        ReportSection section = new ReportSection(
+                "warm-" + way.name(),
+                "warm, " + way.label() + "; medians of " + settings.rounds() + " rounds",
+                new ReportSection.Column("seconds", "s", 2),
+                new ReportSection.Column("limitRatio", "/ limit", 2),
+                new ReportSection.Column("megabytesPerSecond", "MB/s", 0),
+                new ReportSection.Column("requests", "requests", 0));
+        Optional<DirectoryFiller> fastest = objects.stream()
+                .min((one, other) -> Double.compare(of(one).median(), of(other).median()));
         List<DirectoryFiller> rows = new ArrayList<>(List.of(command, running));
         rows.addAll(objects);
         rows.addAll(loose);
         for (DirectoryFiller filler : rows) {
             double median = of(filler).median();
-            section.row(filler.label(), median, ratio(filler, fastest), packBytes / 1e6 / median, requests(filler));
+            section.row(
+                    filler.label(),
+                    median,
+                    ratio(filler, fastest),
+                    packBytes / 1e6 / median,
+                    requests(filler));
         }
-        section.goal(new Goal("warm / limit, " + way.label(), Goal.Bound.AT_MOST, LIMIT_GOAL, ratio(command, fastest)));
-        section.goal(new Goal("warm / limit, running JVM, " + way.label(), Goal.Bound.AT_MOST, LIMIT_GOAL, ratio(running, fastest)));
+        section.goal(new Goal(
+                "warm / limit, " + way.label(),
+                Goal.Bound.AT_MOST,
+                LIMIT_GOAL,
+                ratio(command, fastest)));
+        section.goal(new Goal(
+                "warm / limit, running JVM, " + way.label(),
+                Goal.Bound.AT_MOST,
+                LIMIT_GOAL,
+                ratio(running, fastest)));
         if (LOOSE_GOALS.containsKey(way.delayMillis())) {
             double ratio = loose.isEmpty() ? Double.NaN : of(loose.getFirst()).ratioTo(of(command));
-            section.goal(new Goal("loose objects by rclone / warm, " + way.label(), Goal.Bound.AT_LEAST, LOOSE_GOALS.get(way.delayMillis()), ratio));
+            section.goal(new Goal(
+                    "loose objects by rclone / warm, " + way.label(),
+                    Goal.Bound.AT_LEAST,
+                    LOOSE_GOALS.get(way.delayMillis()),
+                    ratio));
         }
         double mostRequests = packBytes / BYTES_PER_REQUEST + SPARE_REQUESTS;
-        section.goal(new Goal("requests of warm, " + way.label(), Goal.Bound.AT_MOST, mostRequests, requests(command)));
-        section.note("limit: the fastest tool for one object of the same bytes" + fastest.map(tool -> ", here " + tool.label()).orElse(", none is installed")
-                + "; requests: " + (way.statistics().isPresent() ? "as the proxy counts them" : "as the command counts them"));
+        section.goal(new Goal(
+                "requests of warm, " + way.label(),
+                Goal.Bound.AT_MOST,
+                mostRequests,
+                requests(command)));
+        section.note("limit: the fastest tool for one object of the same bytes"
+                + fastest.map(tool -> ", here " + tool.label()).orElse(", none is installed")
+                + "; requests: "
+                + (way.statistics().isPresent()
+                        ? "as the proxy counts them"
+                        : "as the command counts them"));
         return section;
     }
 

@@ -6,28 +6,44 @@ import dev.granary.coordinator.admin.Warmer;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.s3.pack.warm.BulkEntryReader;
+
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** A JVM that fills one directory after the other, each with a local tier of its own: whose path it reads from its standard input. */
+/**
+ * A JVM that fills one directory after the other, each with a local tier of its own: whose path it
+ * reads from its standard input.
+ */
 public final class WarmingProcess {
     private WarmingProcess() {}
 
-    /** Arguments: bucket, endpoint, target, capacity. Answers each path with the nanoseconds, the entries installed, and the requests. */
+    /**
+     * Arguments: bucket, endpoint, target, capacity. Answers each path with the nanoseconds, the
+     * entries installed, and the requests.
+     */
     public static void main(String[] arguments) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8));
         for (String path = in.readLine(); path != null; path = in.readLine()) {
-            GranaryConfig config = GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", System.getenv("XDG_CONFIG_HOME")))
-                    .bucket(arguments[0]).endpoint(arguments[1]).capacity(arguments[3]).directory(Path.of(path)).build();
+            GranaryConfig config = GranaryConfig.builder()
+                    .environment(Map.of("XDG_CONFIG_HOME", System.getenv("XDG_CONFIG_HOME")))
+                    .bucket(arguments[0])
+                    .endpoint(arguments[1])
+                    .capacity(arguments[3])
+                    .directory(Path.of(path))
+                    .build();
             long start = System.nanoTime();
             Warmer.Outcome outcome = warm(config, arguments[2]);
             long nanos = System.nanoTime() - start;
-            System.out.println(switch (outcome) {
-                case Warmer.Outcome.Done done -> nanos + " " + done.report().installed() + " " + done.report().requests();
-                case Warmer.Outcome.Unavailable lost -> throw new IllegalStateException(lost.cause());
-            });
+            System.out.println(
+                    switch (outcome) {
+                        case Warmer.Outcome.Done done ->
+                            nanos + " " + done.report().installed() + " "
+                                    + done.report().requests();
+                        case Warmer.Outcome.Unavailable lost ->
+                            throw new IllegalStateException(lost.cause());
+                    });
         }
     }
 

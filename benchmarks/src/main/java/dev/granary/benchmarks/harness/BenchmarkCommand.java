@@ -1,5 +1,13 @@
 package dev.granary.benchmarks.harness;
 
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -7,24 +15,25 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /**
- * A benchmark as a command: the options that all have, checks of their values, and the report at the end. Exit codes: 0, 1 if the benchmark failed,
- * 2 for wrong usage.
+ * A benchmark as a command: the options that all have, checks of their values, and the report at
+ * the end. Exit codes: 0, 1 if the benchmark failed, 2 for wrong usage.
  */
 public abstract class BenchmarkCommand implements Callable<Integer> {
     private static final int FAILED = 1;
 
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "decides all that is random; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "decides all that is random; ${DEFAULT-VALUE}")
     private long seed;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "write all figures to this file too")
+    @Option(
+            names = "--json",
+            paramLabel = "FILE",
+            description = "write all figures to this file too")
     private @Nullable Path json;
 
     @Spec
@@ -94,7 +103,10 @@ public abstract class BenchmarkCommand implements Callable<Integer> {
         }
     }
 
-    /** The parent of the directory that a run writes in: {@code directory}, or the temporary directory. */
+    /**
+     * The parent of the directory that a run writes in: {@code directory}, or the temporary
+     * directory.
+     */
     protected final Path parent(@Nullable Path directory) {
         if (directory != null && Files.exists(directory) && !Files.isDirectory(directory)) {
             throw wrong("--dir must name a directory: " + directory);

@@ -1,5 +1,7 @@
 package dev.granary.benchmarks.harness;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -7,7 +9,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
-import org.jspecify.annotations.Nullable;
 
 /** A directory with all that is in it. */
 public final class FileTrees {
@@ -17,13 +18,15 @@ public final class FileTrees {
     public static void delete(Path tree) throws IOException {
         Files.walkFileTree(tree, new SimpleFileVisitor<>() {
             @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                    throws IOException {
                 Files.deleteIfExists(file);
                 return FileVisitResult.CONTINUE;
             }
 
             @Override
-            public FileVisitResult visitFileFailed(Path file, IOException problem) throws IOException {
+            public FileVisitResult visitFileFailed(Path file, IOException problem)
+                    throws IOException {
                 if (problem instanceof NoSuchFileException) {
                     return FileVisitResult.CONTINUE;
                 }
@@ -31,7 +34,8 @@ public final class FileTrees {
             }
 
             @Override
-            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException problem) throws IOException {
+            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException problem)
+                    throws IOException {
                 Files.deleteIfExists(visited);
                 return FileVisitResult.CONTINUE;
             }

@@ -40,8 +40,16 @@ public record Goal(String name, Bound bound, double limit, double figure) {
 
     @Override
     public String toString() {
-        String limitText = limit < 10 ? String.format(Locale.ROOT, "%.2f", limit) : String.format(Locale.ROOT, "%.0f", limit);
-        return String.format(Locale.ROOT, "goal: %-44s %s %-5s  %9s  %s", name, bound.sign, limitText,
-                Double.isNaN(figure) ? "-" : String.format(Locale.ROOT, "%.3f", figure), verdict());
+        String limitText = limit < 10
+                ? String.format(Locale.ROOT, "%.2f", limit)
+                : String.format(Locale.ROOT, "%.0f", limit);
+        return String.format(
+                Locale.ROOT,
+                "goal: %-44s %s %-5s  %9s  %s",
+                name,
+                bound.sign,
+                limitText,
+                Double.isNaN(figure) ? "-" : String.format(Locale.ROOT, "%.3f", figure),
+                verdict());
     }
 }

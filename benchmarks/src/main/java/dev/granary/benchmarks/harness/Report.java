@@ -4,6 +4,7 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -12,7 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** All sections of a run: printed as they come, with the goals once more at the end, and as JSON. */
+/**
+ * All sections of a run: printed as they come, with the goals once more at the end, and as JSON.
+ */
 public final class Report {
     private final Map<String, ? extends Number> settings;
     private final PrintWriter out;
@@ -63,7 +66,10 @@ public final class Report {
         JsonObject report = new JsonObject();
         settings.forEach(report::addProperty);
         report.add("sections", all);
-        Files.writeString(file, new GsonBuilder().setPrettyPrinting().serializeNulls().create().toJson(report) + "\n");
+        Files.writeString(
+                file,
+                new GsonBuilder().setPrettyPrinting().serializeNulls().create().toJson(report)
+                        + "\n");
     }
 
     private static JsonArray rows(ReportSection section) {

@@ -50,7 +50,9 @@ public final class ReportSection {
         this.columns = List.of(columns);
     }
 
-    /** Adds a row; the figures are in the order of the columns, not a number where there is none. */
+    /**
+     * Adds a row; the figures are in the order of the columns, not a number where there is none.
+     */
     public void row(String label, double... figures) {
         Map<String, Double> byKey = new LinkedHashMap<>();
         for (int i = 0; i < columns.size(); i++) {
@@ -94,14 +96,17 @@ public final class ReportSection {
     void print(PrintWriter out) {
         out.println();
         out.println("== " + title);
-        int[] widths = columns.stream().mapToInt(column -> Math.max(7, column.heading().length())).toArray();
+        int[] widths = columns.stream()
+                .mapToInt(column -> Math.max(7, column.heading().length()))
+                .toArray();
         StringBuilder heading = new StringBuilder(" ".repeat(LABEL_WIDTH));
         for (int i = 0; i < widths.length; i++) {
             heading.append("  ").append(padded(columns.get(i).heading(), widths[i]));
         }
         out.println(heading);
         for (Row row : rows) {
-            StringBuilder line = new StringBuilder(row.label()).repeat(' ', Math.max(0, LABEL_WIDTH - row.label().length()));
+            StringBuilder line = new StringBuilder(row.label())
+                    .repeat(' ', Math.max(0, LABEL_WIDTH - row.label().length()));
             for (int i = 0; i < widths.length; i++) {
                 line.append("  ").append(padded(cell(columns.get(i), row), widths[i]));
             }
@@ -114,7 +119,9 @@ public final class ReportSection {
 
     private static String cell(Column column, Row row) {
         double figure = row.figures().getOrDefault(column.key(), Double.NaN);
-        return Double.isNaN(figure) ? column.none() : String.format(Locale.ROOT, "%,." + column.decimals() + "f", figure);
+        return Double.isNaN(figure)
+                ? column.none()
+                : String.format(Locale.ROOT, "%,." + column.decimals() + "f", figure);
     }
 
     private static String padded(String text, int width) {

@@ -7,7 +7,10 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** The directory that a benchmark writes in, deleted at its end, also if it is interrupted, and its messages of progress. */
+/**
+ * The directory that a benchmark writes in, deleted at its end, also if it is interrupted, and its
+ * messages of progress.
+ */
 public abstract class Workspace implements AutoCloseable {
     private static final int DELETE_ATTEMPTS = 20;
     private static final long DELETE_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -18,7 +21,8 @@ public abstract class Workspace implements AutoCloseable {
 
     /** A new directory under {@code parent}, which is created if it is missing. */
     protected Workspace(Path parent, String prefix, PrintWriter progress) throws IOException {
-        this.directory = Files.createTempDirectory(Files.createDirectories(parent), prefix).toAbsolutePath();
+        this.directory = Files.createTempDirectory(Files.createDirectories(parent), prefix)
+                .toAbsolutePath();
         this.progress = progress;
         Runtime.getRuntime().addShutdownHook(hook);
     }
@@ -39,7 +43,10 @@ public abstract class Workspace implements AutoCloseable {
         progress.flush();
     }
 
-    /** Deletes everything at once, at the end: for a while after many files were deleted, some file systems create others slowly. */
+    /**
+     * Deletes everything at once, at the end: for a while after many files were deleted, some file
+     * systems create others slowly.
+     */
     @Override
     public void close() throws IOException {
         say("deleting what was written");

@@ -1,6 +1,7 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.Report;
+
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Set;
@@ -20,11 +21,19 @@ record BenchmarkRun(LocalSettings settings, LocalWorkspace workplace, Report rep
         Set<LocalMeasure> measures = settings.measures();
         LocalWorkload material = LocalWorkload.workload(settings.seed(), settings.entries());
         report.heading(
-                String.format(Locale.ROOT, "Local tier: seed %d, %,d entries of %,d MB (log-normal, median 32 KiB), page cache warm",
-                        settings.seed(), material.count(), material.bytes() / 1_000_000),
-                "The candidates take turns in rounds; / raw: median of the ratios within a round. Nothing syncs.",
+                String.format(
+                        Locale.ROOT,
+                        "Local tier: seed %d, %,d entries of %,d MB (log-normal, median 32 KiB),"
+                                + " page cache warm",
+                        settings.seed(),
+                        material.count(),
+                        material.bytes() / 1_000_000),
+                "The candidates take turns in rounds; / raw: median of the ratios within a round."
+                        + " Nothing syncs.",
                 "Every candidate but raw verifies key and CRC-32C of each entry that it gets.");
-        if (measures.contains(LocalMeasure.GET) || measures.contains(LocalMeasure.PUT) || measures.contains(LocalMeasure.OPEN)) {
+        if (measures.contains(LocalMeasure.GET)
+                || measures.contains(LocalMeasure.PUT)
+                || measures.contains(LocalMeasure.OPEN)) {
             filled(material);
         }
         if (measures.contains(LocalMeasure.EVICT)) {

@@ -1,10 +1,14 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.cache.Id;
+
 import java.io.IOException;
 import java.util.Map;
 
-/** A store on one directory, open. Puts and removals come from one thread, reads from any number, each with a reader of its own. */
+/**
+ * A store on one directory, open. Puts and removals come from one thread, reads from any number,
+ * each with a reader of its own.
+ */
 interface CandidateStore extends AutoCloseable {
     /** Stores an item; without a sync. */
     void put(WorkloadItem item) throws IOException;
@@ -15,7 +19,10 @@ interface CandidateStore extends AutoCloseable {
     /** A new reader for one thread. */
     Reader reader(StoreCandidate how) throws IOException;
 
-    /** The bytes of the frames that still hit; {@code put} has the length of each frame that was ever put. */
+    /**
+     * The bytes of the frames that still hit; {@code put} has the length of each frame that was
+     * ever put.
+     */
     default long liveBytes(Map<Id, Integer> put) throws IOException {
         long bytes = 0;
         try (Reader reader = reader(owner())) {

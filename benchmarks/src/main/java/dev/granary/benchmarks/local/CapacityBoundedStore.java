@@ -1,12 +1,16 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.cache.Id;
+
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 
-/** A store kept to a capacity. Where it does not do so itself, the oldest use leaves, by a list in memory. For one thread. */
+/**
+ * A store kept to a capacity. Where it does not do so itself, the oldest use leaves, by a list in
+ * memory. For one thread.
+ */
 final class CapacityBoundedStore implements AutoCloseable {
     private final CandidateStore store;
     private final CandidateStore.Reader reader;
@@ -18,7 +22,8 @@ final class CapacityBoundedStore implements AutoCloseable {
     private long gets;
     private long hits;
 
-    CapacityBoundedStore(StoreCandidate owner, CandidateStore store, long capacity) throws IOException {
+    CapacityBoundedStore(StoreCandidate owner, CandidateStore store, long capacity)
+            throws IOException {
         this.store = store;
         this.reader = store.reader(owner);
         this.evictsItself = owner.evicts();

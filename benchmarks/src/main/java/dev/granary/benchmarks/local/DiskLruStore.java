@@ -1,7 +1,9 @@
 package dev.granary.benchmarks.local;
 
 import com.jakewharton.disklrucache.DiskLruCache;
+
 import dev.granary.cache.Id;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

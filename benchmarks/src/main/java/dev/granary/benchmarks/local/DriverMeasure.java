@@ -18,6 +18,7 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.time.Instant;
@@ -25,18 +26,26 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** A verified look-up of a compiled kernel in the local tier, against the driver's own load of the same binary from memory. */
+/**
+ * A verified look-up of a compiled kernel in the local tier, against the driver's own load of the
+ * same binary from memory.
+ */
 final class DriverMeasure {
-    private static final Set<String> KERNELS = Set.of("vector-add", "gemm-16", "convolution-3x3", "bitonic-sort", "lattice-boltzmann");
+    private static final Set<String> KERNELS =
+            Set.of("vector-add", "gemm-16", "convolution-3x3", "bitonic-sort", "lattice-boltzmann");
     private static final int WARM_ROUNDS = 5000;
     private static final int LOOKUPS = 20; // of one kernel, for each of the driver's loads
     private static final double GOAL_PERCENT = 0.5;
 
     private final LocalSettings settings;
     private final LocalWorkspace workplace;
-    private final ReportSection section = new ReportSection("driver", "a verified hit against the driver's load from binary; medians",
-            new ReportSection.Column("kibibytes", "KiB", 0), new ReportSection.Column("hitMicros", "hit us", 2),
-            new ReportSection.Column("driverMicros", "driver us", 0), new ReportSection.Column("percent", "hit %", 3));
+    private final ReportSection section = new ReportSection(
+            "driver",
+            "a verified hit against the driver's load from binary; medians",
+            new ReportSection.Column("kibibytes", "KiB", 0),
+            new ReportSection.Column("hitMicros", "hit us", 2),
+            new ReportSection.Column("driverMicros", "driver us", 0),
+            new ReportSection.Column("percent", "hit %", 3));
     private double worst = Double.NaN;
 
     DriverMeasure(LocalSettings settings, LocalWorkspace workplace) {
@@ -45,7 +54,9 @@ final class DriverMeasure {
     }
 
     ReportSection section() {
-        section.goal(new Goal("hit, % of the driver's load, worst kernel", Goal.Bound.AT_MOST, GOAL_PERCENT, worst));
+        section.goal(new Goal(
+                "hit, % of the driver's load, worst kernel",
+                Goal.Bound.AT_MOST, GOAL_PERCENT, worst));
         return section;
     }
 
@@ -58,10 +69,13 @@ final class DriverMeasure {
             section.note("not measured. " + DriverCacheSettings.remedy().get());
             return;
         }
-        section.note("driver: " + OpenCl.devices().getFirst() + "; its load is create program, build, create kernels. "
+        section.note("driver: " + OpenCl.devices().getFirst()
+                + "; its load is create program, build, create kernels. "
                 + "The drivers' own caches are off: " + DriverCacheSettings.ONE_THREAD);
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
-                LocalTier tier = LocalTier.open(LocalTierConfig.builder(workplace.directory("driver").resolve("tier")).build())) {
+                LocalTier tier = LocalTier.open(
+                        LocalTierConfig.builder(workplace.directory("driver").resolve("tier"))
+                                .build())) {
             for (DemoKernel kernel : DemoKernels.all()) {
                 if (KERNELS.contains(kernel.name())) {
                     workplace.say("driver, " + kernel.name());
@@ -77,7 +91,8 @@ final class DriverMeasure {
         OpenClPrimitive compiled = engine.create(descriptor);
         KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
         engine.load(compiled).close();
-        EntryMetadata metadata = new EntryMetadata("bench", "bench", Instant.EPOCH, compiled.kernels(), List.of(), "bench");
+        EntryMetadata metadata = new EntryMetadata(
+                "bench", "bench", Instant.EPOCH, compiled.kernels(), List.of(), "bench");
         StoreResult stored = tier.store(Entry.of(id, binaries, compiled.compileTime(), metadata));
         if (!(stored instanceof StoreResult.Stored)) {
             throw new IOException("not stored: " + stored);
@@ -101,7 +116,12 @@ final class DriverMeasure {
         }
         double percent = 100 * Rounds.median(hits) / Rounds.median(loads);
         worst = Double.isNaN(worst) ? percent : Math.max(worst, percent);
-        section.row(kernel.name(), binaries.byteSize() / 1024.0, Rounds.median(hits), Rounds.median(loads), percent);
+        section.row(
+                kernel.name(),
+                binaries.byteSize() / 1024.0,
+                Rounds.median(hits),
+                Rounds.median(loads),
+                percent);
     }
 
     private static double hit(LocalTier tier, Id id) throws IOException {
@@ -114,7 +134,9 @@ final class DriverMeasure {
         return (System.nanoTime() - start) / 1e3;
     }
 
-    private static double load(OpenClEngine engine, KernelDescriptor descriptor, KernelBinaries binaries) throws Exception {
+    private static double load(
+            OpenClEngine engine, KernelDescriptor descriptor, KernelBinaries binaries)
+            throws Exception {
         long start = System.nanoTime();
         OpenClPrimitive restored = engine.create(descriptor, binaries, BinaryKind.KERNEL);
         double micros = (System.nanoTime() - start) / 1e3;

@@ -1,14 +1,16 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.cache.Id;
-import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
+
 import org.ehcache.Cache;
 import org.ehcache.PersistentCacheManager;
 import org.ehcache.config.builders.CacheConfigurationBuilder;
 import org.ehcache.config.builders.CacheManagerBuilder;
 import org.ehcache.config.builders.ResourcePoolsBuilder;
 import org.ehcache.config.units.MemoryUnit;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 
 /** Ehcache 3 with its disk tier alone, of byte arrays; one process at a time. */
 final class EhcacheStore implements CandidateStore {
@@ -20,8 +22,13 @@ final class EhcacheStore implements CandidateStore {
     EhcacheStore(Path directory, long capacity) {
         this.manager = CacheManagerBuilder.newCacheManagerBuilder()
                 .with(CacheManagerBuilder.persistence(directory.toFile()))
-                .withCache(NAME, CacheConfigurationBuilder.newCacheConfigurationBuilder(String.class, byte[].class,
-                        ResourcePoolsBuilder.newResourcePoolsBuilder().disk(capacity, MemoryUnit.B, true)))
+                .withCache(
+                        NAME,
+                        CacheConfigurationBuilder.newCacheConfigurationBuilder(
+                                String.class,
+                                byte[].class,
+                                ResourcePoolsBuilder.newResourcePoolsBuilder()
+                                        .disk(capacity, MemoryUnit.B, true)))
                 .build(true);
         this.cache = manager.getCache(NAME, String.class, byte[].class);
     }
@@ -40,7 +47,9 @@ final class EhcacheStore implements CandidateStore {
     public Reader reader(StoreCandidate how) {
         return id -> {
             byte[] frame = cache.get(id.hash().hex());
-            return frame == null ? Reader.ABSENT : EntryFrames.verified(MemorySegment.ofArray(frame), id);
+            return frame == null
+                    ? Reader.ABSENT
+                    : EntryFrames.verified(MemorySegment.ofArray(frame), id);
         };
     }
 

@@ -4,11 +4,15 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
-/** What peers verify with: the entry format that the tier stores, checked by the code that the tier uses. */
+/**
+ * What peers verify with: the entry format that the tier stores, checked by the code that the tier
+ * uses.
+ */
 final class EntryFrames {
     /** No frame is larger. */
     static final int LARGEST = 16 << 20;
@@ -25,7 +29,8 @@ final class EntryFrames {
         return switch (EntryFormat.decode(frame, id, VerificationLevel.CHECKSUMS)) {
             case LoadResult.Hit _ -> frame.byteSize();
             case LoadResult.Damaged bad -> throw new IOException(id + " is damaged: " + bad);
-            case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IOException(id + " did not decode");
+            case LoadResult.Absent _, LoadResult.Unavailable _ ->
+                throw new IOException(id + " did not decode");
         };
     }
 }

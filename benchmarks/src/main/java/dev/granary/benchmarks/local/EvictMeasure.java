@@ -3,6 +3,7 @@ package dev.granary.benchmarks.local;
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.Id;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,8 +14,9 @@ import java.util.Objects;
 import java.util.SplittableRandom;
 
 /**
- * Stores into full stores. They are filled to a capacity of a quarter of the workload, then all of the workload is put, with one look-up
- * after each put, Zipf-distributed over as many of the latest entries as fit.
+ * Stores into full stores. They are filled to a capacity of a quarter of the workload, then all of
+ * the workload is put, with one look-up after each put, Zipf-distributed over as many of the latest
+ * entries as fit.
  */
 final class EvictMeasure {
     private static final int STEADY_FRACTION = 500;
@@ -25,7 +27,8 @@ final class EvictMeasure {
 
     private final LocalSettings settings;
     private final LocalWorkspace workplace;
-    private final Map<StoreCandidate, CapacityBoundedStore> stores = new EnumMap<>(StoreCandidate.class);
+    private final Map<StoreCandidate, CapacityBoundedStore> stores =
+            new EnumMap<>(StoreCandidate.class);
     private final Rounds rates = new Rounds();
     private final Rounds diskToLive = new Rounds();
     private final Rounds hitPercents = new Rounds();
@@ -38,10 +41,12 @@ final class EvictMeasure {
     void run() throws IOException, InterruptedException {
         Path parent = workplace.directory("evict");
         int filling = Math.max(1, settings.entries() / FRACTION);
-        LocalWorkload material = LocalWorkload.workload(settings.seed(), filling + settings.entries());
+        LocalWorkload material =
+                LocalWorkload.workload(settings.seed(), filling + settings.entries());
         long capacity = LocalWorkload.workload(settings.seed(), filling).bytes();
         for (StoreCandidate owner : settings.owners()) {
-            stores.put(owner, new CapacityBoundedStore(owner, owner.open(parent, capacity), capacity));
+            stores.put(
+                    owner, new CapacityBoundedStore(owner, owner.open(parent, capacity), capacity));
         }
         fill(material, filling);
         Zipf zipf = new Zipf(filling, new SplittableRandom(settings.seed()));
@@ -67,22 +72,42 @@ final class EvictMeasure {
     }
 
     ReportSection section() {
-        ReportSection section = new ReportSection("evict", "put + evict + get on a full store; medians of " + settings.rounds() + " rounds",
-                new ReportSection.Column("putsPerSecond", "puts/s", 0), new ReportSection.Column("ratio", "/ raw", 2),
-                new ReportSection.Column("diskToLiveMax", "disk/live max", 2), new ReportSection.Column("diskToLiveLast", "last", 2),
+        ReportSection section = new ReportSection(
+                "evict",
+                "put + evict + get on a full store; medians of " + settings.rounds() + " rounds",
+                new ReportSection.Column("putsPerSecond", "puts/s", 0),
+                new ReportSection.Column("ratio", "/ raw", 2),
+                new ReportSection.Column("diskToLiveMax", "disk/live max", 2),
+                new ReportSection.Column("diskToLiveLast", "last", 2),
                 new ReportSection.Column("hitPercent", "gets hit %", 1));
         for (StoreCandidate owner : settings.owners()) {
-            section.row(owner.label(), rates.median(owner), rates.ratioToRaw(owner), diskToLive.max(owner), diskToLive.last(owner),
+            section.row(
+                    owner.label(),
+                    rates.median(owner),
+                    rates.ratioToRaw(owner),
+                    diskToLive.max(owner),
+                    diskToLive.last(owner),
                     hitPercents.last(owner));
         }
-        section.goal(new Goal("put + evict, rate / raw", Goal.Bound.AT_LEAST, RATE_GOAL, rates.ratioToRaw(StoreCandidate.TIER)));
-        section.goal(new Goal("disk / live, largest sample", Goal.Bound.AT_MOST, DISK_GOAL, diskToLive.max(StoreCandidate.TIER)));
-        section.note("disk is what the file system allocated (du), live the frames that still hit; sampled after each round, as soon as the disk does not change while they are counted. "
-                + "The benchmark evicts for raw, lmdb, rocksdb, sqlite and rfc, oldest use first, by a list in memory");
+        section.goal(new Goal(
+                "put + evict, rate / raw",
+                Goal.Bound.AT_LEAST,
+                RATE_GOAL,
+                rates.ratioToRaw(StoreCandidate.TIER)));
+        section.goal(new Goal(
+                "disk / live, largest sample",
+                Goal.Bound.AT_MOST,
+                DISK_GOAL,
+                diskToLive.max(StoreCandidate.TIER)));
+        section.note("disk is what the file system allocated (du), live the frames that still hit;"
+                + " sampled after each round, as soon as the disk does not change while they"
+                + " are counted. The benchmark evicts for raw, lmdb, rocksdb, sqlite and rfc,"
+                + " oldest use first, by a list in memory");
         return section;
     }
 
-    private void fill(LocalWorkload material, int filling) throws IOException, InterruptedException {
+    private void fill(LocalWorkload material, int filling)
+            throws IOException, InterruptedException {
         for (int from = 0; from < filling; from += PART) {
             workplace.say("filling before put and evict, " + from + " of " + filling);
             List<WorkloadItem> items = material.items(from, Math.min(filling, from + PART));
@@ -95,7 +120,9 @@ final class EvictMeasure {
         workplace.settle();
     }
 
-    private static double putsPerSecond(CapacityBoundedStore store, List<WorkloadItem> items, List<Id> asked) throws IOException {
+    private static double putsPerSecond(
+            CapacityBoundedStore store, List<WorkloadItem> items, List<Id> asked)
+            throws IOException {
         long start = System.nanoTime();
         for (int i = 0; i < items.size(); i++) {
             store.put(items.get(i));
@@ -104,11 +131,14 @@ final class EvictMeasure {
         return items.size() * 1e9 / (System.nanoTime() - start);
     }
 
-    private void sample(StoreCandidate owner, Path parent) throws IOException, InterruptedException {
+    private void sample(StoreCandidate owner, Path parent)
+            throws IOException, InterruptedException {
         long before;
         long live;
         long after = LocalWorkspace.allocatedBytes(owner.directory(parent));
-        do { // what evicts in the background would be seen with the disk of before and the entries of after
+        // what evicts in the background would be seen with the disk of before and the entries of
+        // after
+        do {
             before = after;
             live = of(owner).liveBytes();
             after = LocalWorkspace.allocatedBytes(owner.directory(parent));

@@ -1,10 +1,14 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.cache.Id;
+
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** Runs in a new process: opens one candidate, gets one entry, and says how many milliseconds that took, the start of the JVM apart. */
+/**
+ * Runs in a new process: opens one candidate, gets one entry, and says how many milliseconds that
+ * took, the start of the JVM apart.
+ */
 final class FirstOpen {
     private FirstOpen() {}
 
@@ -16,7 +20,8 @@ final class FirstOpen {
         Id id = LocalWorkload.id(0);
         long start = System.nanoTime();
         NativeLibraries.unpackInto(Path.of(arguments[0]));
-        try (CandidateStore store = candidate.open(parent, capacity); CandidateStore.Reader reader = store.reader(candidate)) {
+        try (CandidateStore store = candidate.open(parent, capacity);
+                CandidateStore.Reader reader = store.reader(candidate)) {
             long found = reader.get(id);
             double millis = (System.nanoTime() - start) / 1e6;
             if (found == CandidateStore.Reader.ABSENT) {

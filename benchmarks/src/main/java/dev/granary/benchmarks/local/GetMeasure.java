@@ -2,6 +2,9 @@ package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.Id;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -10,9 +13,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
-import org.jspecify.annotations.Nullable;
 
-/** Look-ups in filled stores, the page cache warm: of all sizes, of about 32 KiB, and of all sizes by two threads. */
+/**
+ * Look-ups in filled stores, the page cache warm: of all sizes, of about 32 KiB, and of all sizes
+ * by two threads.
+ */
 final class GetMeasure {
     private static final int WARM_ROUNDS = 3;
     private static final int LEAST_GETS = 2000;
@@ -30,13 +35,16 @@ final class GetMeasure {
         this.workplace = workplace;
     }
 
-    void run(OpenCandidates stores, LocalWorkload material) throws IOException, InterruptedException {
-        Map<StoreCandidate, List<CandidateStore.Reader>> readers = new EnumMap<>(StoreCandidate.class);
+    void run(OpenCandidates stores, LocalWorkload material)
+            throws IOException, InterruptedException {
+        Map<StoreCandidate, List<CandidateStore.Reader>> readers =
+                new EnumMap<>(StoreCandidate.class);
         for (StoreCandidate candidate : settings.candidates()) {
             CandidateStore store = stores.of(candidate);
             readers.put(candidate, List.of(store.reader(candidate), store.reader(candidate)));
         }
-        MemoryLimit memory = new MemoryLimit(workplace.directory("limit"), material.sizes(), settings.seed());
+        MemoryLimit memory =
+                new MemoryLimit(workplace.directory("limit"), material.sizes(), settings.seed());
         limit = memory;
         List<Id> ids = material.ids();
         List<Id> typicalIds = repeated(material.typicalIds());
@@ -45,11 +53,14 @@ final class GetMeasure {
             List<Id> order = shuffled(ids, 2L * round);
             List<Id> other = shuffled(ids, 2L * round + 1);
             List<Id> typicalOrder = shuffled(typicalIds, round);
-            for (StoreCandidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
+            for (StoreCandidate candidate :
+                    Rounds.turn(settings.candidates(), settings.seed(), round)) {
                 List<CandidateStore.Reader> own = Objects.requireNonNull(readers.get(candidate));
                 long before = OutsideHeap.bytes();
                 Stopwatch.Micros allMicros = microsEach(order, own.getFirst());
-                double typicalMicros = typicalOrder.isEmpty() ? Double.NaN : microsEach(typicalOrder, own.getFirst()).wall();
+                double typicalMicros = typicalOrder.isEmpty()
+                        ? Double.NaN
+                        : microsEach(typicalOrder, own.getFirst()).wall();
                 OutsideHeap.letGo(candidate, before);
                 double threadMicros = microsOfTwo(own, order, other);
                 OutsideHeap.letGo(candidate, before);
@@ -80,8 +91,13 @@ final class GetMeasure {
     /** The figures of a candidate: in the order of the columns of {@link GetSection}. */
     double[] figures(StoreCandidate candidate) {
         return new double[] {
-            all.median(candidate), all.ratioToRaw(candidate), allProcessor.ratioToRaw(candidate),
-            typical.median(candidate), typical.ratioToRaw(candidate), twoThreads.median(candidate), twoThreads.ratioToRaw(candidate)
+            all.median(candidate),
+            all.ratioToRaw(candidate),
+            allProcessor.ratioToRaw(candidate),
+            typical.median(candidate),
+            typical.ratioToRaw(candidate),
+            twoThreads.median(candidate),
+            twoThreads.ratioToRaw(candidate)
         };
     }
 
@@ -89,7 +105,8 @@ final class GetMeasure {
         return all.ratioToRaw(StoreCandidate.TIER);
     }
 
-    private static Stopwatch.Micros microsEach(List<Id> ids, CandidateStore.Reader reader) throws IOException {
+    private static Stopwatch.Micros microsEach(List<Id> ids, CandidateStore.Reader reader)
+            throws IOException {
         Stopwatch stopwatch = new Stopwatch();
         for (Id id : ids) {
             if (reader.get(id) == CandidateStore.Reader.ABSENT) {
@@ -100,7 +117,9 @@ final class GetMeasure {
     }
 
     /** The mean of two threads that read at once, each in its own order. */
-    private static double microsOfTwo(List<CandidateStore.Reader> readers, List<Id> order, List<Id> other) throws IOException, InterruptedException {
+    private static double microsOfTwo(
+            List<CandidateStore.Reader> readers, List<Id> order, List<Id> other)
+            throws IOException, InterruptedException {
         double[] micros = new double[1];
         List<IOException> problems = Collections.synchronizedList(new ArrayList<>());
         Thread second = Thread.ofPlatform().start(() -> {

@@ -1,10 +1,7 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.cache.Id;
-import java.io.IOException;
-import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.file.Path;
+
 import org.jspecify.annotations.Nullable;
 import org.lmdbjava.Dbi;
 import org.lmdbjava.DbiFlags;
@@ -12,7 +9,15 @@ import org.lmdbjava.Env;
 import org.lmdbjava.EnvFlags;
 import org.lmdbjava.Txn;
 
-/** LMDB through lmdbjava: one transaction per operation, nothing synced; a reader renews its own transaction. */
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+
+/**
+ * LMDB through lmdbjava: one transaction per operation, nothing synced; a reader renews its own
+ * transaction.
+ */
 final class LmdbStore implements CandidateStore {
     private static final long MAP_BYTES = 32L << 30;
 
@@ -21,7 +26,9 @@ final class LmdbStore implements CandidateStore {
     private final ByteBuffer key = ByteBuffer.allocateDirect(32);
 
     LmdbStore(Path directory) {
-        this.environment = Env.create().setMapSize(MAP_BYTES).setMaxDbs(1)
+        this.environment = Env.create()
+                .setMapSize(MAP_BYTES)
+                .setMaxDbs(1)
                 .open(directory.toFile(), EnvFlags.MDB_NOSYNC, EnvFlags.MDB_NOTLS);
         this.database = environment.openDbi("entries", DbiFlags.MDB_CREATE);
     }
@@ -29,7 +36,8 @@ final class LmdbStore implements CandidateStore {
     @Override
     public void put(WorkloadItem item) {
         try (Txn<ByteBuffer> transaction = environment.txnWrite()) {
-            ByteBuffer place = database.reserve(transaction, set(key, item.id()), item.frame().length);
+            ByteBuffer place =
+                    database.reserve(transaction, set(key, item.id()), item.frame().length);
             place.put(item.frame());
             transaction.commit();
         }
@@ -81,7 +89,8 @@ final class LmdbStore implements CandidateStore {
                     return ABSENT;
                 }
                 MemorySegment frame = MemorySegment.ofBuffer(found);
-                return EntryFrames.verified(copy.equals(MemorySegment.NULL) ? frame : copied(frame), id);
+                return EntryFrames.verified(
+                        copy.equals(MemorySegment.NULL) ? frame : copied(frame), id);
             } finally {
                 transaction.reset();
             }

@@ -15,7 +15,13 @@ import java.util.Set;
  * @param measures what is measured
  * @param candidates what is compared, in the order of {@link StoreCandidate}; raw always
  */
-record LocalSettings(long seed, int entries, int openEntries, int rounds, Set<LocalMeasure> measures, List<StoreCandidate> candidates) {
+record LocalSettings(
+        long seed,
+        int entries,
+        int openEntries,
+        int rounds,
+        Set<LocalMeasure> measures,
+        List<StoreCandidate> candidates) {
     LocalSettings {
         measures = Set.copyOf(measures);
         candidates = List.copyOf(candidates);

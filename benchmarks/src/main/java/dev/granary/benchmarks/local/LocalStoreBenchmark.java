@@ -2,49 +2,77 @@ package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
-import java.nio.file.Path;
-import java.util.EnumSet;
-import java.util.List;
-import java.util.Set;
-import java.util.stream.Stream;
+
 import org.jspecify.annotations.Nullable;
+
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
 /**
- * {@code ./granary bench local}: the local tier against what else may carry it, and against reading files without any check. Everything it
- * writes goes at its end; {@code docs/local-benchmark.md} says what is measured and how.
+ * {@code ./granary bench local}: the local tier against what else may carry it, and against reading
+ * files without any check. Everything it writes goes at its end; {@code docs/local-benchmark.md}
+ * says what is measured and how.
  */
 @Command(
         name = "granary bench local",
         mixinStandardHelpOptions = true,
-        description = "Measure the local tier against files, LMDB, RocksDB, SQLite, Ehcache, DiskLruCache and the layout of oneDNN's RFC.")
+        description = "Measure the local tier against files, LMDB, RocksDB, SQLite, Ehcache,"
+                + " DiskLruCache and the layout of oneDNN's RFC.")
 public final class LocalStoreBenchmark extends BenchmarkCommand {
     private static final int LEAST_ENTRIES = 20;
 
-    @Option(names = "--entries", paramLabel = "N", defaultValue = "10000", description = "entries of the workload; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--entries",
+            paramLabel = "N",
+            defaultValue = "10000",
+            description = "entries of the workload; ${DEFAULT-VALUE}")
     private int entries;
 
-    @Option(names = "--open-entries", paramLabel = "N", defaultValue = "1000000",
-            description = "tiny entries of the store that is opened in a warm JVM; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--open-entries",
+            paramLabel = "N",
+            defaultValue = "1000000",
+            description =
+                    "tiny entries of the store that is opened in a warm JVM; ${DEFAULT-VALUE}")
     private int openEntries;
 
-    @Option(names = "--rounds", paramLabel = "N", defaultValue = "9", description = "rounds that count; ${DEFAULT-VALUE}")
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            defaultValue = "9",
+            description = "rounds that count; ${DEFAULT-VALUE}")
     private int rounds;
 
-    @Option(names = "--only", paramLabel = "MEASURE", split = ",",
+    @Option(
+            names = "--only",
+            paramLabel = "MEASURE",
+            split = ",",
             description = "what to measure: get, put, evict, open, driver; default all")
     private @Nullable List<LocalMeasure> only;
 
-    @Option(names = "--candidates", paramLabel = "NAME", split = ",", converter = CandidateName.class,
-            description = "what to compare with raw: raw-verified, tier, tier-kept, lmdb, lmdb-copied, rocksdb, sqlite, ehcache, "
-                    + "disklrucache, rfc; default all")
+    @Option(
+            names = "--candidates",
+            paramLabel = "NAME",
+            split = ",",
+            converter = CandidateName.class,
+            description =
+                    "what to compare with raw: raw-verified, tier, tier-kept, lmdb, lmdb-copied,"
+                            + " rocksdb, sqlite, ehcache, disklrucache, rfc; default all")
     private @Nullable List<StoreCandidate> candidates;
 
-    @Option(names = "--dir", paramLabel = "DIR", description = "where to write, in a new directory; default the temporary directory")
+    @Option(
+            names = "--dir",
+            paramLabel = "DIR",
+            description = "where to write, in a new directory; default the temporary directory")
     private @Nullable Path directory;
 
     /** Runs it and ends the process: 0, 1 where it failed, 2 where it was called wrongly. */
@@ -53,7 +81,8 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
     }
 
     static CommandLine commandLine() {
-        System.setProperty("org.slf4j.simpleLogger.log.org.ehcache", "off"); // it tells of each cache that it opens
+        // it tells of each cache that it opens
+        System.setProperty("org.slf4j.simpleLogger.log.org.ehcache", "off");
         return line(new LocalStoreBenchmark());
     }
 
@@ -76,19 +105,26 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
         requireAtLeast("--entries", entries, LEAST_ENTRIES);
         requireAtLeast("--open-entries", openEntries, 1);
         requireAtLeast("--rounds", rounds, 1);
-        List<StoreCandidate> wanted = candidates == null ? List.of(StoreCandidate.values()) : candidates;
+        List<StoreCandidate> wanted =
+                candidates == null ? List.of(StoreCandidate.values()) : candidates;
         List<StoreCandidate> ordered = Stream.of(StoreCandidate.values())
                 .filter(candidate -> candidate == StoreCandidate.RAW || wanted.contains(candidate))
                 .toList();
-        Set<LocalMeasure> measures = only == null ? EnumSet.allOf(LocalMeasure.class) : EnumSet.copyOf(only);
+        Set<LocalMeasure> measures =
+                only == null ? EnumSet.allOf(LocalMeasure.class) : EnumSet.copyOf(only);
         return new LocalSettings(seed(), entries, openEntries, rounds, measures, ordered);
     }
 
     private static final class CandidateName implements ITypeConverter<StoreCandidate> {
         @Override
         public StoreCandidate convert(String value) {
-            return StoreCandidate.ofLabel(value).orElseThrow(() -> new TypeConversionException("'" + value + "' is none of "
-                    + String.join(", ", Stream.of(StoreCandidate.values()).map(StoreCandidate::label).toList())));
+            return StoreCandidate.ofLabel(value)
+                    .orElseThrow(() -> new TypeConversionException("'" + value + "' is none of "
+                            + String.join(
+                                    ", ",
+                                    Stream.of(StoreCandidate.values())
+                                            .map(StoreCandidate::label)
+                                            .toList())));
         }
     }
 }

@@ -7,6 +7,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
@@ -20,7 +21,9 @@ final class LocalTierStore implements CandidateStore {
 
     LocalTierStore(Path directory, long capacity) throws IOException {
         try {
-            this.tier = LocalTier.open(LocalTierConfig.builder(directory.resolve("tier")).capacityBytes(capacity).build());
+            this.tier = LocalTier.open(LocalTierConfig.builder(directory.resolve("tier"))
+                    .capacityBytes(capacity)
+                    .build());
         } catch (LocalDirectoryException e) {
             throw new IOException(e);
         }
@@ -43,7 +46,9 @@ final class LocalTierStore implements CandidateStore {
         return how == StoreCandidate.TIER_KEPT ? id -> bytes(tier.load(id)) : this::getAndLetGo;
     }
 
-    /** Reading what is listed counts as no use: the measure does not change what is evicted next. */
+    /**
+     * Reading what is listed counts as no use: the measure does not change what is evicted next.
+     */
     @Override
     public long liveBytes(Map<Id, Integer> put) throws IOException {
         List<EntryCatalog.Listed> listed = new ArrayList<>();
@@ -79,7 +84,8 @@ final class LocalTierStore implements CandidateStore {
         return switch (found) {
             case LoadResult.Hit hit -> hit.entry().binaries().byteSize();
             case LoadResult.Absent _ -> Reader.ABSENT;
-            case LoadResult.Damaged _, LoadResult.Unavailable _ -> throw new IOException(found.toString());
+            case LoadResult.Damaged _, LoadResult.Unavailable _ ->
+                throw new IOException(found.toString());
         };
     }
 }

@@ -3,6 +3,7 @@ package dev.granary.benchmarks.local;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.benchmarks.harness.Workspace;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -10,11 +11,18 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The workspace of a local benchmark: directories by name, and JVMs with the flags that all candidates need. */
+/**
+ * The workspace of a local benchmark: directories by name, and JVMs with the flags that all
+ * candidates need.
+ */
 final class LocalWorkspace extends Workspace {
-    private static final List<String> JVM_FLAGS = List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
-            "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-            "-Xmx1g", "-XX:MaxDirectMemorySize=4g");
+    private static final List<String> JVM_FLAGS = List.of(
+            "--enable-native-access=ALL-UNNAMED",
+            "--sun-misc-unsafe-memory-access=allow",
+            "--add-opens=java.base/java.nio=ALL-UNNAMED",
+            "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+            "-Xmx1g",
+            "-XX:MaxDirectMemorySize=4g");
 
     private LocalWorkspace(Path parent, PrintWriter progress) throws IOException {
         super(parent, "granary-bench-local-", progress);
@@ -32,7 +40,10 @@ final class LocalWorkspace extends Workspace {
         return Files.createDirectories(directory().resolve(name));
     }
 
-    /** Has the system write what is unwritten, so that nobody pays in the next round for what another candidate wrote. */
+    /**
+     * Has the system write what is unwritten, so that nobody pays in the next round for what
+     * another candidate wrote.
+     */
     void settle() throws IOException, InterruptedException {
         output("sync", "-f", directory().toString());
     }
@@ -43,15 +54,23 @@ final class LocalWorkspace extends Workspace {
         return Long.parseLong(line.substring(0, line.indexOf('\t')));
     }
 
-    /** Starts a class with a main method in a new JVM; what it says on its error output is not seen. */
+    /**
+     * Starts a class with a main method in a new JVM; what it says on its error output is not seen.
+     */
     Process start(Class<?> main, String... arguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(JVM_FLAGS);
-        command.addAll(List.of("-Djava.io.tmpdir=" + directory("natives"), "-cp", System.getProperty("java.class.path"), main.getName(),
+        command.addAll(List.of(
+                "-Djava.io.tmpdir=" + directory("natives"),
+                "-cp",
+                System.getProperty("java.class.path"),
+                main.getName(),
                 directory("natives").toString()));
         command.addAll(List.of(arguments));
-        return new ProcessBuilder(command).redirectError(directory().resolve("errors").toFile()).start();
+        return new ProcessBuilder(command)
+                .redirectError(directory().resolve("errors").toFile())
+                .start();
     }
 
     /** What the last process said on its error output, to explain a failure. */
@@ -60,7 +79,9 @@ final class LocalWorkspace extends Workspace {
     }
 
     private static String output(String... command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
         String said = new String(process.getInputStream().readAllBytes(), UTF_8);
         process.waitFor();
         return said;

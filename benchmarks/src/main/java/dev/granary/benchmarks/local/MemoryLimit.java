@@ -1,6 +1,7 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.ReportSection;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -17,8 +18,9 @@ import java.util.stream.IntStream;
 import java.util.zip.CRC32C;
 
 /**
- * What no store that hands on a verified copy can be faster than: as many bytes as the entries have, copied from mapped files that are in the
- * page cache into a warm buffer, and checksummed there. Nothing is looked up, no key compared, nothing made for the caller.
+ * What no store that hands on a verified copy can be faster than: as many bytes as the entries
+ * have, copied from mapped files that are in the page cache into a warm buffer, and checksummed
+ * there. Nothing is looked up, no key compared, nothing made for the caller.
  */
 final class MemoryLimit implements AutoCloseable {
     private static final long FILE_BYTES = 1L << 28;
@@ -47,7 +49,11 @@ final class MemoryLimit implements AutoCloseable {
     private MemorySegment filled(Path path, long seed) throws IOException {
         byte[] noise = new byte[FILLED_AT_ONCE];
         new SplittableRandom(seed).nextBytes(noise);
-        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        try (FileChannel channel = FileChannel.open(
+                path,
+                StandardOpenOption.CREATE_NEW,
+                StandardOpenOption.READ,
+                StandardOpenOption.WRITE)) {
             for (long at = 0; at < FILE_BYTES; at += FILLED_AT_ONCE) {
                 channel.write(ByteBuffer.wrap(noise), at);
             }
@@ -55,9 +61,13 @@ final class MemoryLimit implements AutoCloseable {
         }
     }
 
-    /** A round, in an order that follows from {@code salt}; {@code rawMicros} is what raw took in it, not a number where it does not count. */
+    /**
+     * A round, in an order that follows from {@code salt}; {@code rawMicros} is what raw took in
+     * it, not a number where it does not count.
+     */
     void round(long salt, double rawMicros) {
-        List<Integer> order = new ArrayList<>(IntStream.range(0, places.size()).boxed().toList());
+        List<Integer> order =
+                new ArrayList<>(IntStream.range(0, places.size()).boxed().toList());
         Collections.shuffle(order, new Random(salt));
         double micros = microsEach(order);
         if (!Double.isNaN(rawMicros)) {

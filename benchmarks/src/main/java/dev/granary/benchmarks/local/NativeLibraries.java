@@ -2,7 +2,10 @@ package dev.granary.benchmarks.local;
 
 import java.nio.file.Path;
 
-/** The native libraries of the peers: they are unpacked where the benchmark cleans up, since a killed process leaves them behind. */
+/**
+ * The native libraries of the peers: they are unpacked where the benchmark cleans up, since a
+ * killed process leaves them behind.
+ */
 final class NativeLibraries {
     private static final String PLACE = "dev.granary.benchmarks.natives";
 

@@ -1,14 +1,18 @@
 package dev.granary.benchmarks.local;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import org.jspecify.annotations.Nullable;
 
-/** A readers-writer lock of threads and processes. The first reader of a process takes the file's shared lock, the last gives it back. */
+/**
+ * A readers-writer lock of threads and processes. The first reader of a process takes the file's
+ * shared lock, the last gives it back.
+ */
 final class OneDnnRfcLock implements AutoCloseable {
     private final FileChannel file;
     private final ReentrantReadWriteLock threads = new ReentrantReadWriteLock();
@@ -29,7 +33,8 @@ final class OneDnnRfcLock implements AutoCloseable {
     }
 
     OneDnnRfcLock(Path path) throws IOException {
-        this.file = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        this.file = FileChannel.open(
+                path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
     }
 
     long read(Reading reading) throws IOException {

@@ -3,6 +3,7 @@ package dev.granary.benchmarks.local;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Id;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -14,9 +15,10 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 
 /**
- * The layout of oneDNN's RFC for a persistent cache: {@code <hash>/<n>/key.bin} and {@code kernel.bin}, and {@code size.txt} with the bytes
- * in use, under a readers-writer lock of threads and processes. The hash has 64 bits; {@code <n>} counts the keys that share it. The
- * frame is {@code kernel.bin}.
+ * The layout of oneDNN's RFC for a persistent cache: {@code <hash>/<n>/key.bin} and
+ * {@code kernel.bin}, and {@code size.txt} with the bytes in use, under a readers-writer lock of
+ * threads and processes. The hash has 64 bits; {@code <n>} counts the keys that share it. The frame
+ * is {@code kernel.bin}.
  */
 final class OneDnnRfcStore implements CandidateStore {
     private final Path directory;
@@ -36,7 +38,8 @@ final class OneDnnRfcStore implements CandidateStore {
             Path bucket = bucket(item.id());
             int number = 0;
             while (Files.exists(bucket.resolve(Integer.toString(number)))) {
-                if (Arrays.equals(Files.readAllBytes(place(bucket, number).resolve("key.bin")), key)) {
+                if (Arrays.equals(
+                        Files.readAllBytes(place(bucket, number).resolve("key.bin")), key)) {
                     break;
                 }
                 number++;
@@ -113,12 +116,15 @@ final class OneDnnRfcStore implements CandidateStore {
     }
 
     private void addToSize(long bytes) throws IOException {
-        long used = Files.exists(size) ? Long.parseLong(Files.readString(size, US_ASCII).strip()) : 0;
+        long used = Files.exists(size)
+                ? Long.parseLong(Files.readString(size, US_ASCII).strip())
+                : 0;
         Files.writeString(size, Long.toString(used + bytes), US_ASCII);
     }
 
     private Path bucket(Id id) {
-        return directory.resolve(Long.toUnsignedString(ByteBuffer.wrap(id.hash().bytes()).getLong()));
+        return directory.resolve(
+                Long.toUnsignedString(ByteBuffer.wrap(id.hash().bytes()).getLong()));
     }
 
     private static Path place(Path bucket, int number) {

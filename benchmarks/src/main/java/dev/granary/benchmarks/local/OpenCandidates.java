@@ -12,13 +12,19 @@ final class OpenCandidates implements AutoCloseable {
     private final Map<StoreCandidate, CandidateStore> stores = new EnumMap<>(StoreCandidate.class);
 
     /** Opens them under {@code parent}; a capacity that nothing reaches. */
-    static OpenCandidates open(List<StoreCandidate> owners, Path parent, long capacity) throws IOException {
+    static OpenCandidates open(List<StoreCandidate> owners, Path parent, long capacity)
+            throws IOException {
         OpenCandidates opened = new OpenCandidates();
         for (StoreCandidate owner : owners) {
             try {
                 opened.stores.put(owner, owner.open(parent, capacity));
             } catch (IOException | RuntimeException | LinkageError e) {
-                throw new IOException(owner.label() + " does not open; name what to compare without it by --candidates: " + e, e);
+                throw new IOException(
+                        owner.label()
+                                + " does not open; name what to compare without it by"
+                                + " --candidates: "
+                                + e,
+                        e);
             }
         }
         return opened;

@@ -3,13 +3,17 @@ package dev.granary.benchmarks.local;
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.Id;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
 
-/** Opening a store of very many tiny entries in a warm process, and the first verified look-up in it: of the tier and of LMDB. */
+/**
+ * Opening a store of very many tiny entries in a warm process, and the first verified look-up in
+ * it: of the tier and of LMDB.
+ */
 final class OpenMeasure {
     private static final int WARM_ROUNDS = 10;
     private static final int PART = 50_000;
@@ -24,7 +28,9 @@ final class OpenMeasure {
     OpenMeasure(LocalSettings settings, LocalWorkspace workplace) {
         this.settings = settings;
         this.workplace = workplace;
-        this.owners = settings.owners().stream().filter(owner -> owner == StoreCandidate.TIER || owner == StoreCandidate.LMDB).toList();
+        this.owners = settings.owners().stream()
+                .filter(owner -> owner == StoreCandidate.TIER || owner == StoreCandidate.LMDB)
+                .toList();
     }
 
     void run() throws IOException, InterruptedException {
@@ -39,7 +45,8 @@ final class OpenMeasure {
             Id id = LocalWorkload.id(random.nextInt(material.count()));
             for (StoreCandidate owner : Rounds.turn(owners, settings.seed(), round)) {
                 long start = System.nanoTime();
-                try (CandidateStore store = owner.open(parent, capacity()); CandidateStore.Reader reader = store.reader(owner)) {
+                try (CandidateStore store = owner.open(parent, capacity());
+                        CandidateStore.Reader reader = store.reader(owner)) {
                     long open = System.nanoTime();
                     long found = reader.get(id);
                     long end = System.nanoTime();
@@ -56,20 +63,32 @@ final class OpenMeasure {
     }
 
     ReportSection section() {
-        ReportSection section = new ReportSection("open", String.format(Locale.ROOT,
-                "open a store of %,d tiny entries in a warm JVM, and the first get; medians", settings.openEntries()),
-                new ReportSection.Column("openMillis", "open ms", 3), new ReportSection.Column("openAndGetMillis", "open + get ms", 3));
+        ReportSection section = new ReportSection(
+                "open",
+                String.format(
+                        Locale.ROOT,
+                        "open a store of %,d tiny entries in a warm JVM, and the first get;"
+                                + " medians",
+                        settings.openEntries()),
+                new ReportSection.Column("openMillis", "open ms", 3),
+                new ReportSection.Column("openAndGetMillis", "open + get ms", 3));
         for (StoreCandidate owner : owners) {
             section.row(owner.label(), opened.median(owner), got.median(owner));
         }
-        section.goal(new Goal("open + first get, warm JVM, ms", Goal.Bound.AT_MOST, GOAL_MILLIS, got.median(StoreCandidate.TIER)));
+        section.goal(new Goal(
+                "open + first get, warm JVM, ms",
+                Goal.Bound.AT_MOST,
+                GOAL_MILLIS,
+                got.median(StoreCandidate.TIER)));
         return section;
     }
 
-    private void fill(StoreCandidate owner, Path parent, LocalWorkload material) throws IOException {
+    private void fill(StoreCandidate owner, Path parent, LocalWorkload material)
+            throws IOException {
         try (CandidateStore store = owner.open(parent, capacity())) {
             for (int from = 0; from < material.count(); from += PART) {
-                workplace.say("filling " + owner.label() + " with tiny entries, " + from + " of " + material.count());
+                workplace.say("filling " + owner.label() + " with tiny entries, " + from + " of "
+                        + material.count());
                 int to = Math.min(material.count(), from + PART);
                 for (int i = from; i < to; i++) {
                     store.put(material.item(i));

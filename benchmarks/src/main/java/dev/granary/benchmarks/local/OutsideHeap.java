@@ -5,7 +5,10 @@ import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** The memory outside the heap that looked-up entries may keep until the garbage collector finds them unused. */
+/**
+ * The memory outside the heap that looked-up entries may keep until the garbage collector finds
+ * them unused.
+ */
 final class OutsideHeap {
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
@@ -20,7 +23,10 @@ final class OutsideHeap {
                 .sum();
     }
 
-    /** Has the entries of the tier collected and their memory given back, so that nobody pays for it in the next candidate's turn. */
+    /**
+     * Has the entries of the tier collected and their memory given back, so that nobody pays for it
+     * in the next candidate's turn.
+     */
     static void letGo(StoreCandidate candidate, long before) {
         if (candidate.owner() != StoreCandidate.TIER || bytes() <= before) {
             return;

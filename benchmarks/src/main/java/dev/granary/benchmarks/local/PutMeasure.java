@@ -3,13 +3,14 @@ package dev.granary.benchmarks.local;
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.Entry;
+
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Fills the stores and measures that: each round puts the next part of the workload, into one store after the other. The system writes
- * what is unwritten between two turns, outside of the time.
+ * Fills the stores and measures that: each round puts the next part of the workload, into one store
+ * after the other. The system writes what is unwritten between two turns, outside of the time.
  */
 final class PutMeasure {
     private static final int WARM_ROUNDS = 2;
@@ -27,12 +28,14 @@ final class PutMeasure {
     }
 
     /** Puts all of the material into each store. */
-    void fill(OpenCandidates stores, LocalWorkload material) throws IOException, InterruptedException {
+    void fill(OpenCandidates stores, LocalWorkload material)
+            throws IOException, InterruptedException {
         int rounds = WARM_ROUNDS + settings.rounds();
         for (int round = 0; round < rounds; round++) {
             workplace.say("put, round " + (round + 1) + " of " + rounds);
-            List<WorkloadItem> part = material.items(
-                    (int) ((long) material.count() * round / rounds), (int) ((long) material.count() * (round + 1) / rounds));
+            List<WorkloadItem> part =
+                    material.items((int) ((long) material.count() * round / rounds), (int)
+                            ((long) material.count() * (round + 1) / rounds));
             for (StoreCandidate owner : Rounds.turn(settings.owners(), settings.seed(), round)) {
                 Stopwatch.Micros spent = microsEach(part, stores.of(owner));
                 if (round >= WARM_ROUNDS) {
@@ -46,20 +49,31 @@ final class PutMeasure {
     }
 
     ReportSection section() {
-        ReportSection section = new ReportSection("put", "put without sync, mean of an entry; medians of " + settings.rounds() + " rounds",
-                new ReportSection.Column("micros", "us", 1), new ReportSection.Column("ratio", "/ raw", 2),
+        ReportSection section = new ReportSection(
+                "put",
+                "put without sync, mean of an entry; medians of " + settings.rounds() + " rounds",
+                new ReportSection.Column("micros", "us", 1),
+                new ReportSection.Column("ratio", "/ raw", 2),
                 new ReportSection.Column("processorRatio", "cpu / raw", 2));
         for (StoreCandidate owner : settings.owners()) {
-            section.row(owner.label(), micros.median(owner), micros.ratioToRaw(owner), processorMicros.ratioToRaw(owner));
+            section.row(
+                    owner.label(),
+                    micros.median(owner),
+                    micros.ratioToRaw(owner),
+                    processorMicros.ratioToRaw(owner));
         }
         section.row("(sha-256)", Rounds.median(hashMicros));
-        section.goal(new Goal("put / raw", Goal.Bound.AT_MOST, GOAL, micros.ratioToRaw(StoreCandidate.TIER)));
-        section.note("what peers store is encoded beforehand; the tier encodes and checksums inside the time, but the entry's "
-                + "SHA-256 is known beforehand, as after a download: (sha-256) is what computing it costs for an entry");
+        section.goal(new Goal(
+                "put / raw", Goal.Bound.AT_MOST, GOAL, micros.ratioToRaw(StoreCandidate.TIER)));
+        section.note(
+                "what peers store is encoded beforehand; the tier encodes and checksums inside the"
+                        + " time, but the entry's SHA-256 is known beforehand, as after a download:"
+                        + " (sha-256) is what computing it costs for an entry");
         return section;
     }
 
-    private static Stopwatch.Micros microsEach(List<WorkloadItem> items, CandidateStore store) throws IOException {
+    private static Stopwatch.Micros microsEach(List<WorkloadItem> items, CandidateStore store)
+            throws IOException {
         Stopwatch stopwatch = new Stopwatch();
         for (WorkloadItem item : items) {
             store.put(item);

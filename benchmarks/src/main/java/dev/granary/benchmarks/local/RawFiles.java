@@ -1,6 +1,7 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.cache.Id;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -43,7 +44,9 @@ final class RawFiles implements CandidateStore {
     public Reader reader(StoreCandidate how) {
         ByteBuffer buffer = EntryFrames.buffer();
         MemorySegment memory = MemorySegment.ofBuffer(buffer);
-        return how == StoreCandidate.RAW_VERIFIED ? id -> verified(id, buffer, memory) : id -> read(id, buffer);
+        return how == StoreCandidate.RAW_VERIFIED
+                ? id -> verified(id, buffer, memory)
+                : id -> read(id, buffer);
     }
 
     @Override
@@ -56,7 +59,9 @@ final class RawFiles implements CandidateStore {
 
     private long verified(Id id, ByteBuffer buffer, MemorySegment memory) throws IOException {
         long length = read(id, buffer);
-        return length == Reader.ABSENT ? length : EntryFrames.verified(memory.asSlice(0, length), id);
+        return length == Reader.ABSENT
+                ? length
+                : EntryFrames.verified(memory.asSlice(0, length), id);
     }
 
     private long read(Id id, ByteBuffer buffer) throws IOException {

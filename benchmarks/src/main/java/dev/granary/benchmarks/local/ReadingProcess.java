@@ -3,6 +3,7 @@ package dev.granary.benchmarks.local;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -14,21 +15,28 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Runs in a new process: opens one candidate and reads all entries in an order of its own. Reads for as many milliseconds as each line of
- * its input says, and answers with gets per second; ends with its input.
+ * Runs in a new process: opens one candidate and reads all entries in an order of its own. Reads
+ * for as many milliseconds as each line of its input says, and answers with gets per second; ends
+ * with its input.
  */
 final class ReadingProcess {
     private static final int WARM_PASSES = 2;
 
     private ReadingProcess() {}
 
-    /** Arguments: where native libraries go, parent directory, candidate, capacity, number of entries, seed of the order. */
+    /**
+     * Arguments: where native libraries go, parent directory, candidate, capacity, number of
+     * entries, seed of the order.
+     */
     public static void main(String[] arguments) throws IOException {
         NativeLibraries.unpackInto(Path.of(arguments[0]));
         StoreCandidate candidate = StoreCandidate.valueOf(arguments[2]);
-        List<Id> ids = new ArrayList<>(IntStream.range(0, Integer.parseInt(arguments[4])).mapToObj(LocalWorkload::id).toList());
+        List<Id> ids = new ArrayList<>(IntStream.range(0, Integer.parseInt(arguments[4]))
+                .mapToObj(LocalWorkload::id)
+                .toList());
         Collections.shuffle(ids, new Random(Long.parseLong(arguments[5])));
-        try (CandidateStore store = candidate.open(Path.of(arguments[1]), Long.parseLong(arguments[3]));
+        try (CandidateStore store =
+                        candidate.open(Path.of(arguments[1]), Long.parseLong(arguments[3]));
                 CandidateStore.Reader reader = store.reader(candidate);
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             int next = 0;
@@ -51,7 +59,8 @@ final class ReadingProcess {
         }
     }
 
-    private static int get(CandidateStore.Reader reader, List<Id> ids, int next) throws IOException {
+    private static int get(CandidateStore.Reader reader, List<Id> ids, int next)
+            throws IOException {
         if (reader.get(ids.get(next)) == CandidateStore.Reader.ABSENT) {
             throw new IOException("no hit: " + ids.get(next));
         }

@@ -1,10 +1,7 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.cache.Id;
-import java.io.IOException;
-import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.file.Path;
+
 import org.rocksdb.CompressionType;
 import org.rocksdb.InfoLogLevel;
 import org.rocksdb.NativeLibraryLoader;
@@ -14,9 +11,14 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.WriteOptions;
 
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+
 /**
- * RocksDB with values in blob files, whose garbage it collects. Its own checksums are not verified: the frame has one, and with both it
- * would be three times slower.
+ * RocksDB with values in blob files, whose garbage it collects. Its own checksums are not verified:
+ * the frame has one, and with both it would be three times slower.
  */
 final class RocksDbStore implements CandidateStore {
     private static final long BLOB_FILE_BYTES = 32 << 20;
@@ -93,7 +95,9 @@ final class RocksDbStore implements CandidateStore {
             buffer.clear();
             try {
                 int length = database.get(reading, key, buffer);
-                return length == RocksDB.NOT_FOUND ? ABSENT : EntryFrames.verified(memory.asSlice(0, length), id);
+                return length == RocksDB.NOT_FOUND
+                        ? ABSENT
+                        : EntryFrames.verified(memory.asSlice(0, length), id);
             } catch (RocksDBException e) {
                 throw new IOException(e);
             }

@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** What was measured of each candidate, round by round. In each round all candidates take their turn: its values belong together. */
+/**
+ * What was measured of each candidate, round by round. In each round all candidates take their
+ * turn: its values belong together.
+ */
 final class Rounds {
     private final Map<StoreCandidate, List<Double>> values = new EnumMap<>(StoreCandidate.class);
 
@@ -20,7 +23,10 @@ final class Rounds {
         return median(of(candidate));
     }
 
-    /** The median over the rounds of the ratio to raw in the same round: what slows a whole round down does not count. */
+    /**
+     * The median over the rounds of the ratio to raw in the same round: what slows a whole round
+     * down does not count.
+     */
     double ratioToRaw(StoreCandidate candidate) {
         List<Double> mine = of(candidate);
         List<Double> raw = of(StoreCandidate.RAW);
@@ -52,7 +58,10 @@ final class Rounds {
         return sorted.isEmpty() ? Double.NaN : sorted.get(sorted.size() / 2);
     }
 
-    /** The candidates in the order of a round, another one in each: nobody always follows the same one. */
+    /**
+     * The candidates in the order of a round, another one in each: nobody always follows the same
+     * one.
+     */
     static List<StoreCandidate> turn(List<StoreCandidate> candidates, long seed, int round) {
         List<StoreCandidate> turned = new ArrayList<>(candidates);
         Collections.shuffle(turned, new Random(seed * 31 + round));

@@ -1,6 +1,9 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.cache.Id;
+
+import org.sqlite.SQLiteConfig;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -9,15 +12,16 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import org.sqlite.SQLiteConfig;
 
 /**
- * SQLite with a write-ahead log, nothing synced, pages of 16 KiB, reads mapped. Rows are found by the first 64 bits of the id's hash, its
- * fastest kind of key; the frame tells whether it is the right id. A connection per thread.
+ * SQLite with a write-ahead log, nothing synced, pages of 16 KiB, reads mapped. Rows are found by
+ * the first 64 bits of the id's hash, its fastest kind of key; the frame tells whether it is the
+ * right id. A connection per thread.
  */
 final class SqliteStore implements CandidateStore {
     private static final int PAGE_BYTES = 16 << 10;
-    private static final String MAPPED_BYTES = Long.toString(Integer.MAX_VALUE); // the most it was built for
+    // the most it was built for
+    private static final String MAPPED_BYTES = Long.toString(Integer.MAX_VALUE);
 
     private final String address;
     private final Connection writer;
@@ -29,7 +33,9 @@ final class SqliteStore implements CandidateStore {
         try {
             this.writer = connect();
             try (var statement = writer.createStatement()) {
-                statement.executeUpdate("create table if not exists entries (name integer primary key, frame blob not null)");
+                statement.executeUpdate(
+                        "create table if not exists entries (name integer primary key, frame blob"
+                                + " not null)");
             }
             this.insert = writer.prepareStatement("insert or replace into entries values (?, ?)");
             this.delete = writer.prepareStatement("delete from entries where name = ?");
@@ -110,7 +116,9 @@ final class SqliteStore implements CandidateStore {
             try {
                 select.setLong(1, name(id));
                 try (ResultSet rows = select.executeQuery()) {
-                    return rows.next() ? EntryFrames.verified(MemorySegment.ofArray(rows.getBytes(1)), id) : ABSENT;
+                    return rows.next()
+                            ? EntryFrames.verified(MemorySegment.ofArray(rows.getBytes(1)), id)
+                            : ABSENT;
                 }
             } catch (SQLException e) {
                 throw new IOException(e);

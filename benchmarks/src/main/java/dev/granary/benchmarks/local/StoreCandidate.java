@@ -7,7 +7,10 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What is compared: a store and a way of reading it. Two candidates on one store share its directory. */
+/**
+ * What is compared: a store and a way of reading it. Two candidates on one store share its
+ * directory.
+ */
 enum StoreCandidate {
     /** A file per entry, read into a reused buffer, no check: the measure of the others. */
     RAW("raw"),
@@ -19,7 +22,10 @@ enum StoreCandidate {
     TIER_KEPT("tier-kept"),
     /** LMDB, verified in place: the binaries are good only while the transaction lasts. */
     LMDB("lmdb"),
-    /** LMDB, copied out into a reused buffer and then verified: binaries that outlive the transaction. */
+    /**
+     * LMDB, copied out into a reused buffer and then verified: binaries that outlive the
+     * transaction.
+     */
     LMDB_COPIED("lmdb-copied"),
     /** RocksDB with blob files. */
     ROCKSDB("rocksdb"),
@@ -44,10 +50,14 @@ enum StoreCandidate {
     }
 
     static Optional<StoreCandidate> ofLabel(String label) {
-        return Arrays.stream(values()).filter(candidate -> candidate.label.equals(label.toLowerCase(Locale.ROOT))).findFirst();
+        return Arrays.stream(values())
+                .filter(candidate -> candidate.label.equals(label.toLowerCase(Locale.ROOT)))
+                .findFirst();
     }
 
-    /** The candidate whose store this one reads: itself, or the one that the store is filled for. */
+    /**
+     * The candidate whose store this one reads: itself, or the one that the store is filled for.
+     */
     StoreCandidate owner() {
         return switch (this) {
             case RAW_VERIFIED -> RAW;

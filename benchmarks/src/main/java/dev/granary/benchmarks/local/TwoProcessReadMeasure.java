@@ -8,7 +8,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
-/** How much more two processes get from one store than one does. Each is a JVM of its own that reads all entries, again and again. */
+/**
+ * How much more two processes get from one store than one does. Each is a JVM of its own that reads
+ * all entries, again and again.
+ */
 final class TwoProcessReadMeasure {
     private static final int LONGEST_TURN_MILLIS = 700; // several passes of 10,000 entries
     private static final long END_SECONDS = 30;
@@ -39,7 +42,8 @@ final class TwoProcessReadMeasure {
         return speedups.median(candidate);
     }
 
-    private void measure(StoreCandidate candidate, Path parent, long capacity) throws IOException, InterruptedException {
+    private void measure(StoreCandidate candidate, Path parent, long capacity)
+            throws IOException, InterruptedException {
         try (Child one = start(candidate, parent, capacity, 1);
                 Child two = start(candidate, parent, capacity, 2)) {
             one.answer();
@@ -55,13 +59,22 @@ final class TwoProcessReadMeasure {
         }
     }
 
-    private Child start(StoreCandidate candidate, Path parent, long capacity, long order) throws IOException {
-        Process process = workplace.start(ReadingProcess.class, parent.toString(), candidate.name(), Long.toString(capacity),
-                Integer.toString(settings.entries()), Long.toString(settings.seed() + order));
-        return new Child(process, process.inputReader(UTF_8), process.outputWriter(UTF_8), workplace);
+    private Child start(StoreCandidate candidate, Path parent, long capacity, long order)
+            throws IOException {
+        Process process = workplace.start(
+                ReadingProcess.class,
+                parent.toString(),
+                candidate.name(),
+                Long.toString(capacity),
+                Integer.toString(settings.entries()),
+                Long.toString(settings.seed() + order));
+        return new Child(
+                process, process.inputReader(UTF_8), process.outputWriter(UTF_8), workplace);
     }
 
-    private record Child(Process process, BufferedReader out, BufferedWriter in, LocalWorkspace workplace) implements AutoCloseable {
+    private record Child(
+            Process process, BufferedReader out, BufferedWriter in, LocalWorkspace workplace)
+            implements AutoCloseable {
         String answer() throws IOException {
             String line = out.readLine();
             if (line == null) {

@@ -21,7 +21,8 @@ final class Zipf {
     }
 
     int next() {
-        int found = Arrays.binarySearch(cumulative, random.nextDouble() * cumulative[cumulative.length - 1]);
+        int found = Arrays.binarySearch(
+                cumulative, random.nextDouble() * cumulative[cumulative.length - 1]);
         return Math.min(cumulative.length - 1, found < 0 ? -found - 1 : found);
     }
 }

@@ -1,11 +1,9 @@
 package dev.granary.benchmarks.memory;
 
 import com.github.benmanes.caffeine.cache.Caffeine;
+
 import dev.granary.cache.memory.PrimitiveCache;
-import java.util.Collections;
-import java.util.LinkedHashMap;
-import java.util.Map;
-import java.util.concurrent.TimeUnit;
+
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
@@ -15,7 +13,15 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** A miss of a full cache: twice as many keys as it keeps are asked for in turn, so that each has left when its turn comes again. */
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A miss of a full cache: twice as many keys as it keeps are asked for in turn, so that each has
+ * left when its turn comes again.
+ */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class ChurnBenchmark {
@@ -46,7 +52,10 @@ public class ChurnBenchmark {
         }
     }
 
-    /** The yardstick: an exact LRU in constant time, behind one lock, with no care for others that build the same. */
+    /**
+     * The yardstick: an exact LRU in constant time, behind one lock, with no care for others that
+     * build the same.
+     */
     @State(Scope.Benchmark)
     public static class OfLinkedMap {
         private Map<BenchmarkKey, Object> map = Map.of();
@@ -78,12 +87,16 @@ public class ChurnBenchmark {
     /** Caffeine, which keeps some of the keys and then has hits: not the same work. */
     @State(Scope.Benchmark)
     public static class OfCaffeine {
-        private com.github.benmanes.caffeine.cache.Cache<BenchmarkKey, Object> cache = Caffeine.newBuilder().build();
+        private com.github.benmanes.caffeine.cache.Cache<BenchmarkKey, Object> cache =
+                Caffeine.newBuilder().build();
 
         /** Opens it. */
         @Setup
         public void open(Asked asked) {
-            cache = Caffeine.newBuilder().maximumSize(asked.capacity).executor(Runnable::run).build();
+            cache = Caffeine.newBuilder()
+                    .maximumSize(asked.capacity)
+                    .executor(Runnable::run)
+                    .build();
         }
     }
 

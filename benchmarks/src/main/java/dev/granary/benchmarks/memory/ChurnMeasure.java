@@ -2,15 +2,20 @@ package dev.granary.benchmarks.memory;
 
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
+
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.RunnerException;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import org.openjdk.jmh.results.RunResult;
-import org.openjdk.jmh.runner.RunnerException;
 
-/** Misses of a full cache, for growing capacities, in half as many rounds as hits: each candidate has a JVM of its own, since each makes garbage. */
+/**
+ * Misses of a full cache, for growing capacities, in half as many rounds as hits: each candidate
+ * has a JVM of its own, since each makes garbage.
+ */
 final class ChurnMeasure {
     private static final String YARDSTICK = "linkedMap";
     private static final String OURS = "primitive";
@@ -18,7 +23,8 @@ final class ChurnMeasure {
 
     private final MemorySettings settings;
     private final int rounds;
-    private final List<List<Map<String, RunResult>>> results = new ArrayList<>(); // by round, by capacity
+    // by round, by capacity
+    private final List<List<Map<String, RunResult>>> results = new ArrayList<>();
 
     ChurnMeasure(MemorySettings settings) {
         this.settings = settings;
@@ -30,25 +36,47 @@ final class ChurnMeasure {
         for (int round = 0; round < rounds; round++) {
             List<Map<String, RunResult>> byCapacity = new ArrayList<>();
             for (int capacity : settings.capacities()) {
-                byCapacity.add(jmh.run(ChurnBenchmark.class, 1, Map.of("capacity", Integer.toString(capacity))));
+                byCapacity.add(jmh.run(
+                        ChurnBenchmark.class, 1, Map.of("capacity", Integer.toString(capacity))));
             }
             results.add(byCapacity);
         }
     }
 
     ReportSection section() {
-        ReportSection section = new ReportSection("churn", "a miss of a full cache that evicts, ns; rounds: " + rounds,
-                new ReportSection.Column("primitive", "primitive", 0), new ReportSection.Column("linkedMap", "linked map", 0),
-                new ReportSection.Column("ratio", "/ linked", 2), new ReportSection.Column("growth", "x first", 2),
+        ReportSection section = new ReportSection(
+                "churn",
+                "a miss of a full cache that evicts, ns; rounds: " + rounds,
+                new ReportSection.Column("primitive", "primitive", 0),
+                new ReportSection.Column("linkedMap", "linked map", 0),
+                new ReportSection.Column("ratio", "/ linked", 2),
+                new ReportSection.Column("growth", "x first", 2),
                 new ReportSection.Column("caffeine", "caffeine", 0));
         for (int i = 0; i < settings.capacities().size(); i++) {
-            section.row(String.format(Locale.ROOT, "%,d of %,d", settings.capacities().get(i), 2 * settings.capacities().get(i)),
-                    nanos(i, OURS), nanos(i, YARDSTICK), ratio(i), nanos(i, OURS) / nanos(0, OURS), nanos(i, "caffeine"));
+            section.row(
+                    String.format(
+                            Locale.ROOT,
+                            "%,d of %,d",
+                            settings.capacities().get(i),
+                            2 * settings.capacities().get(i)),
+                    nanos(i, OURS),
+                    nanos(i, YARDSTICK),
+                    ratio(i),
+                    nanos(i, OURS) / nanos(0, OURS),
+                    nanos(i, "caffeine"));
         }
-        section.goal(new Goal("miss / linked map's, largest to smallest", Goal.Bound.AT_MOST, GROWTH_GOAL,
-                settings.capacities().size() < 2 ? Double.NaN : ratio(settings.capacities().size() - 1) / ratio(0)));
-        section.note("linked map: LinkedHashMap in order of access, under one lock: the exact LRU in constant time. It grows as memory gets slower: "
-                + "keys and entries of large capacities are in no cache of the processor. Caffeine has hits among its misses. Lower quartiles.");
+        section.goal(new Goal(
+                "miss / linked map's, largest to smallest",
+                Goal.Bound.AT_MOST,
+                GROWTH_GOAL,
+                settings.capacities().size() < 2
+                        ? Double.NaN
+                        : ratio(settings.capacities().size() - 1) / ratio(0)));
+        section.note(
+                "linked map: LinkedHashMap in order of access, under one lock: the exact LRU in"
+                        + " constant time. It grows as memory gets slower: keys and entries of large"
+                        + " capacities are in no cache of the processor. Caffeine has hits among its"
+                        + " misses. Lower quartiles.");
         return section;
     }
 
@@ -57,7 +85,10 @@ final class ChurnMeasure {
     }
 
     private double nanos(int index, String method) {
-        return JmhRunner.undisturbed(results.stream().map(round -> Objects.requireNonNull(round.get(index).get(method), method))
-                .flatMap(JmhRunner::iterations).mapToDouble(iteration -> iteration.getPrimaryResult().getScore()).toArray());
+        return JmhRunner.undisturbed(results.stream()
+                .map(round -> Objects.requireNonNull(round.get(index).get(method), method))
+                .flatMap(JmhRunner::iterations)
+                .mapToDouble(iteration -> iteration.getPrimaryResult().getScore())
+                .toArray());
     }
 }

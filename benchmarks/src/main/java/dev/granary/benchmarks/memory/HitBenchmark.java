@@ -2,6 +2,7 @@ package dev.granary.benchmarks.memory;
 
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.google.common.cache.CacheBuilder;
+
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
 import dev.granary.cache.constant.ConstantLimits;
@@ -11,12 +12,7 @@ import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.cache.memory.RuntimeParametersCache;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.function.Consumer;
+
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -26,10 +22,18 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.infra.Blackhole;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Consumer;
+
 /**
- * Hits, once per candidate, and in turn with it, every other millisecond, those of a map: see {@link HitTurns}. 512 keys like descriptors are asked
- * for one after the other; each that is asked for equals the one in the cache and is another object. Each candidate has a JVM of its own, so that none
- * runs in code that was compiled for several.
+ * Hits, once per candidate, and in turn with it, every other millisecond, those of a map: see
+ * {@link HitTurns}. 512 keys like descriptors are asked for one after the other; each that is asked
+ * for equals the one in the cache and is another object. Each candidate has a JVM of its own, so
+ * that none runs in code that was compiled for several.
  */
 @BenchmarkMode(Mode.AverageTime)
 public class HitBenchmark {
@@ -39,7 +43,8 @@ public class HitBenchmark {
     /** What is hit. */
     interface Hit {
         /** What is cached for the next key. */
-        @Nullable Object next(Asked asked);
+        @Nullable
+        Object next(Asked asked);
     }
 
     /** Asks {@code add} to keep all keys. */
@@ -111,7 +116,8 @@ public class HitBenchmark {
     /** The primitive cache with W-TinyLFU. */
     @State(Scope.Benchmark)
     public static class OfTinyLfu implements Hit {
-        private final PrimitiveCache<BenchmarkKey, Object> cache = new PrimitiveCache<>(CAPACITY, PrimitiveCachePolicy.W_TINY_LFU);
+        private final PrimitiveCache<BenchmarkKey, Object> cache =
+                new PrimitiveCache<>(CAPACITY, PrimitiveCachePolicy.W_TINY_LFU);
 
         /** Fills it. */
         public OfTinyLfu() {
@@ -127,7 +133,8 @@ public class HitBenchmark {
     /** The runtime-parameters cache: each thread has its own. */
     @State(Scope.Thread)
     public static class OfRuntimeParameters implements Hit {
-        private final RuntimeParametersCache.Partition<BenchmarkKey, Object> cache = new RuntimeParametersCache(CAPACITY).partition(BenchmarkKey.class, Object.class);
+        private final RuntimeParametersCache.Partition<BenchmarkKey, Object> cache =
+                new RuntimeParametersCache(CAPACITY).partition(BenchmarkKey.class, Object.class);
 
         /** Fills it. */
         public OfRuntimeParameters() {
@@ -143,11 +150,13 @@ public class HitBenchmark {
     /** The constant tensor cache, of a device without a limit. */
     @State(Scope.Benchmark)
     public static class OfConstants {
-        private final ConstantTensorCache cache = new ConstantTensorCaches(ConstantLimits.NONE).of(EngineKind.GPU, 0);
+        private final ConstantTensorCache cache =
+                new ConstantTensorCaches(ConstantLimits.NONE).of(EngineKind.GPU, 0);
 
         /** Fills it. */
         public OfConstants() {
-            fill(key -> get(new ConstantKey<>(Tensor.class, "bench", "context", key)).close());
+            fill(key -> get(new ConstantKey<>(Tensor.class, "bench", "context", key))
+                    .close());
         }
 
         ConstantHold<Tensor> get(ConstantKey<Tensor> key) {
@@ -176,7 +185,8 @@ public class HitBenchmark {
 
         @Override
         public Object next(Asked asked) {
-            try (ConstantHold<Tensor> hit = Objects.requireNonNull(constants).get(keys.get(asked.nextIndex()))) {
+            try (ConstantHold<Tensor> hit =
+                    Objects.requireNonNull(constants).get(keys.get(asked.nextIndex()))) {
                 return hit.buffer();
             }
         }
@@ -190,7 +200,8 @@ public class HitBenchmark {
         /** Takes hold of all. */
         @Setup
         public void hold(OfConstants candidate) {
-            fill(key -> held.add(candidate.get(new ConstantKey<>(Tensor.class, "bench", "context", key))));
+            fill(key -> held.add(
+                    candidate.get(new ConstantKey<>(Tensor.class, "bench", "context", key))));
         }
 
         @Override
@@ -203,7 +214,8 @@ public class HitBenchmark {
     /** Caffeine. */
     @State(Scope.Benchmark)
     public static class OfCaffeine implements Hit {
-        private final com.github.benmanes.caffeine.cache.Cache<BenchmarkKey, Object> cache = Caffeine.newBuilder().maximumSize(CAPACITY).build();
+        private final com.github.benmanes.caffeine.cache.Cache<BenchmarkKey, Object> cache =
+                Caffeine.newBuilder().maximumSize(CAPACITY).build();
 
         /** Fills it. */
         public OfCaffeine() {
@@ -219,7 +231,8 @@ public class HitBenchmark {
     /** Guava. */
     @State(Scope.Benchmark)
     public static class OfGuava implements Hit {
-        private final com.google.common.cache.Cache<BenchmarkKey, Object> cache = CacheBuilder.newBuilder().maximumSize(CAPACITY).build();
+        private final com.google.common.cache.Cache<BenchmarkKey, Object> cache =
+                CacheBuilder.newBuilder().maximumSize(CAPACITY).build();
 
         /** Fills it. */
         public OfGuava() {
@@ -238,49 +251,77 @@ public class HitBenchmark {
 
     /** Hits of another map. */
     @Benchmark
-    public void concurrentHashMap(Yardstick yardstick, OfMap candidate, Asked asked, HitTurns turns, Blackhole hole) {
+    public void concurrentHashMap(
+            Yardstick yardstick, OfMap candidate, Asked asked, HitTurns turns, Blackhole hole) {
         turns.take(yardstick, candidate, asked, hole);
     }
 
     /** Hits of the primitive cache. */
     @Benchmark
-    public void primitive(Yardstick yardstick, OfPrimitives candidate, Asked asked, HitTurns turns, Blackhole hole) {
+    public void primitive(
+            Yardstick yardstick,
+            OfPrimitives candidate,
+            Asked asked,
+            HitTurns turns,
+            Blackhole hole) {
         turns.take(yardstick, candidate, asked, hole);
     }
 
     /** Hits of the primitive cache with W-TinyLFU. */
     @Benchmark
-    public void primitiveTinyLfu(Yardstick yardstick, OfTinyLfu candidate, Asked asked, HitTurns turns, Blackhole hole) {
+    public void primitiveTinyLfu(
+            Yardstick yardstick, OfTinyLfu candidate, Asked asked, HitTurns turns, Blackhole hole) {
         turns.take(yardstick, candidate, asked, hole);
     }
 
     /** Hits of the runtime-parameters cache. */
     @Benchmark
-    public void runtimeParameters(Yardstick yardstick, OfRuntimeParameters candidate, Asked asked, HitTurns turns, Blackhole hole) {
+    public void runtimeParameters(
+            Yardstick yardstick,
+            OfRuntimeParameters candidate,
+            Asked asked,
+            HitTurns turns,
+            Blackhole hole) {
         turns.take(yardstick, candidate, asked, hole);
     }
 
     /** Hits of the constant tensor cache, each given back. */
     @Benchmark
-    public void constant(Yardstick yardstick, AskedConstants candidate, Asked asked, HitTurns turns, Blackhole hole) {
+    public void constant(
+            Yardstick yardstick,
+            AskedConstants candidate,
+            Asked asked,
+            HitTurns turns,
+            Blackhole hole) {
         turns.take(yardstick, candidate, asked, hole);
     }
 
     /** Hits of constants that are held. */
     @Benchmark
-    public void constantHeld(Yardstick yardstick, HeldConstants candidate, Asked asked, HitTurns turns, Blackhole hole) {
+    public void constantHeld(
+            Yardstick yardstick,
+            HeldConstants candidate,
+            Asked asked,
+            HitTurns turns,
+            Blackhole hole) {
         turns.take(yardstick, candidate, asked, hole);
     }
 
     /** Hits of Caffeine. */
     @Benchmark
-    public void caffeine(Yardstick yardstick, OfCaffeine candidate, Asked asked, HitTurns turns, Blackhole hole) {
+    public void caffeine(
+            Yardstick yardstick,
+            OfCaffeine candidate,
+            Asked asked,
+            HitTurns turns,
+            Blackhole hole) {
         turns.take(yardstick, candidate, asked, hole);
     }
 
     /** Hits of Guava. */
     @Benchmark
-    public void guava(Yardstick yardstick, OfGuava candidate, Asked asked, HitTurns turns, Blackhole hole) {
+    public void guava(
+            Yardstick yardstick, OfGuava candidate, Asked asked, HitTurns turns, Blackhole hole) {
         turns.take(yardstick, candidate, asked, hole);
     }
 }

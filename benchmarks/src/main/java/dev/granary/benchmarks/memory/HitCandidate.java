@@ -27,12 +27,18 @@ enum HitCandidate {
         return method;
     }
 
-    /** True for ours, which allocate nothing on a hit; a constant that is asked for comes with a hold of its own, so who uses it often keeps that. */
+    /**
+     * True for ours, which allocate nothing on a hit; a constant that is asked for comes with a
+     * hold of its own, so who uses it often keeps that.
+     */
     boolean isOurs() {
         return this == TINY_LFU || isHeldAgainstOthers();
     }
 
-    /** True for those whose hit is to cost hardly more than the map's, and no more than Caffeine's; W-TinyLFU is Caffeine, and a counter. */
+    /**
+     * True for those whose hit is to cost hardly more than the map's, and no more than Caffeine's;
+     * W-TinyLFU is Caffeine, and a counter.
+     */
     boolean isHeldAgainstOthers() {
         return this == LRU || this == RUNTIME_PARAMETERS || this == CONSTANT_HELD;
     }

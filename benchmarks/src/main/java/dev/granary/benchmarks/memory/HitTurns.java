@@ -6,8 +6,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.infra.Blackhole;
 
 /**
- * What hits of a candidate and of the yardstick took, which take turns: one has the even milliseconds, the other the odd ones, and all threads go by
- * the same clock. Whatever else a machine does, in bursts of seconds, so meets both alike, and their ratio is not touched.
+ * What hits of a candidate and of the yardstick took, which take turns: one has the even
+ * milliseconds, the other the odd ones, and all threads go by the same clock. Whatever else a
+ * machine does, in bursts of seconds, so meets both alike, and their ratio is not touched.
  */
 @State(Scope.Thread)
 @AuxCounters(AuxCounters.Type.EVENTS)
@@ -30,7 +31,11 @@ public class HitTurns {
     public long nanos;
 
     /** A batch of whose turn it is. Two loops, for each to be compiled for what it hits. */
-    void take(HitBenchmark.Hit yardstick, HitBenchmark.Hit candidate, HitBenchmark.Asked asked, Blackhole hole) {
+    void take(
+            HitBenchmark.Hit yardstick,
+            HitBenchmark.Hit candidate,
+            HitBenchmark.Asked asked,
+            Blackhole hole) {
         long start = System.nanoTime();
         if ((start >> TURN_BITS & 1) == 0) {
             for (int i = 0; i < BATCH; i++) {

@@ -1,9 +1,5 @@
 package dev.granary.benchmarks.memory;
 
-import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
-import java.util.stream.Stream;
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.Result;
@@ -13,6 +9,11 @@ import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.stream.Stream;
 
 /** Runs the methods of a benchmark class, each in a JVM of its own. */
 final class JmhRunner {
@@ -27,13 +28,26 @@ final class JmhRunner {
     }
 
     /** The results of all methods, by name. */
-    Map<String, RunResult> run(Class<?> benchmark, int threads, Map<String, String> parameters) throws RunnerException {
-        var options = new OptionsBuilder().include(benchmark.getName() + "\\.").threads(threads).forks(1)
-                .jvmArgs("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-Xms1g", "-Xmx1g",
-                        "-XX:+AlwaysPreTouch") // else the kernel's handing out of memory is measured
-                .warmupIterations(WARMUPS).warmupTime(TimeValue.milliseconds(settings.iterationMillis()))
-                .measurementIterations(settings.iterations()).measurementTime(TimeValue.milliseconds(settings.iterationMillis()))
-                .addProfiler(GCProfiler.class).verbosity(VerboseMode.SILENT).shouldFailOnError(true);
+    Map<String, RunResult> run(Class<?> benchmark, int threads, Map<String, String> parameters)
+            throws RunnerException {
+        var options = new OptionsBuilder()
+                .include(benchmark.getName() + "\\.")
+                .threads(threads)
+                .forks(1)
+                .jvmArgs(
+                        "--enable-native-access=ALL-UNNAMED",
+                        "--sun-misc-unsafe-memory-access=allow",
+                        "-Xms1g",
+                        "-Xmx1g",
+                        "-XX:+AlwaysPreTouch") // else the kernel's handing out of memory is
+                // measured
+                .warmupIterations(WARMUPS)
+                .warmupTime(TimeValue.milliseconds(settings.iterationMillis()))
+                .measurementIterations(settings.iterations())
+                .measurementTime(TimeValue.milliseconds(settings.iterationMillis()))
+                .addProfiler(GCProfiler.class)
+                .verbosity(VerboseMode.SILENT)
+                .shouldFailOnError(true);
         parameters.forEach(options::param);
         Map<String, RunResult> results = new HashMap<>();
         for (RunResult result : new Runner(options.build()).run()) {
@@ -44,7 +58,8 @@ final class JmhRunner {
 
     /** The iterations that count. */
     static Stream<IterationResult> iterations(RunResult result) {
-        return result.getBenchmarkResults().stream().flatMap(one -> one.getIterationResults().stream());
+        return result.getBenchmarkResults().stream()
+                .flatMap(one -> one.getIterationResults().stream());
     }
 
     /** What a call of the method allocates, in bytes; not a number where it was not found out. */
@@ -54,8 +69,8 @@ final class JmhRunner {
     }
 
     /**
-     * What was measured where nothing disturbed it: the lower quartile. Whatever else a machine does makes things slower, never faster. Not a number
-     * where there is none.
+     * What was measured where nothing disturbed it: the lower quartile. Whatever else a machine
+     * does makes things slower, never faster. Not a number where there is none.
      */
     static double undisturbed(double... values) {
         double[] sorted = values.clone();
@@ -68,6 +83,8 @@ final class JmhRunner {
         double[] sorted = values.clone();
         Arrays.sort(sorted);
         int half = sorted.length / 2;
-        return sorted.length == 0 ? Double.NaN : sorted.length % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+        return sorted.length == 0
+                ? Double.NaN
+                : sorted.length % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
     }
 }

@@ -16,7 +16,14 @@ import java.util.Set;
  * @param traceLength how long the trace of the miss rates is
  * @param measures what is measured
  */
-record MemorySettings(long seed, int rounds, int iterations, int iterationMillis, List<Integer> capacities, int traceLength, Set<MemoryMeasure> measures) {
+record MemorySettings(
+        long seed,
+        int rounds,
+        int iterations,
+        int iterationMillis,
+        List<Integer> capacities,
+        int traceLength,
+        Set<MemoryMeasure> measures) {
     MemorySettings {
         capacities = List.copyOf(capacities);
         measures = Set.copyOf(measures);

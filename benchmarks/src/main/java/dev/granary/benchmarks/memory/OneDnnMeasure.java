@@ -1,6 +1,7 @@
 package dev.granary.benchmarks.memory;
 
 import dev.granary.benchmarks.harness.FileTrees;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -12,7 +13,10 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** A hit of oneDNN's primitive cache, by a small C++ program that is compiled here where oneDNN and a compiler are installed. */
+/**
+ * A hit of oneDNN's primitive cache, by a small C++ program that is compiled here where oneDNN and
+ * a compiler are installed.
+ */
 final class OneDnnMeasure {
     private static final String PROGRAM = "onednn_hit.cpp";
     private static final long LIMIT_SECONDS = 120;
@@ -35,33 +39,51 @@ final class OneDnnMeasure {
     }
 
     Figures run() throws IOException, InterruptedException {
-        if (!Files.exists(Path.of("/usr/include/dnnl.hpp")) || !Files.isExecutable(Path.of("/usr/bin/g++"))) {
-            tell.accept("oneDNN is not measured: install it with a compiler, on Debian: apt-get install libdnnl-dev g++");
+        if (!Files.exists(Path.of("/usr/include/dnnl.hpp"))
+                || !Files.isExecutable(Path.of("/usr/bin/g++"))) {
+            tell.accept("oneDNN is not measured: install it with a compiler, on Debian: apt-get"
+                    + " install libdnnl-dev g++");
             return Figures.NONE;
         }
         Path directory = Files.createTempDirectory("granary-onednn-");
-        try (InputStream source = Objects.requireNonNull(OneDnnMeasure.class.getResourceAsStream(PROGRAM), PROGRAM)) {
+        try (InputStream source =
+                Objects.requireNonNull(OneDnnMeasure.class.getResourceAsStream(PROGRAM), PROGRAM)) {
             Files.copy(source, directory.resolve(PROGRAM));
             Path binary = directory.resolve("hit");
-            output(directory, "g++", "-std=c++17", "-O2", "-o", binary.toString(), PROGRAM, "-ldnnl");
+            output(
+                    directory,
+                    "g++",
+                    "-std=c++17",
+                    "-O2",
+                    "-o",
+                    binary.toString(),
+                    PROGRAM,
+                    "-ldnnl");
             String[] words = output(directory, binary.toString()).strip().split(" ");
-            return new Figures(words[0], Double.parseDouble(words[1]), Double.parseDouble(words[2]));
+            return new Figures(
+                    words[0], Double.parseDouble(words[1]), Double.parseDouble(words[2]));
         } finally {
             FileTrees.delete(directory);
         }
     }
 
-    private static String output(Path directory, String... command) throws IOException, InterruptedException {
+    private static String output(Path directory, String... command)
+            throws IOException, InterruptedException {
         Path output = directory.resolve("output.txt");
-        Process process = new ProcessBuilder(new ArrayList<>(List.of(command))).directory(directory.toFile())
-                .redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        Process process = new ProcessBuilder(new ArrayList<>(List.of(command)))
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
         boolean hasEnded = process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
         if (!hasEnded) {
             process.destroyForcibly().waitFor();
         }
         String text = Files.readString(output, StandardCharsets.UTF_8);
         if (!hasEnded || process.exitValue() != 0) {
-            throw new IOException(String.join(" ", command) + (hasEnded ? " failed: " : " takes too long: ") + text);
+            throw new IOException(String.join(" ", command)
+                    + (hasEnded ? " failed: " : " takes too long: ")
+                    + text);
         }
         return text;
     }

@@ -4,6 +4,7 @@ import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
+
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
@@ -22,8 +23,14 @@ final class RateMeasure {
 
     ReportSection section() {
         int[] trace = trace();
-        ReportSection section = new ReportSection("rate", String.format("misses of %,d look-ups by Zipf's law (%s, %,d keys), %%", trace.length, EXPONENT, KEYS),
-                new ReportSection.Column("lru", "lru", 1), new ReportSection.Column("tinyLfu", "w-tinylfu", 1), new ReportSection.Column("saved", "fewer", 1));
+        ReportSection section = new ReportSection(
+                "rate",
+                String.format(
+                        "misses of %,d look-ups by Zipf's law (%s, %,d keys), %%",
+                        trace.length, EXPONENT, KEYS),
+                new ReportSection.Column("lru", "lru", 1),
+                new ReportSection.Column("tinyLfu", "w-tinylfu", 1),
+                new ReportSection.Column("saved", "fewer", 1));
         double worst = 0;
         for (int part : PARTS) {
             double lru = misses(trace, KEYS / part, PrimitiveCachePolicy.LRU);

@@ -15,6 +15,7 @@ import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,11 +26,12 @@ import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 
 /**
- * Measures, over the demo's kernels and in one run: compiling from source; a look-up that the local tier answers, through all of Granary; and the
- * driver's own restore from the same bytes in memory. Each includes loading and the first launch of every kernel. Prints ratios of
- * medians.
+ * Measures, over the demo's kernels and in one run: compiling from source; a look-up that the local
+ * tier answers, through all of Granary; and the driver's own restore from the same bytes in memory.
+ * Each includes loading and the first launch of every kernel. Prints ratios of medians.
  *
- * <p>The drivers' own caches must be off, or they are measured: it refuses to run where they are not.
+ * <p>The drivers' own caches must be off, or they are measured: it refuses to run where they are
+ * not.
  */
 public final class RestoreBenchmark {
     private static final int ROUNDS = 9;
@@ -53,9 +55,13 @@ public final class RestoreBenchmark {
         });
         OpenClDevice device = OpenCl.devices().getFirst();
         Path directory = Files.createTempDirectory("granary-restore-");
-        System.out.println("Device: " + device + ". Lower caches off: " + DriverCacheSettings.ONE_THREAD);
-        System.out.println("Medians of " + ROUNDS + " (compiling: " + COMPILE_ROUNDS + "), ms, loading and first launches included.");
-        System.out.printf("%-18s %10s %10s %10s %14s %14s%n", "kernel", "compile", "local", "driver", "compile/local", "local/driver");
+        System.out.println(
+                "Device: " + device + ". Lower caches off: " + DriverCacheSettings.ONE_THREAD);
+        System.out.println("Medians of " + ROUNDS + " (compiling: " + COMPILE_ROUNDS
+                + "), ms, loading and first launches included.");
+        System.out.printf(
+                "%-18s %10s %10s %10s %14s %14s%n",
+                "kernel", "compile", "local", "driver", "compile/local", "local/driver");
         List<Row> rows = new ArrayList<>();
         try (OpenClEngine engine = OpenClEngine.open(device)) {
             for (DemoKernel kernel : DemoKernels.all()) {
@@ -64,13 +70,22 @@ public final class RestoreBenchmark {
                 rows.add(row);
             }
         }
-        print(new Row("total", rows.stream().mapToDouble(Row::compile).sum(), rows.stream().mapToDouble(Row::local).sum(),
+        print(new Row(
+                "total",
+                rows.stream().mapToDouble(Row::compile).sum(),
+                rows.stream().mapToDouble(Row::local).sum(),
                 rows.stream().mapToDouble(Row::driver).sum()));
     }
 
     private static void print(Row row) {
-        System.out.printf("%-18s %10.1f %10.2f %10.2f %14.1f %14.2f%n", row.name(), row.compile(), row.local(), row.driver(),
-                row.compile() / row.local(), row.local() / row.driver());
+        System.out.printf(
+                "%-18s %10.1f %10.2f %10.2f %14.1f %14.2f%n",
+                row.name(),
+                row.compile(),
+                row.local(),
+                row.driver(),
+                row.compile() / row.local(),
+                row.local() / row.driver());
     }
 
     private Row measure(DemoKernel kernel) throws Exception {
@@ -79,7 +94,11 @@ public final class RestoreBenchmark {
         for (int i = 0; i < COMPILE_ROUNDS; i++) {
             compile[i] = ready(kernel, () -> engine.create(descriptor));
         }
-        GranaryConfig config = GranaryConfig.builder().offline().directory(directory.resolve("granary")).primitiveCacheCapacity(0).build();
+        GranaryConfig config = GranaryConfig.builder()
+                .offline()
+                .directory(directory.resolve("granary"))
+                .primitiveCacheCapacity(0)
+                .build();
         try (Granary granary = Granary.open(config)) {
             KernelBinaries binaries = filled(granary, kernel, descriptor);
             double[] local = new double[ROUNDS];
@@ -88,11 +107,13 @@ public final class RestoreBenchmark {
                 double fromTier = ready(kernel, () -> {
                     var got = granary.obtain(engine, descriptor);
                     if (got.source() != PrimitiveSource.LOCAL) {
-                        throw new IllegalStateException(kernel.name() + " came from " + got.source());
+                        throw new IllegalStateException(
+                                kernel.name() + " came from " + got.source());
                     }
                     return got.primitive();
                 });
-                double fromMemory = ready(kernel, () -> engine.create(descriptor, binaries, BinaryKind.KERNEL));
+                double fromMemory =
+                        ready(kernel, () -> engine.create(descriptor, binaries, BinaryKind.KERNEL));
                 if (i >= 0) {
                     local[i] = fromTier;
                     driver[i] = fromMemory;
@@ -103,7 +124,8 @@ public final class RestoreBenchmark {
     }
 
     /** Puts the kernel into the local tier and returns its binaries. */
-    private KernelBinaries filled(Granary granary, DemoKernel kernel, KernelDescriptor descriptor) throws Exception {
+    private KernelBinaries filled(Granary granary, DemoKernel kernel, KernelDescriptor descriptor)
+            throws Exception {
         OpenClPrimitive compiled = granary.primitive(engine, descriptor);
         try (OpenClKernels live = engine.load(compiled)) {
             requireRight(kernel, live);
@@ -127,8 +149,10 @@ public final class RestoreBenchmark {
     }
 
     private void requireRight(DemoKernel kernel, OpenClKernels live) {
-        if (kernel.verify(engine, live, new SplittableRandom(1)) instanceof KernelCheckResult.Wrong wrong) {
-            throw new IllegalStateException(kernel.name() + " computes wrong results: " + wrong.difference());
+        if (kernel.verify(engine, live, new SplittableRandom(1))
+                instanceof KernelCheckResult.Wrong wrong) {
+            throw new IllegalStateException(
+                    kernel.name() + " computes wrong results: " + wrong.difference());
         }
     }
 

@@ -8,18 +8,23 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** The benchmark itself, tiny, on the embedded server: each section gives its figures, and nothing is left behind. What they are is not tested. */
+/**
+ * The benchmark itself, tiny, on the embedded server: each section gives its figures, and nothing
+ * is left behind. What they are is not tested.
+ */
 class BucketBenchmarkTest {
     private static final int USAGE = 2;
     private static final int WIDTH = 100;
@@ -40,9 +45,20 @@ class BucketBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 warm: the command and a running JVM install everything, by each way; the proxy counts the requests")
+    @DisplayName(
+            "O10 warm: the command and a running JVM install everything, by each way; the proxy"
+                    + " counts the requests")
     void warm() throws Exception {
-        JsonArray sections = sections("warm", "--entries", "40", "--rounds", "1", "--delays", "5", "--content", "kernels");
+        JsonArray sections = sections(
+                "warm",
+                "--entries",
+                "40",
+                "--rounds",
+                "1",
+                "--delays",
+                "5",
+                "--content",
+                "kernels");
         for (String way : delayed() ? List.of("direct", "5ms") : List.of("direct")) {
             JsonObject section = named(sections, "warm-" + way);
             for (String row : List.of("warm", "warm, running JVM")) {
@@ -58,34 +74,47 @@ class BucketBenchmarkTest {
     @DisplayName("O10 loose: a hit takes as long as its parts, and they are told")
     void loose() throws Exception {
         JsonObject section = named(sections("loose", "--calls", "100", "--delays", "5"), "loose");
-        for (String column : List.of("bareMicros", "transportMicros", "decodeMicros", "tierMicros")) {
+        for (String column :
+                List.of("bareMicros", "transportMicros", "decodeMicros", "tierMicros")) {
             assertTrue(figure(section, "direct", column) > 0, column);
         }
-        assertTrue(figure(section, "direct", "tierMicros") > figure(section, "direct", "decodeMicros"));
+        assertTrue(figure(section, "direct", "tierMicros")
+                > figure(section, "direct", "decodeMicros"));
     }
 
     @Test
     @DisplayName("O10 transports: every client reads objects, in a new process and many at once")
     void transports() throws Exception {
-        JsonArray sections = sections("transports", "--entries", "20", "--rounds", "1", "--delays", "5");
+        JsonArray sections =
+                sections("transports", "--entries", "20", "--rounds", "1", "--delays", "5");
         for (TransportCandidate transport : TransportCandidate.values()) {
-            assertTrue(figure(named(sections, "first-object"), transport.label(), "millis") > 0, transport.label());
-            assertTrue(figure(named(sections, "transports-direct"), transport.label(), "perSecond32") > 0, transport.label());
+            assertTrue(
+                    figure(named(sections, "first-object"), transport.label(), "millis") > 0,
+                    transport.label());
+            assertTrue(
+                    figure(named(sections, "transports-direct"), transport.label(), "perSecond32")
+                            > 0,
+                    transport.label());
         }
     }
 
     @Test
-    @DisplayName("O10 fleet: packs need fewer requests, and nobody does without anything who asks until it is granted")
+    @DisplayName(
+            "O10 fleet: packs need fewer requests, and nobody does without anything who asks until"
+                    + " it is granted")
     void fleet() throws Exception {
-        JsonArray sections = sections("fleet", "--kernels", "300", "--nodes", "50", "--delays", "5");
+        JsonArray sections =
+                sections("fleet", "--kernels", "300", "--nodes", "50", "--delays", "5");
         JsonObject simulated = named(sections, "fleet");
-        assertTrue(figure(simulated, "packed, at once", "requests") < figure(simulated, "loose, at once", "requests"));
+        assertTrue(figure(simulated, "packed, at once", "requests")
+                < figure(simulated, "loose, at once", "requests"));
         assertEquals(0, figure(simulated, "loose, at once", "lostPercent"));
         assertEquals(300 + 1, figure(named(sections, "fleet-paper"), "loose", "requestsPerNode"));
     }
 
     @Test
-    @DisplayName("O10 an unknown measure, server or delay, or too few entries: usage, exit code 2, nothing written")
+    @DisplayName("O10 an unknown measure, server or delay, or too few entries: usage, exit code 2,"
+            + " nothing written")
     void wrongUsage() {
         Path work = directory.resolve("work");
         assertEquals(USAGE, run("heat", "--dir", work.toString()));
@@ -97,27 +126,45 @@ class BucketBenchmarkTest {
     }
 
     private JsonArray sections(String measure, String... options) throws Exception {
-        assumeTrue(BucketWorkspace.program("setpriv") != null, "the embedded server's script needs util-linux");
+        assumeTrue(
+                BucketWorkspace.program("setpriv") != null,
+                "the embedded server's script needs util-linux");
         Path json = directory.resolve("figures.json");
-        List<String> arguments = Stream.concat(Stream.of(measure, "--server", "embedded", "--dir", directory.resolve("work").toString(), "--json", json.toString()),
-                Stream.of(options)).toList();
+        List<String> arguments = Stream.concat(
+                        Stream.of(
+                                measure,
+                                "--server",
+                                "embedded",
+                                "--dir",
+                                directory.resolve("work").toString(),
+                                "--json",
+                                json.toString()),
+                        Stream.of(options))
+                .toList();
         assertEquals(0, run(arguments.toArray(String[]::new)), err::toString);
         assertTrue(out.toString().lines().allMatch(line -> line.length() <= WIDTH), out::toString);
-        return JsonParser.parseString(Files.readString(json)).getAsJsonObject().getAsJsonArray("sections");
+        return JsonParser.parseString(Files.readString(json))
+                .getAsJsonObject()
+                .getAsJsonArray("sections");
     }
 
     private int run(String... arguments) {
-        return BucketBenchmark.commandLine().setOut(new PrintWriter(out)).setErr(new PrintWriter(err)).execute(arguments);
+        return BucketBenchmark.commandLine()
+                .setOut(new PrintWriter(out))
+                .setErr(new PrintWriter(err))
+                .execute(arguments);
     }
 
     private static boolean delayed() {
-        return BucketWorkspace.program("haproxy") != null || Files.isExecutable(Path.of("/usr/sbin/haproxy"));
+        return BucketWorkspace.program("haproxy") != null
+                || Files.isExecutable(Path.of("/usr/sbin/haproxy"));
     }
 
     private static void tellOfMissing(String... programs) {
         for (String program : programs) {
             if (BucketWorkspace.program(program) == null) {
-                System.out.println("granary.test.bench=" + program + " is not installed and was not compared with");
+                System.out.println("granary.test.bench=" + program
+                        + " is not installed and was not compared with");
             }
         }
     }

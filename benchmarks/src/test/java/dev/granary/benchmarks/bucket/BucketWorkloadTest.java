@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.WriteAttemptId;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -14,7 +15,9 @@ class BucketWorkloadTest {
     private static final int ENTRIES = 500;
 
     @Test
-    @DisplayName("O10 the workload: log-normal with a mean of 37 kB; random content does not compress, that of kernels about 2.5 times")
+    @DisplayName(
+            "O10 the workload: log-normal with a mean of 37 kB; random content does not compress,"
+                    + " that of kernels about 2.5 times")
     void workload() {
         assertEquals(1, ratio(PayloadKind.RANDOM), 0.02);
         assertEquals(2.5, ratio(PayloadKind.KERNELS), 0.2);
@@ -25,7 +28,9 @@ class BucketWorkloadTest {
     @DisplayName("O10 the same number is the same entry each time, another number another one")
     void same() {
         BucketWorkload material = BucketWorkload.workload(PayloadKind.KERNELS, 1, 3);
-        assertArrayEquals(material.binary(2), BucketWorkload.workload(PayloadKind.KERNELS, 1, 3).binary(2));
+        assertArrayEquals(
+                material.binary(2),
+                BucketWorkload.workload(PayloadKind.KERNELS, 1, 3).binary(2));
         assertEquals(material.id(2), material.id(2));
         assertTrue(!material.id(1).equals(material.id(2)));
     }
@@ -34,7 +39,9 @@ class BucketWorkloadTest {
         BucketWorkload material = BucketWorkload.workload(content, 1, ENTRIES);
         long stored = 0;
         for (int index = 0; index < ENTRIES; index++) {
-            stored += EntryFormat.encode(material.entry(index), Compression.ZSTD, WriteAttemptId.NONE).length;
+            stored += EntryFormat.encode(
+                            material.entry(index), Compression.ZSTD, WriteAttemptId.NONE)
+                    .length;
         }
         return (double) material.bytes() / stored;
     }

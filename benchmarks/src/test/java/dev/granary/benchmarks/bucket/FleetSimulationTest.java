@@ -4,18 +4,26 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.testing.TestSeed;
-import java.util.List;
-import java.util.SplittableRandom;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.SplittableRandom;
 
 class FleetSimulationTest {
     private static final long SEED = TestSeed.VALUE;
 
     @Test
-    @DisplayName("O10 below the limit a node takes its stages one after the other, each in as many steps as it needs")
+    @DisplayName("O10 below the limit a node takes its stages one after the other, each in as many"
+            + " steps as it needs")
     void unhindered() {
-        FleetPlan plan = new FleetPlan("p", List.of(new FleetPlan.Stage(1, 1, seconds(0.5)), new FleetPlan.Stage(10, 4, seconds(0.1))), 0);
+        FleetPlan plan = new FleetPlan(
+                "p",
+                List.of(
+                        new FleetPlan.Stage(1, 1, seconds(0.5)),
+                        new FleetPlan.Stage(10, 4, seconds(0.1))),
+                0);
         FleetSimulation.Result result = simulate(plan, 3, RetryBehaviour.UNTIL_GRANTED);
         assertEquals(0.5 + 3 * 0.1, result.seconds(), 1e-6);
         assertEquals(result.seconds(), result.medianSeconds());
@@ -24,9 +32,12 @@ class FleetSimulationTest {
     }
 
     @Test
-    @DisplayName("O10 above it the limit decides: it is neither undercut nor is anything lost by who asks on, and three attempts lose most")
+    @DisplayName(
+            "O10 above it the limit decides: it is neither undercut nor is anything lost by who"
+                    + " asks on, and three attempts lose most")
     void limited() {
-        FleetPlan plan = new FleetPlan("p", List.of(new FleetPlan.Stage(100, 32, seconds(0.03))), 0);
+        FleetPlan plan =
+                new FleetPlan("p", List.of(new FleetPlan.Stage(100, 32, seconds(0.03))), 0);
         FleetSimulation.Result patient = simulate(plan, 500, RetryBehaviour.UNTIL_GRANTED);
         double least = (50_000.0 - TokenBucket.PER_SECOND) / TokenBucket.PER_SECOND;
         assertTrue(patient.seconds() >= least, patient::toString);
@@ -55,7 +66,8 @@ class FleetSimulationTest {
         assertEquals(5000, count);
     }
 
-    private static FleetSimulation.Result simulate(FleetPlan plan, int nodes, RetryBehaviour persistence) {
+    private static FleetSimulation.Result simulate(
+            FleetPlan plan, int nodes, RetryBehaviour persistence) {
         return new FleetSimulation(plan, nodes, persistence, seconds(0.02), SEED).run(0);
     }
 

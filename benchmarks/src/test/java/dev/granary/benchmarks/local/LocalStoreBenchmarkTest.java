@@ -7,6 +7,11 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -14,11 +19,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** The benchmark itself, small: it gives figures for each candidate and leaves nothing behind. What the figures are is not tested. */
+/**
+ * The benchmark itself, small: it gives figures for each candidate and leaves nothing behind. What
+ * the figures are is not tested.
+ */
 class LocalStoreBenchmarkTest {
     private static final int USAGE = 2;
 
@@ -29,21 +34,43 @@ class LocalStoreBenchmarkTest {
     private final StringWriter err = new StringWriter();
 
     @Test
-    @DisplayName("O10 get, put and evict of three candidates: ratios in the JSON, goals on the terminal, nothing left behind")
+    @DisplayName("O10 get, put and evict of three candidates: ratios in the JSON, goals on the"
+            + " terminal, nothing left behind")
     void small() throws Exception {
         Path json = directory.resolve("figures.json");
         Path work = directory.resolve("work");
-        int exitCode = run("--entries", "50", "--rounds", "1", "--only", "get,put,evict", "--candidates", "raw,tier,rfc",
-                "--dir", work.toString(), "--json", json.toString());
+        int exitCode = run(
+                "--entries",
+                "50",
+                "--rounds",
+                "1",
+                "--only",
+                "get,put,evict",
+                "--candidates",
+                "raw,tier,rfc",
+                "--dir",
+                work.toString(),
+                "--json",
+                json.toString());
         assertEquals(0, exitCode, err::toString);
-        JsonArray sections = JsonParser.parseString(Files.readString(json)).getAsJsonObject().getAsJsonArray("sections");
+        JsonArray sections = JsonParser.parseString(Files.readString(json))
+                .getAsJsonObject()
+                .getAsJsonArray("sections");
         assertEquals(3, sections.size());
-        for (Map.Entry<String, String> expected : Map.of("get", "allRatio", "put", "ratio", "evict", "ratio").entrySet()) {
+        for (Map.Entry<String, String> expected :
+                Map.of("get", "allRatio", "put", "ratio", "evict", "ratio").entrySet()) {
             for (String candidate : List.of("raw", "tier", "rfc")) {
-                double ratio = row(sections, expected.getKey(), candidate).get(expected.getValue()).getAsDouble();
+                double ratio = row(sections, expected.getKey(), candidate)
+                        .get(expected.getValue())
+                        .getAsDouble();
                 assertTrue(ratio > 0, () -> expected + " of " + candidate + ": " + ratio);
             }
-            assertEquals(1, row(sections, expected.getKey(), "raw").get(expected.getValue()).getAsDouble(), expected.getKey());
+            assertEquals(
+                    1,
+                    row(sections, expected.getKey(), "raw")
+                            .get(expected.getValue())
+                            .getAsDouble(),
+                    expected.getKey());
         }
         assertTrue(out.toString().contains("goal: get / raw"), out::toString);
         assertTrue(out.toString().lines().allMatch(line -> line.length() <= 100), out::toString);
@@ -53,7 +80,9 @@ class LocalStoreBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 an unknown measure or candidate, or too few entries: usage, exit code 2, nothing written")
+    @DisplayName(
+            "O10 an unknown measure or candidate, or too few entries: usage, exit code 2, nothing"
+                    + " written")
     void wrongUsage() throws Exception {
         Path work = directory.resolve("work");
         assertEquals(USAGE, run("--only", "gets", "--dir", work.toString()));
@@ -64,7 +93,10 @@ class LocalStoreBenchmarkTest {
     }
 
     private int run(String... arguments) {
-        return LocalStoreBenchmark.commandLine().setOut(new PrintWriter(out)).setErr(new PrintWriter(err)).execute(arguments);
+        return LocalStoreBenchmark.commandLine()
+                .setOut(new PrintWriter(out))
+                .setErr(new PrintWriter(err))
+                .execute(arguments);
     }
 
     private static JsonObject row(JsonArray sections, String section, String candidate) {

@@ -7,6 +7,11 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -14,11 +19,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** The benchmark itself, small: it gives figures for each candidate. What the figures are is not tested. */
+/**
+ * The benchmark itself, small: it gives figures for each candidate. What the figures are is not
+ * tested.
+ */
 class MemoryBenchmarkTest {
     private static final int USAGE = 2;
     private static final long LIMIT_SECONDS = 600;
@@ -27,29 +32,49 @@ class MemoryBenchmarkTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("O10 hit, churn, rate and oneDNN, tiny: figures for each candidate in the JSON, goals on the terminal, no line too long")
+    @DisplayName(
+            "O10 hit, churn, rate and oneDNN, tiny: figures for each candidate in the JSON, goals"
+                    + " on the terminal, no line too long")
     void small() throws Exception {
         Path json = directory.resolve("figures.json");
-        String text = inOwnJvm("--rounds", "1", "--iterations", "1", "--millis", "10", "--capacities", "16,64", "--trace", "20000",
-                "--json", json.toString());
-        JsonArray sections = JsonParser.parseString(Files.readString(json)).getAsJsonObject().getAsJsonArray("sections");
+        String text = inOwnJvm(
+                "--rounds",
+                "1",
+                "--iterations",
+                "1",
+                "--millis",
+                "10",
+                "--capacities",
+                "16,64",
+                "--trace",
+                "20000",
+                "--json",
+                json.toString());
+        JsonArray sections = JsonParser.parseString(Files.readString(json))
+                .getAsJsonObject()
+                .getAsJsonArray("sections");
         assertEquals(4, sections.size(), text);
         for (HitCandidate candidate : HitCandidate.values()) {
             JsonObject row = row(sections, "hit", candidate.label());
             for (String column : List.of("oneNanos", "oneRatio", "twoNanos", "twoRatio")) {
-                assertTrue(row.get(column).getAsDouble() > 0, () -> candidate + " " + column + ": " + row);
+                assertTrue(
+                        row.get(column).getAsDouble() > 0,
+                        () -> candidate + " " + column + ": " + row);
             }
             assertTrue(row.get("bytes").getAsDouble() >= 0, row::toString);
         }
         assertTrue(row(sections, "churn", "64 of 128").get("primitive").getAsDouble() > 0);
         JsonObject eighth = row(sections, "rate", "capacity 1/8");
-        assertTrue(eighth.get("lru").getAsDouble() > 0 && eighth.get("tinyLfu").getAsDouble() < 100, eighth::toString);
+        assertTrue(
+                eighth.get("lru").getAsDouble() > 0 && eighth.get("tinyLfu").getAsDouble() < 100,
+                eighth::toString);
         assertTrue(text.contains("goal: primitive, threads: 2, hit / map"), text);
         assertTrue(text.lines().allMatch(line -> line.length() <= 110), text);
     }
 
     @Test
-    @DisplayName("O10 an unknown measure, or capacities that do not ascend, iterations too short: usage, exit code 2")
+    @DisplayName("O10 an unknown measure, or capacities that do not ascend, iterations too short:"
+            + " usage, exit code 2")
     void wrongUsage() {
         assertEquals(USAGE, run("--only", "hits"));
         assertEquals(USAGE, run("--capacities", "64,16"));
@@ -59,18 +84,28 @@ class MemoryBenchmarkTest {
     }
 
     private static int run(String... arguments) {
-        return MemoryBenchmark.commandLine().setOut(new PrintWriter(new StringWriter())).setErr(new PrintWriter(new StringWriter()))
+        return MemoryBenchmark.commandLine()
+                .setOut(new PrintWriter(new StringWriter()))
+                .setErr(new PrintWriter(new StringWriter()))
                 .execute(arguments);
     }
 
     /** What the benchmark prints in a JVM with what JMH needs, which that of the tests has not. */
     private String inOwnJvm(String... arguments) throws Exception {
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp", System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", MemoryBenchmark.class.getName()));
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty(
+                        "surefire.test.class.path", System.getProperty("java.class.path")),
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow",
+                MemoryBenchmark.class.getName()));
         command.addAll(List.of(arguments));
         Path output = directory.resolve("output.txt");
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        Process process = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
         boolean hasEnded = process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
         process.destroyForcibly();
         String text = Files.readString(output);

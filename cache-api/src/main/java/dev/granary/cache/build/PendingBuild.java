@@ -8,5 +8,6 @@ public interface PendingBuild {
      * Returns the thread that builds the value, or null once there is a value or a failure. May be
      * called by any thread.
      */
-    @Nullable Thread builder();
+    @Nullable
+    Thread builder();
 }

@@ -28,7 +28,8 @@ public final class ConstantHold<B extends AutoCloseable> implements AutoCloseabl
 
     private static VarHandle isClosedHandle() {
         try {
-            return MethodHandles.lookup().findVarHandle(ConstantHold.class, "isClosed", boolean.class);
+            return MethodHandles.lookup()
+                    .findVarHandle(ConstantHold.class, "isClosed", boolean.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }

@@ -1,17 +1,19 @@
 package dev.granary.cache.constant;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The ledger of one cache: its tensors, its promises and their bytes. Cached and promised bytes
  * together never exceed the limit. Guarded by the lock of the cache, except for {@link #find}.
  */
 final class ConstantLedger {
-    private final ConcurrentHashMap<ConstantKey<?>, ConstantSlot<?>> slots = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<ConstantKey<?>, ConstantSlot<?>> slots =
+            new ConcurrentHashMap<>();
     private ConstantLimit limit;
     private long cachedBytes;
     private long promisedBytes;
@@ -78,7 +80,8 @@ final class ConstantLedger {
             return;
         }
         if (limit.policy() == ConstantPolicy.COST && shortfall(slot.bytes()) > 0) {
-            slots.put(slot.key(), slot); // nothing is reserved: the cost is known only at the end
+            // nothing is reserved: the cost is known only at the end
+            slots.put(slot.key(), slot);
         } else if (ensureCapacity(slot, removed)) {
             slots.put(slot.key(), slot); // first, because it allocates
             slot.setReserved(true);
@@ -136,11 +139,12 @@ final class ConstantLedger {
         }
         List<ConstantSlot<?>> cached = new ArrayList<>();
         slots.values().stream().filter(other -> other.tensor() != null).forEach(cached::add);
-        List<ConstantSlot<?>> victims = switch (limit.policy()) {
-            case NO_EVICT -> null;
-            case LRU -> EvictionSelector.leastRecentlyUsed(cached, shortfall);
-            case COST -> EvictionSelector.cheapest(cached, shortfall, slot.costNanos());
-        };
+        List<ConstantSlot<?>> victims =
+                switch (limit.policy()) {
+                    case NO_EVICT -> null;
+                    case LRU -> EvictionSelector.leastRecentlyUsed(cached, shortfall);
+                    case COST -> EvictionSelector.cheapest(cached, shortfall, slot.costNanos());
+                };
         if (victims == null) {
             return false;
         }

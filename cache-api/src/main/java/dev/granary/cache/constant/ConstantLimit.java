@@ -12,7 +12,8 @@ public record ConstantLimit(long megabytes, ConstantPolicy policy) {
     public static final long UNLIMITED = Long.MAX_VALUE;
 
     /** The default limit: unlimited, with {@link ConstantPolicy#NO_EVICT}. */
-    public static final ConstantLimit DEFAULT = new ConstantLimit(UNLIMITED, ConstantPolicy.NO_EVICT);
+    public static final ConstantLimit DEFAULT =
+            new ConstantLimit(UNLIMITED, ConstantPolicy.NO_EVICT);
 
     private static final int MEGABYTE_BITS = 20;
 
@@ -23,12 +24,16 @@ public record ConstantLimit(long megabytes, ConstantPolicy policy) {
      */
     public ConstantLimit {
         if (megabytes < 0) {
-            throw new IllegalArgumentException("The capacity of the constant tensor cache must be 0 MB or more, not " + megabytes);
+            throw new IllegalArgumentException(
+                    "The capacity of the constant tensor cache must be 0 MB or more, not "
+                            + megabytes);
         }
     }
 
     /** Returns the budget in bytes, at most {@code Long.MAX_VALUE}. */
     public long bytes() {
-        return megabytes > Long.MAX_VALUE >> MEGABYTE_BITS ? Long.MAX_VALUE : megabytes << MEGABYTE_BITS;
+        return megabytes > Long.MAX_VALUE >> MEGABYTE_BITS
+                ? Long.MAX_VALUE
+                : megabytes << MEGABYTE_BITS;
     }
 }

@@ -20,8 +20,10 @@ public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
     public static final ConstantLimits NONE = new ConstantLimits(Map.of());
 
     /** The description of the text form, for messages. */
-    public static final String FORM = "kind:megabytes or kind:megabytes:policy, with semicolons between, such as cpu:10240;gpu:2048:COST;"
-            + " the kinds are cpu and gpu, each once, the policies NO_EVICT, COST and LRU";
+    public static final String FORM =
+            "kind:megabytes or kind:megabytes:policy, with semicolons between, such as"
+                    + " cpu:10240;gpu:2048:COST; the kinds are cpu and gpu, each once, the policies"
+                    + " NO_EVICT, COST and LRU";
 
     /** Copies the map. */
     public ConstantLimits {
@@ -70,7 +72,9 @@ public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
         if (words.length < 2 || words.length > 3) {
             throw new IllegalArgumentException("Expected a kind, a number and an optional policy");
         }
-        ConstantPolicy policy = words.length == 3 ? ConstantPolicy.valueOf(words[2].strip()) : ConstantLimit.DEFAULT.policy();
+        ConstantPolicy policy = words.length == 3
+                ? ConstantPolicy.valueOf(words[2].strip())
+                : ConstantLimit.DEFAULT.policy();
         return new ConstantLimit(Long.parseLong(words[1].strip()), policy);
     }
 

@@ -1,6 +1,7 @@
 package dev.granary.cache.constant;
 
 import dev.granary.cache.build.StackReserve;
+
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.util.Objects;
@@ -40,7 +41,8 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
      */
     public ConstantHold<B> fulfil(B buffer) {
         try {
-            return cache.fulfil(slot, Objects.requireNonNull(buffer, "A promised constant is null"));
+            return cache.fulfil(
+                    slot, Objects.requireNonNull(buffer, "A promised constant is null"));
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -61,7 +63,8 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
     /** Abandons the promise, unless it has ended. */
     @Override
     public void close() {
-        StackReserve.requireLittle(); // a Cleanable runs only once, so it must not fail in between
+        // a Cleanable runs only once, so it must not fail in between
+        StackReserve.requireLittle();
         cleanup.clean();
     }
 }

@@ -1,10 +1,12 @@
 package dev.granary.cache.constant;
 
 import dev.granary.cache.build.PendingBuild;
+
+import org.jspecify.annotations.Nullable;
+
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The state of one key: promised by one thread, then finally a tensor, failed or abandoned. Fields
@@ -40,7 +42,8 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
     }
 
     /** Returns the tensor, or null until it is completed, and also after a failure. */
-    @Nullable RefCountedTensor<B> tensor() {
+    @Nullable
+    RefCountedTensor<B> tensor() {
         return tensor;
     }
 
@@ -92,7 +95,8 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
     /** The outcome of a wait. */
     sealed interface WaitResult<B extends AutoCloseable> {
         /** The tensor was completed, with the waiter's hold on it. */
-        record Completed<B extends AutoCloseable>(ConstantHold<B> constant) implements WaitResult<B> {}
+        record Completed<B extends AutoCloseable>(ConstantHold<B> constant)
+                implements WaitResult<B> {}
 
         /** The builder failed. */
         record Failed<B extends AutoCloseable>(Throwable cause) implements WaitResult<B> {}
@@ -120,7 +124,8 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
             waiters++;
         }
         try {
-            boolean _ = ended.await(timeout.toNanos(), TimeUnit.NANOSECONDS); // isEnded says more
+            // isEnded says more
+            boolean _ = ended.await(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -131,7 +136,9 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
             }
             RefCountedTensor<B> completed = tensor;
             Throwable cause = failure;
-            return completed != null ? completedBy(completed) : cause != null ? new WaitResult.Failed<>(cause) : new WaitResult.Retry<>();
+            return completed != null
+                    ? completedBy(completed)
+                    : cause != null ? new WaitResult.Failed<>(cause) : new WaitResult.Retry<>();
         }
     }
 

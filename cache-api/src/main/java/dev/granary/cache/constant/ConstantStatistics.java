@@ -15,13 +15,30 @@ package dev.granary.cache.constant;
  * @param promisedBytes the bytes of the budget reserved for tensors being computed
  */
 public record ConstantStatistics(
-        long made, long reused, long waited, long notKept, long evicted, long failed, long tensors, long bytes, long promisedBytes) {
+        long made,
+        long reused,
+        long waited,
+        long notKept,
+        long evicted,
+        long failed,
+        long tensors,
+        long bytes,
+        long promisedBytes) {
     /** Statistics at zero. */
-    public static final ConstantStatistics NOTHING = new ConstantStatistics(0, 0, 0, 0, 0, 0, 0, 0, 0);
+    public static final ConstantStatistics NOTHING =
+            new ConstantStatistics(0, 0, 0, 0, 0, 0, 0, 0, 0);
 
     /** Returns the sum of both. */
     public ConstantStatistics plus(ConstantStatistics other) {
-        return new ConstantStatistics(made + other.made, reused + other.reused, waited + other.waited, notKept + other.notKept,
-                evicted + other.evicted, failed + other.failed, tensors + other.tensors, bytes + other.bytes, promisedBytes + other.promisedBytes);
+        return new ConstantStatistics(
+                made + other.made,
+                reused + other.reused,
+                waited + other.waited,
+                notKept + other.notKept,
+                evicted + other.evicted,
+                failed + other.failed,
+                tensors + other.tensors,
+                bytes + other.bytes,
+                promisedBytes + other.promisedBytes);
     }
 }

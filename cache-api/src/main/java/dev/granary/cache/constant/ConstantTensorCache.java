@@ -2,6 +2,9 @@ package dev.granary.cache.constant;
 
 import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.cache.build.StackReserve;
+
+import org.jspecify.annotations.Nullable;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,7 +12,6 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A cache of the constant tensors of one device, within a memory budget. Thread-safe; created by
@@ -66,8 +68,8 @@ public final class ConstantTensorCache {
      * @throws IllegalArgumentException if {@code bytes} is not positive, or differs from the size
      *     of the cached or promised tensor with this key
      */
-    public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> factory)
-            throws E {
+    public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(
+            ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> factory) throws E {
         requirePositive(bytes);
         ConstantSlot<B> slot = ledger.find(key);
         ConstantHold<B> present = slot == null || slot.bytes() != bytes ? null : reuse(slot);
@@ -78,7 +80,8 @@ public final class ConstantTensorCache {
             ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> factory) throws E {
         return switch (getOrAdd(key, bytes)) {
             case ConstantLookup.Hit<B> hit -> hit.constant();
-            case ConstantLookup.Failed<B> other -> throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
+            case ConstantLookup.Failed<B> other ->
+                throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
             case ConstantLookup.Miss<B> miss -> make(miss.promise(), factory);
         };
     }
@@ -88,7 +91,8 @@ public final class ConstantTensorCache {
         try (promise) {
             B buffer = null;
             try {
-                buffer = Objects.requireNonNull(factory.make(), "The factory of a constant returned null");
+                buffer = Objects.requireNonNull(
+                        factory.make(), "The factory of a constant returned null");
                 return promise.fulfil(buffer);
             } catch (Throwable failure) {
                 promise.fail(failure);
@@ -144,7 +148,8 @@ public final class ConstantTensorCache {
 
     private static void requirePositive(long bytes) {
         if (bytes <= 0) {
-            throw new IllegalArgumentException("A constant tensor needs a positive size, not " + bytes);
+            throw new IllegalArgumentException(
+                    "A constant tensor needs a positive size, not " + bytes);
         }
     }
 
@@ -172,13 +177,16 @@ public final class ConstantTensorCache {
      * Returns the outcome of a lookup that found {@code slot}, or null if the slot has left the
      * cache.
      */
-    private <B extends AutoCloseable> @Nullable ConstantLookup<B> outcome(ConstantSlot<B> slot, long bytes) {
+    private <B extends AutoCloseable> @Nullable ConstantLookup<B> outcome(
+            ConstantSlot<B> slot, long bytes) {
         if (slot.isBuiltByCaller()) {
-            throw new IllegalStateException("Computing this constant needs the constant itself: " + slot.key());
+            throw new IllegalStateException(
+                    "Computing this constant needs the constant itself: " + slot.key());
         }
         if (slot.bytes() != bytes) {
-            throw new IllegalArgumentException("The constant " + slot.key().key() + " has " + slot.bytes() + " bytes, but the lookup specified "
-                    + bytes + " bytes; tensors of different sizes need different keys");
+            throw new IllegalArgumentException("The constant " + slot.key().key() + " has "
+                    + slot.bytes() + " bytes, but the lookup specified " + bytes
+                    + " bytes; tensors of different sizes need different keys");
         }
         if (slot.tensor() != null) {
             ConstantHold<B> constant = reuse(slot);
@@ -190,9 +198,11 @@ public final class ConstantTensorCache {
                 waited.increment();
                 yield new ConstantLookup.Hit<>(completed.constant());
             }
-            case ConstantSlot.WaitResult.Failed<B> other -> new ConstantLookup.Failed<>(other.cause());
+            case ConstantSlot.WaitResult.Failed<B> other ->
+                new ConstantLookup.Failed<>(other.cause());
             case ConstantSlot.WaitResult.TimedOut<B> _ ->
-                new ConstantLookup.Miss<>(new ConstantPromise<>(this, new ConstantSlot<>(slot.key(), bytes, nanos.getAsLong())));
+                new ConstantLookup.Miss<>(new ConstantPromise<>(
+                        this, new ConstantSlot<>(slot.key(), bytes, nanos.getAsLong())));
             case ConstantSlot.WaitResult.Retry<B> _ -> null;
         };
     }
@@ -235,7 +245,9 @@ public final class ConstantTensorCache {
         List<RefCountedTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (lock) {
-                ledger.all().stream().filter(slot -> slot.key().context().equals(context)).forEach(slot -> ledger.remove(slot, removed));
+                ledger.all().stream()
+                        .filter(slot -> slot.key().context().equals(context))
+                        .forEach(slot -> ledger.remove(slot, removed));
             }
         } finally {
             removed.forEach(RefCountedTensor::notifyAndRelease);
@@ -262,8 +274,16 @@ public final class ConstantTensorCache {
     /** Returns the counters and the content at one moment. */
     public ConstantStatistics statistics() {
         synchronized (lock) {
-            return new ConstantStatistics(made.sum(), reused.sum(), waited.sum(), notKept.sum(), ledger.evicted(), failed.sum(),
-                    ledger.tensors(), ledger.cachedBytes(), ledger.promisedBytes());
+            return new ConstantStatistics(
+                    made.sum(),
+                    reused.sum(),
+                    waited.sum(),
+                    notKept.sum(),
+                    ledger.evicted(),
+                    failed.sum(),
+                    ledger.tensors(),
+                    ledger.cachedBytes(),
+                    ledger.promisedBytes());
         }
     }
 
@@ -323,7 +343,8 @@ public final class ConstantTensorCache {
         try {
             synchronized (lock) {
                 if (slot.isEnded()) {
-                    throw new IllegalStateException("The promise of this constant has already ended: " + slot.key());
+                    throw new IllegalStateException(
+                            "The promise of this constant has already ended: " + slot.key());
                 }
                 slot.setCost(now);
                 boolean isCached = ledger.add(slot, removed);

@@ -1,6 +1,7 @@
 package dev.granary.cache.constant;
 
 import dev.granary.cache.build.StackReserve;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -33,7 +34,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
     private record Device(EngineKind kind, int index) {
         Device {
             if (index < 0) {
-                throw new IllegalArgumentException("The index of a device must be 0 or more, not " + index);
+                throw new IllegalArgumentException(
+                        "The index of a device must be 0 or more, not " + index);
             }
         }
     }
@@ -109,8 +111,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /**
-     * Sets the budget of one device and keeps the policy; see
-     * {@link #setCapacity(EngineKind, int, long, ConstantPolicy)}.
+     * Sets the budget of one device and keeps the policy; see {@link #setCapacity(EngineKind, int,
+     * long, ConstantPolicy)}.
      */
     public void setCapacity(EngineKind kind, int index, long megabytes) {
         setCapacity(kind, index, megabytes, limit(kind, index).policy());
@@ -172,7 +174,9 @@ public final class ConstantTensorCaches implements AutoCloseable {
 
     /** Returns the sum of the statistics of all devices. */
     public ConstantStatistics statistics() {
-        return caches.values().stream().map(ConstantTensorCache::statistics).reduce(ConstantStatistics.NOTHING, ConstantStatistics::plus);
+        return caches.values().stream()
+                .map(ConstantTensorCache::statistics)
+                .reduce(ConstantStatistics.NOTHING, ConstantStatistics::plus);
     }
 
     /** Flushes all caches and disables them. Open holds stay valid. */

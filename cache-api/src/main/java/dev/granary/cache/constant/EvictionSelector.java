@@ -1,15 +1,19 @@
 package dev.granary.cache.constant;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** A selector of the tensors to evict for a new one. */
 final class EvictionSelector {
-    private static final Comparator<ConstantSlot<?>> OLDEST_FIRST = Comparator.comparingLong(ConstantSlot::lastUse);
+    private static final Comparator<ConstantSlot<?>> OLDEST_FIRST =
+            Comparator.comparingLong(ConstantSlot::lastUse);
     private static final Comparator<ConstantSlot<?>> CHEAPEST_FIRST =
-            Comparator.<ConstantSlot<?>>comparingDouble(slot -> (double) slot.costNanos() / slot.bytes()).thenComparing(OLDEST_FIRST);
+            Comparator.<ConstantSlot<?>>comparingDouble(
+                            slot -> (double) slot.costNanos() / slot.bytes())
+                    .thenComparing(OLDEST_FIRST);
 
     private EvictionSelector() {}
 
@@ -18,7 +22,8 @@ final class EvictionSelector {
      *
      * @return the selected tensors, or null if all together are smaller
      */
-    static @Nullable List<ConstantSlot<?>> leastRecentlyUsed(List<ConstantSlot<?>> cached, long bytes) {
+    static @Nullable List<ConstantSlot<?>> leastRecentlyUsed(
+            List<ConstantSlot<?>> cached, long bytes) {
         return first(cached, OLDEST_FIRST, bytes);
     }
 
@@ -28,7 +33,8 @@ final class EvictionSelector {
      * @return the selected tensors, or null if all together are smaller or their compute time is
      *     not less than {@code costNanos}
      */
-    static @Nullable List<ConstantSlot<?>> cheapest(List<ConstantSlot<?>> cached, long bytes, long costNanos) {
+    static @Nullable List<ConstantSlot<?>> cheapest(
+            List<ConstantSlot<?>> cached, long bytes, long costNanos) {
         List<ConstantSlot<?>> selected = first(cached, CHEAPEST_FIRST, bytes);
         if (selected == null) {
             return null;
@@ -37,7 +43,8 @@ final class EvictionSelector {
         return needed.stream().mapToLong(ConstantSlot::costNanos).sum() < costNanos ? needed : null;
     }
 
-    private static @Nullable List<ConstantSlot<?>> first(List<ConstantSlot<?>> cached, Comparator<ConstantSlot<?>> order, long bytes) {
+    private static @Nullable List<ConstantSlot<?>> first(
+            List<ConstantSlot<?>> cached, Comparator<ConstantSlot<?>> order, long bytes) {
         List<ConstantSlot<?>> selected = new ArrayList<>();
         long freed = 0;
         for (ConstantSlot<?> slot : cached.stream().sorted(order).toList()) {
@@ -54,7 +61,8 @@ final class EvictionSelector {
      * Drops tensors that need not be evicted because of larger ones selected later, the most
      * valuable first.
      */
-    private static List<ConstantSlot<?>> withoutUnneeded(List<ConstantSlot<?>> selected, long bytes) {
+    private static List<ConstantSlot<?>> withoutUnneeded(
+            List<ConstantSlot<?>> selected, long bytes) {
         long spare = selected.stream().mapToLong(ConstantSlot::bytes).sum() - bytes;
         List<ConstantSlot<?>> needed = new ArrayList<>();
         for (ConstantSlot<?> slot : selected.reversed()) {

@@ -1,10 +1,12 @@
 package dev.granary.cache.constant;
 
 import dev.granary.cache.build.StackReserve;
+
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A reference-counted tensor, owned by each user with a hold and, while it is cached, by the cache.
@@ -53,7 +55,8 @@ final class RefCountedTensor<B extends AutoCloseable> {
      * Returns the hold of an additional user, or null if the tensor has left the cache and was
      * freed.
      */
-    @Nullable ConstantHold<B> open() {
+    @Nullable
+    ConstantHold<B> open() {
         ConstantHold<B> constant = new ConstantHold<>(this); // first, because it may fail
         while (true) {
             int count = owners.get();
@@ -69,7 +72,8 @@ final class RefCountedTensor<B extends AutoCloseable> {
     /** Releases one owner. */
     void release() {
         if (owners.get() == 1) {
-            StackReserve.requireLittle(); // it is freed only once, so that must not fail in between
+            // it is freed only once, so that must not fail in between
+            StackReserve.requireLittle();
         }
         if (owners.decrementAndGet() == 0) {
             free(buffer);
@@ -77,8 +81,8 @@ final class RefCountedTensor<B extends AutoCloseable> {
     }
 
     /**
-     * Frees memory. Failures are logged; they do not concern the caller. Contains no lambda: linking
-     * one for the first time needs more stack than {@link #release} has checked.
+     * Frees memory. Failures are logged; they do not concern the caller. Contains no lambda:
+     * linking one for the first time needs more stack than {@link #release} has checked.
      */
     @SuppressWarnings("CatchingUnchecked")
     static void free(AutoCloseable memory) {

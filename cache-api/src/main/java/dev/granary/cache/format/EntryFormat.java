@@ -6,6 +6,9 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -14,7 +17,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The encoder and the verifying decoder of entries. Stateless and thread-safe.
@@ -61,27 +63,38 @@ public final class EntryFormat {
      *
      * @throws IllegalArgumentException as {@link #encode}
      */
-    public static List<MemorySegment> encodeParts(Entry entry, Compression compression, WriteAttemptId putId) {
+    public static List<MemorySegment> encodeParts(
+            Entry entry, Compression compression, WriteAttemptId putId) {
         byte[] metadata = entry.metadataSource() instanceof StoredMetadata stored
                 ? stored.bytes().toArray(ValueLayout.JAVA_BYTE)
                 : entry.metadata().map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
         requireFits(entry, metadata.length);
         List<EntrySection.Encoded> sections = new ArrayList<>();
-        sections.add(EntrySection.encode(EntrySection.KEY, MemorySegment.ofArray(entry.id().bytes()), compression));
-        sections.add(EntrySection.encode(EntrySection.METADATA, MemorySegment.ofArray(metadata), Compression.NONE));
+        sections.add(EntrySection.encode(
+                EntrySection.KEY, MemorySegment.ofArray(entry.id().bytes()), compression));
+        sections.add(EntrySection.encode(
+                EntrySection.METADATA, MemorySegment.ofArray(metadata), Compression.NONE));
         for (MemorySegment binary : entry.binaries().segments()) {
             sections.add(EntrySection.encode(EntrySection.BINARY, binary, compression));
         }
-        long head = EntryHeader.bytes(sections.size()) + sections.get(0).stored().byteSize() + sections.get(1).stored().byteSize();
+        long head = EntryHeader.bytes(sections.size())
+                + sections.get(0).stored().byteSize()
+                + sections.get(1).stored().byteSize();
         List<MemorySegment> parts = new ArrayList<>(sections.size());
         ByteBuffer first = ByteBuffer.allocate((int) head);
         parts.add(MemorySegment.ofArray(first.array()));
         for (EntrySection.Encoded binary : sections.subList(FIRST_BINARY, sections.size())) {
             parts.add(binary.stored());
         }
-        new EntryHeader(length(parts), nanos(entry.compileTime()), putId, entry.contentHash(), sections.stream().map(EntrySection.Encoded::row).toList())
+        new EntryHeader(
+                        length(parts),
+                        nanos(entry.compileTime()),
+                        putId,
+                        entry.contentHash(),
+                        sections.stream().map(EntrySection.Encoded::row).toList())
                 .writeTo(first);
-        first.put(sections.get(0).stored().asByteBuffer()).put(sections.get(1).stored().asByteBuffer());
+        first.put(sections.get(0).stored().asByteBuffer())
+                .put(sections.get(1).stored().asByteBuffer());
         return parts;
     }
 
@@ -101,11 +114,16 @@ public final class EntryFormat {
         int sections = FIRST_BINARY + entry.binaries().count();
         if (sections > EntryHeader.MAX_SECTIONS) {
             throw new IllegalArgumentException(
-                    "An entry has at most " + (EntryHeader.MAX_SECTIONS - FIRST_BINARY) + " binaries, not " + entry.binaries().count());
+                    "An entry has at most " + (EntryHeader.MAX_SECTIONS - FIRST_BINARY)
+                            + " binaries, not " + entry.binaries().count());
         }
-        long length = EntryHeader.bytes(sections) + entry.id().length() + metadataBytes + entry.binaries().byteSize();
+        long length = EntryHeader.bytes(sections)
+                + entry.id().length()
+                + metadataBytes
+                + entry.binaries().byteSize();
         if (length > MAX_BYTES) {
-            throw new IllegalArgumentException("An entry of " + length + " bytes is larger than " + MAX_BYTES);
+            throw new IllegalArgumentException(
+                    "An entry of " + length + " bytes is larger than " + MAX_BYTES);
         }
     }
 
@@ -114,7 +132,9 @@ public final class EntryFormat {
      * changed.
      */
     private static long nanos(Duration compileTime) {
-        return compileTime.isNegative() ? 0 : compileTime.compareTo(LONGEST) > 0 ? Long.MAX_VALUE : compileTime.toNanos();
+        return compileTime.isNegative()
+                ? 0
+                : compileTime.compareTo(LONGEST) > 0 ? Long.MAX_VALUE : compileTime.toNanos();
     }
 
     /**
@@ -125,7 +145,8 @@ public final class EntryFormat {
      *
      * @return {@link LoadResult.Hit} or {@link LoadResult.Damaged}, nothing else
      */
-    public static LoadResult decode(MemorySegment stored, Id expected, VerificationLevel verification) {
+    public static LoadResult decode(
+            MemorySegment stored, Id expected, VerificationLevel verification) {
         return decodeAny(stored, expected, verification);
     }
 
@@ -151,20 +172,27 @@ public final class EntryFormat {
             EntrySection key = header.sections().getFirst();
             long offset = EntryHeader.bytes(header.sections().size());
             return stored.byteSize() - offset >= key.storedLength()
-                            && key.decode(stored.asSlice(offset, key.storedLength())) instanceof EntrySection.Decoded.Raw raw
+                            && key.decode(stored.asSlice(offset, key.storedLength()))
+                                    instanceof EntrySection.Decoded.Raw raw
                     ? Id.parse(raw.bytes().toArray(ValueLayout.JAVA_BYTE))
                     : Optional.empty();
         });
     }
 
-    private static LoadResult decodeAny(MemorySegment stored, @Nullable Id expected, VerificationLevel verification) {
+    private static LoadResult decodeAny(
+            MemorySegment stored, @Nullable Id expected, VerificationLevel verification) {
         return switch (EntryHeader.read(stored)) {
             case EntryHeader.Read.Bad bad -> new LoadResult.Damaged(bad.damage(), bad.detail());
-            case EntryHeader.Read.Ok ok -> decodeSections(stored, ok.header(), expected, verification);
+            case EntryHeader.Read.Ok ok ->
+                decodeSections(stored, ok.header(), expected, verification);
         };
     }
 
-    private static LoadResult decodeSections(MemorySegment stored, EntryHeader header, @Nullable Id expected, VerificationLevel verification) {
+    private static LoadResult decodeSections(
+            MemorySegment stored,
+            EntryHeader header,
+            @Nullable Id expected,
+            VerificationLevel verification) {
         Id id = expected;
         MemorySegment metadata = MemorySegment.NULL;
         List<MemorySegment> binaries = new ArrayList<>(header.sections().size());
@@ -174,7 +202,8 @@ public final class EntryFormat {
             switch (section.decode(stored.asSlice(offset, section.storedLength()))) {
                 case EntrySection.Decoded.Raw sound -> raw = sound.bytes();
                 case EntrySection.Decoded.Bad bad -> {
-                    return new LoadResult.Damaged(bad.damage(), "the section at byte " + offset + " " + bad.detail());
+                    return new LoadResult.Damaged(
+                            bad.damage(), "the section at byte " + offset + " " + bad.detail());
                 }
             }
             offset += section.storedLength();
@@ -183,7 +212,8 @@ public final class EntryFormat {
                     if (expected == null) {
                         id = Id.parse(raw.toArray(ValueLayout.JAVA_BYTE)).orElse(null);
                     } else if (!expected.matches(raw.asByteBuffer())) {
-                        return new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, but of another id");
+                        return new LoadResult.Damaged(
+                                DamageKind.WRONG_KEY, "a sound entry, but of another id");
                     }
                 }
                 case EntrySection.METADATA -> metadata = raw;
@@ -191,18 +221,27 @@ public final class EntryFormat {
             }
         }
         if (id == null) {
-            return new LoadResult.Damaged(DamageKind.TOO_NEW, "the schema of the key is newer than this version supports");
+            return new LoadResult.Damaged(
+                    DamageKind.TOO_NEW,
+                    "the schema of the key is newer than this version supports");
         }
         KernelBinaries verified = KernelBinaries.ofSegments(binaries);
-        if (verification == VerificationLevel.CONTENT_HASH && !Entry.contentHash(id, verified).equals(header.contentHash())) {
-            return new LoadResult.Damaged(DamageKind.CORRUPT, "the content does not match its SHA-256");
+        if (verification == VerificationLevel.CONTENT_HASH
+                && !Entry.contentHash(id, verified).equals(header.contentHash())) {
+            return new LoadResult.Damaged(
+                    DamageKind.CORRUPT, "the content does not match its SHA-256");
         }
-        return new LoadResult.Hit(
-                Entry.ofStored(id, verified, Duration.ofNanos(header.compileNanos()), header.contentHash(), new StoredMetadata(metadata)));
+        return new LoadResult.Hit(Entry.ofStored(
+                id,
+                verified,
+                Duration.ofNanos(header.compileNanos()),
+                header.contentHash(),
+                new StoredMetadata(metadata)));
     }
 
     /** Stored metadata, decoded on access. */
-    private record StoredMetadata(MemorySegment bytes) implements Supplier<Optional<EntryMetadata>> {
+    private record StoredMetadata(MemorySegment bytes)
+            implements Supplier<Optional<EntryMetadata>> {
         @Override
         public Optional<EntryMetadata> get() {
             return MetadataCodec.decode(bytes.toArray(ValueLayout.JAVA_BYTE));

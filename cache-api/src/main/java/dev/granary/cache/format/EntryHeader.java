@@ -2,6 +2,7 @@ package dev.granary.cache.format;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
+
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -17,7 +18,12 @@ import java.util.Optional;
  * @param contentHash the SHA-256 of id and binaries
  * @param sections the table: one key, one metadata section, then at least one binary
  */
-record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 contentHash, List<EntrySection> sections) {
+record EntryHeader(
+        long length,
+        long compileNanos,
+        WriteAttemptId putId,
+        Sha256 contentHash,
+        List<EntrySection> sections) {
     /**
      * The first bytes of an entry. 0x89 reveals a stripped eighth bit; CR LF and SUB reveal a
      * text-mode transfer (as in PNG's signature, ISO/IEC 15948).
@@ -52,7 +58,10 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
     void writeTo(ByteBuffer out) {
         int start = out.position();
         out.put(MAGIC).putShort((short) EntryFormat.VERSION).putShort((short) 0);
-        out.putShort((short) sections.size()).putShort((short) 0).putLong(length).putLong(compileNanos);
+        out.putShort((short) sections.size())
+                .putShort((short) 0)
+                .putLong(length)
+                .putLong(compileNanos);
         putId.writeTo(out);
         out.put(contentHash.bytes());
         for (EntrySection section : sections) {
@@ -67,22 +76,34 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
      * the magic number.
      */
     static long statedLength(ByteBuffer stored, int offset) {
-        return offset > stored.limit() - FIXED_BYTES || stored.getLong(offset) != MAGIC_NUMBER ? -1 : stored.getLong(offset + LENGTH_OFFSET);
+        return offset > stored.limit() - FIXED_BYTES || stored.getLong(offset) != MAGIC_NUMBER
+                ? -1
+                : stored.getLong(offset + LENGTH_OFFSET);
     }
 
     /** Returns the header of an entry that may be truncated after it. */
     static Optional<EntryHeader> readPrefix(MemorySegment stored) {
-        return parse(stored) instanceof Read.Ok ok && ok.header().isConsistent() ? Optional.of(ok.header()) : Optional.empty();
+        return parse(stored) instanceof Read.Ok ok && ok.header().isConsistent()
+                ? Optional.of(ok.header())
+                : Optional.empty();
     }
 
     static Read read(MemorySegment stored) {
         return switch (parse(stored)) {
             case Read.Bad bad -> bad;
-            case Read.Ok ok when stored.byteSize() < ok.header().length() -> truncated(stored.byteSize(), ok.header().length() + " bytes");
-            case Read.Ok ok when stored.byteSize() > ok.header().length() ->
-                new Read.Bad(DamageKind.EXTENDED, stored.byteSize() - ok.header().length() + " bytes too many");
-            case Read.Ok ok when !ok.header().isConsistent() ->
-                new Read.Bad(DamageKind.CORRUPT, "kinds, encodings or lengths of the sections are inconsistent");
+            case Read.Ok ok
+            when stored.byteSize() < ok.header().length() ->
+                truncated(stored.byteSize(), ok.header().length() + " bytes");
+            case Read.Ok ok
+            when stored.byteSize() > ok.header().length() ->
+                new Read.Bad(
+                        DamageKind.EXTENDED,
+                        stored.byteSize() - ok.header().length() + " bytes too many");
+            case Read.Ok ok
+            when !ok.header().isConsistent() ->
+                new Read.Bad(
+                        DamageKind.CORRUPT,
+                        "kinds, encodings or lengths of the sections are inconsistent");
             case Read.Ok ok -> ok;
         };
     }
@@ -90,7 +111,9 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
     /** Reads header and table and verifies their checksum, but nothing after them. */
     private static Read parse(MemorySegment stored) {
         if (stored.byteSize() > EntryFormat.MAX_BYTES) {
-            return new Read.Bad(DamageKind.TOO_LARGE, stored.byteSize() + " bytes are more than an entry can have");
+            return new Read.Bad(
+                    DamageKind.TOO_LARGE,
+                    stored.byteSize() + " bytes are more than an entry can have");
         }
         ByteBuffer in = stored.asByteBuffer();
         int known = Math.min(in.remaining(), MAGIC.length);
@@ -103,21 +126,29 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
         in.position(MAGIC.length);
         int version = in.getShort() & 0xffff;
         int flags = in.getShort() & 0xffff;
-        if ((version != EntryFormat.VERSION || flags != 0) && isOfThisVersion(stored, version, flags)) {
-            return new Read.Bad(DamageKind.CORRUPT, "version and flags do not match the checksum of the header");
+        if ((version != EntryFormat.VERSION || flags != 0)
+                && isOfThisVersion(stored, version, flags)) {
+            return new Read.Bad(
+                    DamageKind.CORRUPT,
+                    "version and flags do not match the checksum of the header");
         }
         if (version != EntryFormat.VERSION) {
-            return new Read.Bad(version < EntryFormat.VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW,
+            return new Read.Bad(
+                    version < EntryFormat.VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW,
                     "format version " + version + "; this version reads " + EntryFormat.VERSION);
         }
         if (flags != 0) {
-            return new Read.Bad(DamageKind.TOO_NEW, "flags 0x" + Integer.toHexString(flags) + " are not supported by this version");
+            return new Read.Bad(
+                    DamageKind.TOO_NEW,
+                    "flags 0x" + Integer.toHexString(flags) + " are not supported by this version");
         }
         int count = in.getShort() & 0xffff;
         if (count < MIN_SECTIONS || count > MAX_SECTIONS) {
             return new Read.Bad(DamageKind.CORRUPT, count + " sections");
         }
-        return stored.byteSize() < bytes(count) ? truncated(stored.byteSize(), "the section table") : readTable(stored, in, count);
+        return stored.byteSize() < bytes(count)
+                ? truncated(stored.byteSize(), "the section table")
+                : readTable(stored, in, count);
     }
 
     /**
@@ -144,7 +175,8 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
         corrected.putShort(VERSION_OFFSET, (short) EntryFormat.VERSION);
         boolean isVersionDamaged = EntrySection.checksum(MemorySegment.ofArray(header)) == checksum;
         corrected.putShort(FLAGS_OFFSET, (short) 0);
-        return isVersionDamaged || (flags != 0 && EntrySection.checksum(MemorySegment.ofArray(header)) == checksum);
+        return isVersionDamaged
+                || (flags != 0 && EntrySection.checksum(MemorySegment.ofArray(header)) == checksum);
     }
 
     private static Read readTable(MemorySegment stored, ByteBuffer in, int count) {
@@ -162,7 +194,8 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
         for (int i = 0; i < count; i++) {
             sections.add(EntrySection.readFrom(in));
         }
-        return new Read.Ok(new EntryHeader(length, compileNanos, putId, Sha256.ofDigest(hash), List.copyOf(sections)));
+        return new Read.Ok(new EntryHeader(
+                length, compileNanos, putId, Sha256.ofDigest(hash), List.copyOf(sections)));
     }
 
     private boolean isConsistent() {
@@ -170,15 +203,17 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
         long raw = 0;
         for (int i = 0; i < sections.size(); i++) {
             EntrySection section = sections.get(i);
-            int kind = switch (i) {
-                case 0 -> EntrySection.KEY;
-                case 1 -> EntrySection.METADATA;
-                default -> EntrySection.BINARY;
-            };
+            int kind =
+                    switch (i) {
+                        case 0 -> EntrySection.KEY;
+                        case 1 -> EntrySection.METADATA;
+                        default -> EntrySection.BINARY;
+                    };
             if (section.kind() != kind || !section.isPlausible()) {
                 return false;
             }
-            stored += section.storedLength(); // cannot overflow: at most 1,024 plausible lengths
+            // cannot overflow: at most 1,024 plausible lengths
+            stored += section.storedLength();
             raw += section.rawLength();
         }
         return stored == length && raw <= EntryFormat.MAX_BYTES && compileNanos >= 0;

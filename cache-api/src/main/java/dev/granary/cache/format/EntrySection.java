@@ -2,6 +2,7 @@ package dev.granary.cache.format;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Id;
+
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.Optional;
@@ -53,14 +54,23 @@ record EntrySection(int kind, int encoding, int checksum, long storedLength, lon
     static Encoded encode(int kind, MemorySegment raw, Compression compression) {
         return switch (compression) {
             case NONE -> uncompressed(kind, raw);
-            case ZSTD -> compress(raw)
-                    .map(compressed -> new Encoded(new EntrySection(kind, ZSTD, checksum(compressed), compressed.byteSize(), raw.byteSize()), compressed))
-                    .orElseGet(() -> uncompressed(kind, raw));
+            case ZSTD ->
+                compress(raw)
+                        .map(compressed -> new Encoded(
+                                new EntrySection(
+                                        kind,
+                                        ZSTD,
+                                        checksum(compressed),
+                                        compressed.byteSize(),
+                                        raw.byteSize()),
+                                compressed))
+                        .orElseGet(() -> uncompressed(kind, raw));
         };
     }
 
     private static Encoded uncompressed(int kind, MemorySegment raw) {
-        return new Encoded(new EntrySection(kind, RAW, checksum(raw), raw.byteSize(), raw.byteSize()), raw);
+        return new Encoded(
+                new EntrySection(kind, RAW, checksum(raw), raw.byteSize(), raw.byteSize()), raw);
     }
 
     private static Optional<MemorySegment> compress(MemorySegment raw) {
@@ -73,16 +83,27 @@ record EntrySection(int kind, int encoding, int checksum, long storedLength, lon
     }
 
     void writeTo(ByteBuffer out) {
-        out.putShort((short) kind).putShort((short) encoding).putInt(checksum).putLong(storedLength).putLong(rawLength);
+        out.putShort((short) kind)
+                .putShort((short) encoding)
+                .putInt(checksum)
+                .putLong(storedLength)
+                .putLong(rawLength);
     }
 
     static EntrySection readFrom(ByteBuffer in) {
-        return new EntrySection(in.getShort() & 0xffff, in.getShort() & 0xffff, in.getInt(), in.getLong(), in.getLong());
+        return new EntrySection(
+                in.getShort() & 0xffff,
+                in.getShort() & 0xffff,
+                in.getInt(),
+                in.getLong(),
+                in.getLong());
     }
 
     /** Returns true if kind, encoding and lengths can occur together. They are untrusted. */
     boolean isPlausible() {
-        if (!isLength(storedLength) || !isLength(rawLength) || (kind == KEY && rawLength > Id.MAX_BYTES)) {
+        if (!isLength(storedLength)
+                || !isLength(rawLength)
+                || (kind == KEY && rawLength > Id.MAX_BYTES)) {
             return false;
         }
         return switch (encoding) {

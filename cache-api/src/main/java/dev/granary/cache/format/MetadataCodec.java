@@ -10,7 +10,9 @@ import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
 import com.esotericsoftware.kryo.util.DefaultClassResolver;
 import com.esotericsoftware.kryo.util.Pool;
+
 import dev.granary.cache.EntryMetadata;
+
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -58,7 +60,9 @@ final class MetadataCodec {
     static Optional<EntryMetadata> decode(byte[] stored) {
         Kryo kryo = IDLE.obtain();
         try (Input in = new Input(stored)) {
-            return kryo.readClassAndObject(in) instanceof EntryMetadata metadata ? Optional.of(metadata) : Optional.empty();
+            return kryo.readClassAndObject(in) instanceof EntryMetadata metadata
+                    ? Optional.of(metadata)
+                    : Optional.empty();
         } catch (KryoException | DateTimeException | IndexOutOfBoundsException e) {
             return Optional.empty(); // from another version; metadata only informs people
         } finally {
@@ -86,7 +90,8 @@ final class MetadataCodec {
         public Registration readClass(Input input) {
             int number = input.readVarInt(true);
             if (number != METADATA_V1 + FIRST_NUMBER) {
-                throw new KryoException("Unexpected class number " + number + "; only metadata is allowed");
+                throw new KryoException(
+                        "Unexpected class number " + number + "; only metadata is allowed");
             }
             return getRegistration(METADATA_V1);
         }
@@ -112,7 +117,13 @@ final class MetadataCodec {
             String libraryVersion = readText(in);
             String producer = readText(in);
             Instant createdAt = Instant.ofEpochMilli(in.readLong());
-            return new EntryMetadata(libraryVersion, producer, createdAt, readTexts(in), readTexts(in), readText(in));
+            return new EntryMetadata(
+                    libraryVersion,
+                    producer,
+                    createdAt,
+                    readTexts(in),
+                    readTexts(in),
+                    readText(in));
         }
 
         private static void writeTexts(Output out, List<String> texts) {
@@ -142,7 +153,8 @@ final class MetadataCodec {
         private static int checkedLength(Input in) {
             int length = in.readInt();
             if (length < 0 || length > in.limit() - in.position()) {
-                throw new KryoException("A length of " + length + " with " + (in.limit() - in.position()) + " bytes left");
+                throw new KryoException("A length of " + length + " with "
+                        + (in.limit() - in.position()) + " bytes left");
             }
             return length;
         }

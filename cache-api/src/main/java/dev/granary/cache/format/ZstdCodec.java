@@ -2,7 +2,9 @@ package dev.granary.cache.format;
 
 import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdException;
+
 import dev.granary.cache.DamageKind;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -21,7 +23,8 @@ final class ZstdCodec {
     /** Returns one frame with its content size, or empty if the library cannot be loaded here. */
     static Optional<MemorySegment> compress(MemorySegment raw) {
         try {
-            return Optional.of(MemorySegment.ofArray(Zstd.compress(raw.toArray(ValueLayout.JAVA_BYTE), LEVEL)));
+            return Optional.of(MemorySegment.ofArray(
+                    Zstd.compress(raw.toArray(ValueLayout.JAVA_BYTE), LEVEL)));
         } catch (LinkageError e) {
             return Optional.empty(); // unsupported platform, or no space to extract the library
         }
@@ -33,24 +36,36 @@ final class ZstdCodec {
      */
     static EntrySection.Decoded decompress(MemorySegment stored, long rawLength) {
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment source = stored.isNative() ? stored : scratch.allocate(stored.byteSize()).copyFrom(stored);
+            MemorySegment source = stored.isNative()
+                    ? stored
+                    : scratch.allocate(stored.byteSize()).copyFrom(stored);
             ByteBuffer compressed = source.asByteBuffer();
             // The frame's content size must match before that length is allocated.
-            long contentSize = Zstd.getDirectByteBufferFrameContentSize(compressed, 0, compressed.capacity());
+            long contentSize =
+                    Zstd.getDirectByteBufferFrameContentSize(compressed, 0, compressed.capacity());
             if (contentSize != rawLength) {
-                return new EntrySection.Decoded.Bad(DamageKind.CORRUPT, "has another uncompressed length than the header");
+                return new EntrySection.Decoded.Bad(
+                        DamageKind.CORRUPT, "has another uncompressed length than the header");
             }
             MemorySegment raw = Arena.ofAuto().allocate(rawLength);
-            long length = Zstd.decompressDirectByteBuffer(raw.asByteBuffer(), 0, (int) rawLength, compressed, 0, compressed.capacity());
+            long length = Zstd.decompressDirectByteBuffer(
+                    raw.asByteBuffer(), 0, (int) rawLength, compressed, 0, compressed.capacity());
             return length == rawLength
                     ? new EntrySection.Decoded.Raw(raw)
-                    : new EntrySection.Decoded.Bad(DamageKind.CORRUPT, "decompresses to " + length + " bytes instead of " + rawLength);
+                    : new EntrySection.Decoded.Bad(
+                            DamageKind.CORRUPT,
+                            "decompresses to " + length + " bytes instead of " + rawLength);
         } catch (ZstdException e) {
-            return new EntrySection.Decoded.Bad(DamageKind.CORRUPT, "cannot be decompressed: " + e.getMessage());
+            return new EntrySection.Decoded.Bad(
+                    DamageKind.CORRUPT, "cannot be decompressed: " + e.getMessage());
         } catch (OutOfMemoryError e) {
-            return new EntrySection.Decoded.Bad(DamageKind.TOO_LARGE, "needs " + rawLength + " bytes, more than this process has left");
+            return new EntrySection.Decoded.Bad(
+                    DamageKind.TOO_LARGE,
+                    "needs " + rawLength + " bytes, more than this process has left");
         } catch (LinkageError e) {
-            return new EntrySection.Decoded.Bad(DamageKind.TOO_NEW, "is compressed with zstd, which cannot be loaded here: " + e.getMessage());
+            return new EntrySection.Decoded.Bad(
+                    DamageKind.TOO_NEW,
+                    "is compressed with zstd, which cannot be loaded here: " + e.getMessage());
         }
     }
 }

@@ -37,11 +37,13 @@ final class AccessStripe implements LogicalClock.Timekeeper {
     private static final VarHandle CELL = MethodHandles.arrayElementVarHandle(long[].class);
     private static final long[] UNOWNED = unowned(); // never written
 
-    private final long[][] table; // the arrays of all stripes, which saves a hit one indirection
+    // the arrays of all stripes, which saves a hit one indirection
+    private final long[][] table;
     private final int index;
     private final WeakReference<Thread> thread;
     private volatile long[] cells;
-    private long floor; // uses up to this time belong to other values; guarded by the eviction lock
+    // uses up to this time belong to other values; guarded by the eviction lock
+    private long floor;
 
     /** Creates a stripe without an owner. */
     AccessStripe(long[][] table, int index) {
@@ -58,7 +60,9 @@ final class AccessStripe implements LogicalClock.Timekeeper {
         this.table = predecessor.table;
         this.index = predecessor.index;
         this.thread = new WeakReference<>(owner);
-        this.cells = predecessor.cells == UNOWNED ? new long[LAST_USES + INITIAL_VALUES + PADDING] : predecessor.cells;
+        this.cells = predecessor.cells == UNOWNED
+                ? new long[LAST_USES + INITIAL_VALUES + PADDING]
+                : predecessor.cells;
         this.floor = predecessor.floor;
         cells[NEXT_TURN] = cells[TIME] - BURST_HITS;
         cells[TURN] = NO_OWNER;
@@ -90,7 +94,8 @@ final class AccessStripe implements LogicalClock.Timekeeper {
      */
     static boolean record(long[] cells, long id, int number) {
         int at = LAST_USES + number;
-        if (at >= cells.length || (cells[TURN] != id && (cells[OWNER] != id || cells[TIME] >= cells[NEXT_TURN]))) {
+        if (at >= cells.length
+                || (cells[TURN] != id && (cells[OWNER] != id || cells[TIME] >= cells[NEXT_TURN]))) {
             return false;
         }
         long now = cells[TIME] + 1;

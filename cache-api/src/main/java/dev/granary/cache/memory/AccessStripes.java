@@ -1,8 +1,9 @@
 package dev.granary.cache.memory;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.Arrays;
 import java.util.concurrent.atomic.LongAdder;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The access stripes of one cache, each owned by one thread. A thread that accesses the cache often
@@ -24,7 +25,11 @@ final class AccessStripes {
     private volatile AccessStripe[] owned = {}; // stripes of the table that have had an owner
 
     AccessStripes() {
-        int length = Math.max(MIN_STRIPES, Integer.highestOneBit(2 * STRIPES_PER_PROCESSOR * Runtime.getRuntime().availableProcessors() - 1));
+        int length = Math.max(
+                MIN_STRIPES,
+                Integer.highestOneBit(
+                        2 * STRIPES_PER_PROCESSOR * Runtime.getRuntime().availableProcessors()
+                                - 1));
         cells = new long[length][];
         table = new AccessStripe[length];
         Arrays.setAll(table, index -> new AccessStripe(cells, index));
@@ -38,7 +43,8 @@ final class AccessStripes {
     }
 
     /** Returns the stripe of this thread, or null if it has none. */
-    @Nullable AccessStripe ofCurrentThread() {
+    @Nullable
+    AccessStripe ofCurrentThread() {
         long id = Thread.currentThread().threadId();
         for (int i = 0; i < PROBES; i++) {
             AccessStripe stripe = table[index(id, i)];
@@ -96,7 +102,9 @@ final class AccessStripes {
             AccessStripe previous = table[index];
             if (previous.isAbandoned()) {
                 AccessStripe created = new AccessStripe(previous);
-                AccessStripe[] all = Arrays.stream(owned).filter(stripe -> stripe != previous).toArray(AccessStripe[]::new);
+                AccessStripe[] all = Arrays.stream(owned)
+                        .filter(stripe -> stripe != previous)
+                        .toArray(AccessStripe[]::new);
                 all = Arrays.copyOf(all, all.length + 1);
                 all[all.length - 1] = created;
                 owned = all;

@@ -45,7 +45,8 @@ final class ConcurrentLru<K, V> extends GenerationalLru<K, V> implements Logical
             LogicalClock.Timekeeper previous = clock.current();
             long now = previous == this
                     ? sharedTime.incrementAndGet()
-                    : sharedTime.accumulateAndGet(previous.time(), (own, other) -> Math.max(own, other) + 1);
+                    : sharedTime.accumulateAndGet(
+                            previous.time(), (own, other) -> Math.max(own, other) + 1);
             if (previous == this || clock.pass(previous, this)) {
                 recordUse(slot, now);
                 return;

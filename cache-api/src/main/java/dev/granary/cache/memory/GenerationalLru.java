@@ -1,8 +1,9 @@
 package dev.granary.cache.memory;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.Arrays;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An LRU order of values that are sorted once per generation. Values are numbered, so that their
@@ -15,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class GenerationalLru<K, V> {
     private static final int INITIAL_SLOTS = 64;
-    private static final int MAX_UNUSED = 64; // unused numbers beyond the size before renumbering
+    // unused numbers beyond the size before renumbering
+    private static final int MAX_UNUSED = 64;
     private static final long NONE = -1; // not a time
 
     private @Nullable CacheSlot<K, V>[] slots = array(INITIAL_SLOTS);
@@ -23,7 +25,8 @@ abstract class GenerationalLru<K, V> {
     private int end; // exclusive upper bound of the numbers
     private int[] free = new int[INITIAL_SLOTS];
     private int freeCount;
-    private long[] queue = {}; // last use and number of each sorted value; reused to avoid garbage
+    // last use and number of each sorted value; reused to avoid garbage
+    private long[] queue = {};
     private int next; // the next position in the queue
     private int queued; // the end of the queue
     private long base; // the time that queued times are relative to

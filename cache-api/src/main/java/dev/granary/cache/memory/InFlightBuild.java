@@ -1,6 +1,7 @@
 package dev.granary.cache.memory;
 
 import dev.granary.cache.build.PendingBuild;
+
 import org.jspecify.annotations.Nullable;
 
 /**

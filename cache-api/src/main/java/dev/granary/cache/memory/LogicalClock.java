@@ -32,7 +32,8 @@ final class LogicalClock {
 
     private static VarHandle turn() {
         try {
-            return MethodHandles.lookup().findVarHandle(LogicalClock.class, "turn", Timekeeper.class);
+            return MethodHandles.lookup()
+                    .findVarHandle(LogicalClock.class, "turn", Timekeeper.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }

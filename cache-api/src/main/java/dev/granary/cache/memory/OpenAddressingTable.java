@@ -1,5 +1,7 @@
 package dev.granary.cache.memory;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
@@ -8,7 +10,6 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A hash table of slots that is read without a lock and changed under the caller's lock. It uses
@@ -21,14 +22,17 @@ import org.jspecify.annotations.Nullable;
  * each hit. For the same reason caches extend this class instead of having a table: each such
  * indirection costs a tenth of a hit.
  */
-abstract sealed class OpenAddressingTable<K, V> permits PrimitiveCache, RuntimeParametersCache.Partition {
+abstract sealed class OpenAddressingTable<K, V>
+        permits PrimitiveCache, RuntimeParametersCache.Partition {
     private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(CacheSlot[].class);
     private static final int MIN_LENGTH = 64;
     private static final int MAX_LENGTH = 1 << 30;
-    private static final int SPREAD = 0x9E3779B9; // Fibonacci hashing: spreads adjacent hash codes
+    // Fibonacci hashing: spreads adjacent hash codes
+    private static final int SPREAD = 0x9E3779B9;
 
     private volatile @Nullable CacheSlot<?, ?>[] table = new CacheSlot<?, ?>[MIN_LENGTH];
-    private volatile int moved; // slots moved: incremented between the copy and the removal of each
+    // slots moved: incremented between the copy and the removal of each
+    private volatile int moved;
     private int size;
 
     /** Returns the slot of {@code key}, or null if it is absent. Any thread may call it. */
@@ -107,7 +111,8 @@ abstract sealed class OpenAddressingTable<K, V> permits PrimitiveCache, RuntimeP
         int hole = index;
         int probe = (hole + 1) & mask;
         for (CacheSlot<?, ?> slot = array[probe]; slot != null; slot = array[probe]) {
-            boolean isReachedAcrossHole = ((probe - home(slot.hash, mask)) & mask) >= ((probe - hole) & mask);
+            boolean isReachedAcrossHole =
+                    ((probe - home(slot.hash, mask)) & mask) >= ((probe - hole) & mask);
             if (isReachedAcrossHole) {
                 ELEMENT.setRelease(array, hole, slot);
                 moved++;

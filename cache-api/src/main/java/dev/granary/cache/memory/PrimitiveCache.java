@@ -1,7 +1,8 @@
 package dev.granary.cache.memory;
 
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+
+import java.util.Objects;
 
 /**
  * A bounded in-memory cache of created values, with a single build per key among concurrent
@@ -34,7 +35,8 @@ public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
 
     private final ValueStore<K, V> store;
     private final @Nullable LruStore<K, V> lru; // the store if it is LRU; this is its table
-    private final long[][] cells; // of the LRU store's stripes, here to save indirections per hit
+    // of the LRU store's stripes, here to save indirections per hit
+    private final long[][] cells;
     private final SingleFlight<K, V> singleFlight;
 
     /**
@@ -86,7 +88,8 @@ public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
         if (slot != null) {
             long id = Thread.currentThread().threadId();
             if (!AccessStripe.record(AccessStripe.cellsOf(cells, id), id, slot.index)) {
-                Objects.requireNonNull(lru, "Only the LRU store uses this table").recordUse(slot);
+                Objects.requireNonNull(lru, "Only the LRU store uses this table")
+                        .recordUse(slot);
             }
             return slot.value;
         }
@@ -139,7 +142,8 @@ public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
 
     private static int requireCapacity(int capacity) {
         if (capacity < 0) {
-            throw new IllegalArgumentException("The capacity of the primitive cache must be 0 or more, not " + capacity);
+            throw new IllegalArgumentException(
+                    "The capacity of the primitive cache must be 0 or more, not " + capacity);
         }
         return capacity;
     }

@@ -1,6 +1,9 @@
 package dev.granary.cache.memory;
 
 import dev.granary.cache.build.StackReserve;
+
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayDeque;
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;
@@ -8,7 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A cache for one stream of values that depend on run-time parameters such as shapes: specialised
@@ -73,8 +75,10 @@ public final class RuntimeParametersCache implements AutoCloseable {
      *
      * @see Partition#getOrCreate
      */
-    public <K, V extends @Nullable Object> Result<V> getOrCreate(K key, Class<? super V> valueType, Function<? super K, ? extends V> builder) {
-        return this.<K, V>find(new Types(key.getClass(), valueType), capacity).getOrCreate(key, builder);
+    public <K, V extends @Nullable Object> Result<V> getOrCreate(
+            K key, Class<? super V> valueType, Function<? super K, ? extends V> builder) {
+        return this.<K, V>find(new Types(key.getClass(), valueType), capacity)
+                .getOrCreate(key, builder);
     }
 
     /**
@@ -108,7 +112,10 @@ public final class RuntimeParametersCache implements AutoCloseable {
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public <K, V> Partition<K, V> partition(
-            Class<K> keyType, Class<V> valueType, int capacity, BiConsumer<? super K, ? super V> evictionListener) {
+            Class<K> keyType,
+            Class<V> valueType,
+            int capacity,
+            BiConsumer<? super K, ? super V> evictionListener) {
         Partition<K, V> found = find(new Types(keyType, valueType), requireCapacity(capacity));
         found.setCapacity(capacity);
         found.evictionListener = evictionListener;
@@ -128,23 +135,29 @@ public final class RuntimeParametersCache implements AutoCloseable {
      */
     @SuppressWarnings("unchecked")
     private <K, V extends @Nullable Object> Partition<K, V> find(Types types, int capacityIfNew) {
-        return (Partition<K, V>) partitions.computeIfAbsent(types, _ -> new Partition<>(capacityIfNew));
+        return (Partition<K, V>)
+                partitions.computeIfAbsent(types, _ -> new Partition<>(capacityIfNew));
     }
 
     private static int requireCapacity(int capacity) {
         if (capacity < 0) {
-            throw new IllegalArgumentException("The capacity of a runtime-parameters cache must be 0 or more, not " + capacity);
+            throw new IllegalArgumentException(
+                    "The capacity of a runtime-parameters cache must be 0 or more, not "
+                            + capacity);
         }
         return capacity;
     }
 
     /** The values of one type for keys of one type. Not thread-safe, like its cache. */
-    public static final class Partition<K, V extends @Nullable Object> extends OpenAddressingTable<K, Result<V>> {
+    public static final class Partition<K, V extends @Nullable Object>
+            extends OpenAddressingTable<K, Result<V>> {
         private static final long BUSY = -1;
 
         private final Order<K, Result<V>> order = new Order<>(); // of the results of hits
-        private final ArrayDeque<Evicted<K, V>> evicted = new ArrayDeque<>(); // not yet reported
-        private BiConsumer<? super K, ? super V> evictionListener = (_, value) -> closeIfCloseable(value);
+        // not yet reported
+        private final ArrayDeque<Evicted<K, V>> evicted = new ArrayDeque<>();
+        private BiConsumer<? super K, ? super V> evictionListener =
+                (_, value) -> closeIfCloseable(value);
         private long time; // BUSY while the table is read or changed
         private boolean isInconsistent; // a change began and did not end
         private int capacity;
@@ -189,7 +202,8 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 notifyEvicted();
             }
             if (!isCached) {
-                evicted.add(new Evicted<>(key, built)); // reported later, since the caller uses it
+                // reported later, since the caller uses it
+                evicted.add(new Evicted<>(key, built));
             }
             return new Result<>(built, Outcome.MISS);
         }
@@ -246,7 +260,8 @@ public final class RuntimeParametersCache implements AutoCloseable {
             boolean isCached = false;
             try {
                 repair();
-                CacheSlot<K, Result<V>> present = slot(key); // if the builder looked up its own key
+                // if the builder looked up its own key
+                CacheSlot<K, Result<V>> present = slot(key);
                 isCached = capacity > 0 && present == null;
                 if (isCached) {
                     isInconsistent = true;
@@ -299,7 +314,10 @@ public final class RuntimeParametersCache implements AutoCloseable {
             try {
                 evictionListener.accept(key, value);
             } catch (Throwable e) {
-                LOG.log(System.Logger.Level.WARNING, "The listener of a runtime-parameters cache failed", e);
+                LOG.log(
+                        System.Logger.Level.WARNING,
+                        "The listener of a runtime-parameters cache failed",
+                        e);
             }
         }
 
@@ -310,7 +328,10 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                 } catch (Exception e) {
-                    LOG.log(System.Logger.Level.WARNING, "A value of a runtime-parameters cache could not be closed", e);
+                    LOG.log(
+                            System.Logger.Level.WARNING,
+                            "A value of a runtime-parameters cache could not be closed",
+                            e);
                 }
             }
         }
@@ -323,7 +344,8 @@ public final class RuntimeParametersCache implements AutoCloseable {
             long now = time;
             if (now == BUSY) {
                 throw new ConcurrentModificationException(
-                        "Two threads use one runtime-parameters cache, or a key's equality uses it; give each stream its own");
+                        "Two threads use one runtime-parameters cache, or a key's equality uses"
+                                + " it; give each stream its own");
             }
             time = BUSY;
             return now;

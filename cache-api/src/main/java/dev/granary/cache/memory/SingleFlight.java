@@ -1,10 +1,12 @@
 package dev.granary.cache.memory;
 
 import dev.granary.cache.build.BuildCycleDetector;
+
+import org.jspecify.annotations.Nullable;
+
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Coordination of concurrent misses: one build per key. A key is in the map while it is built, and
@@ -42,7 +44,8 @@ final class SingleFlight<K, V> {
         return count;
     }
 
-    <E extends Exception> V get(K key, PrimitiveCache.Builder<? super K, ? extends V, E> builder) throws E {
+    <E extends Exception> V get(K key, PrimitiveCache.Builder<? super K, ? extends V, E> builder)
+            throws E {
         InFlightBuild<V> own = new InFlightBuild<>(Thread.currentThread());
         InFlightBuild<V> other = null;
         V value = null;
@@ -92,13 +95,15 @@ final class SingleFlight<K, V> {
         }
     }
 
-    private <E extends Exception> V findOrBuild(K key, PrimitiveCache.Builder<? super K, ? extends V, E> builder) throws E {
+    private <E extends Exception> V findOrBuild(
+            K key, PrimitiveCache.Builder<? super K, ? extends V, E> builder) throws E {
         V found = store.find(key);
         if (found != null) {
             return found;
         }
         misses.increment();
-        V built = Objects.requireNonNull(builder.build(key), "The builder of a cached value returned null");
+        V built = Objects.requireNonNull(
+                builder.build(key), "The builder of a cached value returned null");
         store.put(key, built);
         return built;
     }
@@ -119,7 +124,10 @@ final class SingleFlight<K, V> {
             return value;
         }
         Throwable failure = build.failure;
-        throw SingleFlight.<RuntimeException>unchecked(failure == null ? new IllegalStateException("A build ended without a result") : failure);
+        throw SingleFlight.<RuntimeException>unchecked(
+                failure == null
+                        ? new IllegalStateException("A build ended without a result")
+                        : failure);
     }
 
     private static void awaitUninterruptibly(InFlightBuild<?> build) {

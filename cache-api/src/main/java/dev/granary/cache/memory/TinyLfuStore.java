@@ -2,18 +2,24 @@ package dev.granary.cache.memory;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+
 import dev.granary.cache.build.StackReserve;
+
 import org.jspecify.annotations.Nullable;
 
 /** A store that evicts by Caffeine's W-TinyLFU policy. */
 final class TinyLfuStore<K, V> implements ValueStore<K, V> {
     private final Cache<K, V> cache;
-    private final AccessStripes stripes = new AccessStripes(); // cheaper counters than Caffeine's
+    // cheaper counters than Caffeine's
+    private final AccessStripes stripes = new AccessStripes();
     private volatile int capacity;
 
     TinyLfuStore(int capacity) {
         this.capacity = capacity;
-        this.cache = Caffeine.newBuilder().maximumSize(capacity).executor(Runnable::run).build();
+        this.cache = Caffeine.newBuilder()
+                .maximumSize(capacity)
+                .executor(Runnable::run)
+                .build();
     }
 
     @Override

@@ -8,10 +8,12 @@ interface ValueStore<K, V> {
      * Returns the value of {@code key}, or null if it is absent. A found value counts as used and
      * as a hit.
      */
-    @Nullable V find(K key);
+    @Nullable
+    V find(K key);
 
     /** Returns the value of {@code key}, or null if it is absent, without recording a use. */
-    @Nullable V peek(K key);
+    @Nullable
+    V peek(K key);
 
     /**
      * Stores the value of an absent key and evicts others for it. Has no effect if the capacity is

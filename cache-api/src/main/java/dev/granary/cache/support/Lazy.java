@@ -1,8 +1,9 @@
 package dev.granary.cache.support;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A value that is created on first access, so that opening a tier does not wait for class loading.

@@ -1,9 +1,10 @@
 package dev.granary.cache.support;
 
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A logger of one warning per kind of failure and process, so that a broken disk does not also

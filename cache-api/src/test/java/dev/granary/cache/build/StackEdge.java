@@ -1,8 +1,9 @@
 package dev.granary.cache.build;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A runner of actions near the end of a stack: first without any room, then with one more frame

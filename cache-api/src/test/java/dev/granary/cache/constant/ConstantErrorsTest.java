@@ -2,6 +2,7 @@ package dev.granary.cache.constant;
 
 import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
 import static dev.granary.cache.constant.FakeDeviceMemory.key;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -13,6 +14,16 @@ import dev.granary.cache.build.StackEdge;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.testing.ChildJvm;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,14 +36,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests of stack overflows at any depth, cycles of factories, and sizes that do not match the key.
@@ -45,11 +48,13 @@ class ConstantErrorsTest {
     private static final Duration WAIT_FOR_EVER = Duration.ofDays(1);
 
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
-    private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, WAIT_FOR_EVER);
+    private final ConstantTensorCaches caches =
+            new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, WAIT_FOR_EVER);
     private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
 
     private ConstantHold<Piece> get(int number) {
-        return cache.get(key("k" + number), MEGABYTE, () -> memory.allocate("k" + number, MEGABYTE));
+        return cache.get(
+                key("k" + number), MEGABYTE, () -> memory.allocate("k" + number, MEGABYTE));
     }
 
     /** Closes the holds that are present and returns their number. */
@@ -66,7 +71,9 @@ class ConstantErrorsTest {
 
     @ParameterizedTest
     @EnumSource(ConstantPolicy.class)
-    @DisplayName("M1 a call at each depth from the end of the stack: all constants are available, no byte stays promised, all memory is freed")
+    @DisplayName(
+            "M1 a call at each depth from the end of the stack: all constants are available, no"
+                    + " byte stays promised, all memory is freed")
     void anyDepth(ConstantPolicy policy) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             caches.setCapacity(EngineKind.GPU, 4, policy);
@@ -94,7 +101,8 @@ class ConstantErrorsTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, 4})
-    @DisplayName("M1 closing at each depth from the end of the stack can be repeated, and frees the memory once")
+    @DisplayName("M1 closing at each depth from the end of the stack can be repeated, and frees the"
+            + " memory once")
     void closedAtAnyDepth(long capacity) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             caches.setCapacity(EngineKind.GPU, capacity);
@@ -132,14 +140,18 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 keys are equal if all four parts are equal, without linking by the JVM at the first call")
+    @DisplayName("M1 keys are equal if all four parts are equal, without linking by the JVM at the"
+            + " first call")
     void equalKeys() {
         ConstantKey<Piece> key = new ConstantKey<>(Piece.class, "test", List.of("c"), List.of("k"));
-        ConstantKey<Piece> same = new ConstantKey<>(Piece.class, "test", List.of("c"), List.of("k"));
+        ConstantKey<Piece> same =
+                new ConstantKey<>(Piece.class, "test", List.of("c"), List.of("k"));
         assertEquals(key, same);
         assertEquals(key.hashCode(), same.hashCode());
-        for (ConstantKey<?> other : List.of(new ConstantKey<>(AutoCloseable.class, "test", List.of("c"), List.of("k")),
-                new ConstantKey<>(Piece.class, "tess", List.of("c"), List.of("k")), new ConstantKey<>(Piece.class, "test", List.of("d"), List.of("k")),
+        for (ConstantKey<?> other : List.of(
+                new ConstantKey<>(AutoCloseable.class, "test", List.of("c"), List.of("k")),
+                new ConstantKey<>(Piece.class, "tess", List.of("c"), List.of("k")),
+                new ConstantKey<>(Piece.class, "test", List.of("d"), List.of("k")),
                 new ConstantKey<>(Piece.class, "test", List.of("c"), List.of("l")))) {
             assertNotEquals(key, other);
             assertNotEquals(key.hashCode(), other.hashCode());
@@ -151,7 +163,9 @@ class ConstantErrorsTest {
     private record Context(String name) {}
 
     @Test
-    @DisplayName("M8 contexts are compared by equality: an equal context shares tensors, and removing it removes them")
+    @DisplayName(
+            "M8 contexts are compared by equality: an equal context shares tensors, and removing"
+                    + " it removes them")
     void equalContexts() {
         ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
         ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
@@ -171,12 +185,17 @@ class ConstantErrorsTest {
         for (int round = 0; round < 4 * ROUNDS; round++) {
             int first = round * 100_000;
             AtomicInteger deepest = new AtomicInteger(first);
-            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> nest(first, deepest)), "deep",
+            Thread thread = new Thread(
+                    null,
+                    () -> assertThrows(StackOverflowError.class, () -> nest(first, deepest)),
+                    "deep",
                     (256L << 10) + round * 80L);
             thread.start();
             thread.join();
             assertEquals(0, cache.statistics().promisedBytes());
-            for (int number = Math.max(first, deepest.get() - 100); number < deepest.get() + 3; number++) {
+            for (int number = Math.max(first, deepest.get() - 100);
+                    number < deepest.get() + 3;
+                    number++) {
                 get(number).close();
             }
             caches.setCapacity(EngineKind.GPU, 0);
@@ -194,7 +213,8 @@ class ConstantErrorsTest {
 
     @ParameterizedTest
     @EnumSource(Ending.class)
-    @DisplayName("M1 ending a promise at each depth from the end of the stack succeeds or can be repeated; no byte stays promised")
+    @DisplayName("M1 ending a promise at each depth from the end of the stack succeeds or can be"
+            + " repeated; no byte stays promised")
     void promisesAtAnyDepth(Ending ending) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             List<ConstantPromise<Piece>> promises = new ArrayList<>();
@@ -232,7 +252,10 @@ class ConstantErrorsTest {
             assertTrue(again > 0, "the stack overflowed");
             assertEquals(0, cache.statistics().promisedBytes());
             assertEquals(cache.statistics().tensors() * MEGABYTE, cache.getSize());
-            assertEquals(ending == Ending.FULFIL ? LEVELS : 0, cache.statistics().tensors(), "each is counted once");
+            assertEquals(
+                    ending == Ending.FULFIL ? LEVELS : 0,
+                    cache.statistics().tensors(),
+                    "each is counted once");
             assertEquals(ending == Ending.FULFIL ? LEVELS : 0, closeAll(held));
             for (int level = 0; level < LEVELS; level++) {
                 get(level).close();
@@ -244,15 +267,22 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 a completed tensor that cannot be returned is freed, and the next caller computes it")
+    @DisplayName(
+            "M1 a completed tensor that cannot be returned is freed, and the next caller computes"
+                    + " it")
     void notReturned() {
         AtomicInteger clockReads = new AtomicInteger();
-        ConstantTensorCache failing = new ConstantTensorCaches(ConstantLimits.NONE, () -> {
-            if (clockReads.incrementAndGet() == 2) { // the first call is by the promise
-                throw new OutOfMemoryError("on purpose");
-            }
-            return 0;
-        }, WAIT_FOR_EVER).of(EngineKind.GPU, 0);
+        ConstantTensorCache failing = new ConstantTensorCaches(
+                        ConstantLimits.NONE,
+                        () -> {
+                            if (clockReads.incrementAndGet()
+                                    == 2) { // the first call is by the promise
+                                throw new OutOfMemoryError("on purpose");
+                            }
+                            return 0;
+                        },
+                        WAIT_FOR_EVER)
+                .of(EngineKind.GPU, 0);
         assertThrows(OutOfMemoryError.class, () -> memory.take(failing, "k", 1));
         assertEquals(1, memory.allocated());
         memory.assertAllFreed();
@@ -265,9 +295,10 @@ class ConstantErrorsTest {
     private void nest(int number, AtomicInteger deepest) {
         deepest.set(number);
         cache.get(key("k" + number), MEGABYTE, () -> {
-            nest(number + 1, deepest);
-            return memory.allocate("k" + number, MEGABYTE);
-        }).close();
+                    nest(number + 1, deepest);
+                    return memory.allocate("k" + number, MEGABYTE);
+                })
+                .close();
     }
 
     @Test
@@ -285,14 +316,18 @@ class ConstantErrorsTest {
                 })));
             }
             for (Future<?> one : all) {
-                assertTrue(assertThrows(ExecutionException.class, one::get).getCause() instanceof IllegalStateException);
+                assertTrue(
+                        assertThrows(ExecutionException.class, one::get).getCause()
+                                instanceof IllegalStateException);
             }
         }
         assertSoundAfterCycle();
     }
 
     @Test
-    @DisplayName("M2 a cycle through a constant and a primitive of two threads is an error for both, not a deadlock")
+    @DisplayName(
+            "M2 a cycle through a constant and a primitive of two threads is an error for both,"
+                    + " not a deadlock")
     void cycleWithPrimitive() throws Exception {
         PrimitiveCache<String, String> primitives = new PrimitiveCache<>(4);
         CyclicBarrier bothBuild = new CyclicBarrier(2);
@@ -306,8 +341,12 @@ class ConstantErrorsTest {
                 get(0).close();
                 return key;
             }));
-            assertTrue(assertThrows(ExecutionException.class, constant::get).getCause() instanceof IllegalStateException);
-            assertTrue(assertThrows(ExecutionException.class, primitive::get).getCause() instanceof IllegalStateException);
+            assertTrue(
+                    assertThrows(ExecutionException.class, constant::get).getCause()
+                            instanceof IllegalStateException);
+            assertTrue(
+                    assertThrows(ExecutionException.class, primitive::get).getCause()
+                            instanceof IllegalStateException);
         }
         assertEquals("p", primitives.get("p", key -> key));
         assertSoundAfterCycle();
@@ -323,21 +362,32 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M4 another size for a cached or promised key is an error that names both sizes, without side effects")
+    @DisplayName("M4 another size for a cached or promised key is an error that names both sizes,"
+            + " without side effects")
     void anotherSize() {
         get(1).close();
-        String message = assertThrows(IllegalArgumentException.class,
-                () -> cache.get(key("k1"), 2 * MEGABYTE, () -> memory.allocate("k1", 2 * MEGABYTE))).toString();
-        assertTrue(message.contains(" " + MEGABYTE + " bytes") && message.contains(" " + 2 * MEGABYTE), message);
+        String message = assertThrows(
+                        IllegalArgumentException.class,
+                        () -> cache.get(
+                                key("k1"), 2 * MEGABYTE, () -> memory.allocate("k1", 2 * MEGABYTE)))
+                .toString();
+        assertTrue(
+                message.contains(" " + MEGABYTE + " bytes") && message.contains(" " + 2 * MEGABYTE),
+                message);
         assertThrows(IllegalArgumentException.class, () -> cache.getOrAdd(key("k1"), 1));
         try (ConstantHold<Piece> present = get(1)) {
             assertTrue(present.isCached());
         }
-        try (ConstantPromise<Piece> promise = ((ConstantLookup.Miss<Piece>) cache.getOrAdd(key("k2"), MEGABYTE)).promise()) {
+        try (ConstantPromise<Piece> promise =
+                ((ConstantLookup.Miss<Piece>) cache.getOrAdd(key("k2"), MEGABYTE)).promise()) {
             // The owner of the promise.
-            assertThrows(IllegalStateException.class, () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE));
-            Throwable another = assertThrows(CompletionException.class, () -> CompletableFuture.runAsync(
-                    () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE)).join()).getCause();
+            assertThrows(
+                    IllegalStateException.class, () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE));
+            Throwable another = assertThrows(
+                            CompletionException.class, () -> CompletableFuture.runAsync(
+                                            () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE))
+                                    .join())
+                    .getCause();
             assertInstanceOf(IllegalArgumentException.class, another);
             promise.fulfil(memory.allocate("k2", MEGABYTE)).close();
         }

@@ -2,26 +2,30 @@ package dev.granary.cache.constant;
 
 import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
 import static dev.granary.cache.constant.FakeDeviceMemory.key;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.stream.Stream;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
 /** Tests of the eviction policies with a manual clock, and of eviction callbacks. */
 class ConstantEvictionTest {
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private long now;
-    private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE, () -> now, Duration.ofDays(1));
+    private final ConstantTensorCaches caches =
+            new ConstantTensorCaches(ConstantLimits.NONE, () -> now, Duration.ofDays(1));
     private final ConstantTensorCache cache = caches.of(EngineKind.CPU, 0);
 
     @AfterEach
@@ -33,17 +37,23 @@ class ConstantEvictionTest {
     /** Gets a tensor with a given compute time in nanoseconds. */
     private void use(Object name, long megabytes, long cost) {
         cache.get(key(name), megabytes * MEGABYTE, () -> {
-            now += cost;
-            return memory.allocate(name, megabytes * MEGABYTE);
-        }).close();
+                    now += cost;
+                    return memory.allocate(name, megabytes * MEGABYTE);
+                })
+                .close();
     }
 
     private String cached(Object... names) {
-        return Stream.of(names).filter(name -> cache.isCached(key(name))).map(Object::toString).reduce("", String::concat);
+        return Stream.of(names)
+                .filter(name -> cache.isCached(key(name)))
+                .map(Object::toString)
+                .reduce("", String::concat);
     }
 
     @Test
-    @DisplayName("M15 LRU: the least recently used tensors are evicted, no more than needed; a hit is a use")
+    @DisplayName(
+            "M15 LRU: the least recently used tensors are evicted, no more than needed; a hit is a"
+                    + " use")
     void leastRecentlyUsed() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
         for (String name : List.of("a", "b", "c", "d")) {
@@ -57,25 +67,30 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 LRU: promised tensors are not evicted; a tensor that does not fit beside them is not cached and evicts nothing")
+    @DisplayName(
+            "M15 LRU: promised tensors are not evicted; a tensor that does not fit beside them is"
+                    + " not cached and evicts nothing")
     void promisesStay() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
         use("a", 1, 1);
         cache.get(key("slow"), 3 * MEGABYTE, () -> {
-            assertEquals(3 * MEGABYTE, cache.statistics().promisedBytes());
-            use("b", 2, 1);
-            assertEquals("a", cached("a", "b"), "a alone does not make room for b");
-            use("c", 1, 1);
-            assertEquals("c", cached("a", "b", "c"));
-            return memory.allocate("slow", 3 * MEGABYTE);
-        }).close();
+                    assertEquals(3 * MEGABYTE, cache.statistics().promisedBytes());
+                    use("b", 2, 1);
+                    assertEquals("a", cached("a", "b"), "a alone does not make room for b");
+                    use("c", 1, 1);
+                    assertEquals("c", cached("a", "b", "c"));
+                    return memory.allocate("slow", 3 * MEGABYTE);
+                })
+                .close();
         assertEquals("cslow", cached("a", "b", "c", "slow"));
         assertEquals(0, cache.statistics().promisedBytes());
     }
 
     @ParameterizedTest
     @EnumSource(ConstantPolicy.class)
-    @DisplayName("M15 a tensor larger than the whole budget is never cached and evicts nothing, under any policy and cost")
+    @DisplayName(
+            "M15 a tensor larger than the whole budget is never cached and evicts nothing, under"
+                    + " any policy and cost")
     void tooLarge(ConstantPolicy policy) {
         caches.setCapacity(EngineKind.CPU, 4, policy);
         use("a", 2, 1);
@@ -99,7 +114,8 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 COST never evicts tensors that together took as long as the new one or longer")
+    @DisplayName(
+            "M15 COST never evicts tensors that together took as long as the new one or longer")
     void expensiveStays() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.COST);
         use("a", 2, 100);
@@ -107,7 +123,10 @@ class ConstantEvictionTest {
         use("same", 1, 100);
         assertEquals("ab", cached("a", "b", "same"));
         use("both", 4, 200);
-        assertEquals("ab", cached("a", "b", "both"), "two that took 100 each for one that took 200 gain nothing");
+        assertEquals(
+                "ab",
+                cached("a", "b", "both"),
+                "two that took 100 each for one that took 200 gain nothing");
         assertEquals(0, cache.statistics().evicted());
         use("more", 4, 201);
         assertEquals("more", cached("a", "b", "more"));
@@ -139,11 +158,13 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 COST: a failed computation evicts nothing, since victims are selected at its completion")
+    @DisplayName("M15 COST: a failed computation evicts nothing, since victims are selected at its"
+            + " completion")
     void failedComputation() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.COST);
         use("a", 1, 1);
-        ConstantLookup.Miss<Piece> miss = (ConstantLookup.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
+        ConstantLookup.Miss<Piece> miss =
+                (ConstantLookup.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
         now += 100;
         miss.promise().fail(new IllegalStateException("no"));
         assertEquals("a", cached("a", "b"));
@@ -160,7 +181,9 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 a tensor evicted while in use stays valid until released; its callback runs once, outside all locks")
+    @DisplayName(
+            "M15 a tensor evicted while in use stays valid until released; its callback runs once,"
+                    + " outside all locks")
     void callback() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.LRU);
         ConstantHold<Piece> held = memory.take(cache, "a", 1);
@@ -191,7 +214,8 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 a holder with a callback reuses its hold in later executions without another lookup")
+    @DisplayName("M15 a holder with a callback reuses its hold in later executions without another"
+            + " lookup")
     void holder() {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
         List<ConstantHold<Piece>> hold = new ArrayList<>();
@@ -215,7 +239,8 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 a callback on a tensor that is not cached runs at once; one of a closed hold never runs")
+    @DisplayName("M15 a callback on a tensor that is not cached runs at once; one of a closed hold"
+            + " never runs")
     void callbackAfterwards() {
         List<String> events = new ArrayList<>();
         ConstantHold<Piece> gone = memory.take(cache, "gone", 1);
@@ -235,7 +260,8 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 a callback that throws does not affect other callbacks, the eviction, or the release of memory")
+    @DisplayName("M15 a callback that throws does not affect other callbacks, the eviction, or the"
+            + " release of memory")
     void throwingCallback() {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
         List<String> events = new ArrayList<>();
@@ -260,11 +286,13 @@ class ConstantEvictionTest {
             @Override
             public void close() throws java.io.IOException {
                 log.add("tried");
-                throw new java.io.IOException("on purpose, for the test of memory that cannot be freed");
+                throw new java.io.IOException(
+                        "on purpose, for the test of memory that cannot be freed");
             }
         }
         List<String> log = new ArrayList<>();
-        cache.get(new ConstantKey<>(Stuck.class, "test", "c", "k"), 1, () -> new Stuck(log)).close();
+        cache.get(new ConstantKey<>(Stuck.class, "test", "c", "k"), 1, () -> new Stuck(log))
+                .close();
         memory.use(cache, "a", 1);
         caches.setCapacity(EngineKind.CPU, 1);
         assertEquals(List.of("tried"), log);

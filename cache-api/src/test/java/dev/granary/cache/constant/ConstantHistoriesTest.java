@@ -1,21 +1,24 @@
 package dev.granary.cache.constant;
 
 import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.testing.TestSeed;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Random histories of one cache, compared with {@link ConstantModel} after every step. */
 class ConstantHistoriesTest {
@@ -40,10 +43,17 @@ class ConstantHistoriesTest {
     private record Held(ConstantHold<Piece> constant, ConstantModel.@Nullable Entry entry) {}
 
     /** A promise that has not ended; {@code entry} is null if it is private to its owner. */
-    private record Open(ConstantKey<Piece> key, ConstantPromise<Piece> promise, ConstantModel.@Nullable Entry entry, long bytes, long start) {}
+    private record Open(
+            ConstantKey<Piece> key,
+            ConstantPromise<Piece> promise,
+            ConstantModel.@Nullable Entry entry,
+            long bytes,
+            long start) {}
 
     @Test
-    @DisplayName("M15 40 random histories of 1,000 steps: contents, sizes and reservations equal the model's, memory is freed exactly once after use")
+    @DisplayName(
+            "M15 40 random histories of 1,000 steps: contents, sizes and reservations equal the"
+                    + " model's, memory is freed exactly once after use")
     void histories() {
         int hits = 0;
         for (int history = 0; history < HISTORIES; history++) {
@@ -61,12 +71,17 @@ class ConstantHistoriesTest {
             held.forEach(handle -> handle.constant.close());
             held.clear();
             observed.clear();
-            assertEquals(model.cachedBytes(), memory.liveBytes(), "exactly the cached tensors are alive");
+            assertEquals(
+                    model.cachedBytes(),
+                    memory.liveBytes(),
+                    "exactly the cached tensors are alive");
             caches.close();
             memory.assertAllFreed();
         }
         assertEquals(expectedCallbacks, callbacks);
-        assertTrue(hits > HISTORIES * STEPS / 50 && callbacks > HISTORIES, "the histories had effects: " + hits + " hits, " + callbacks + " callbacks");
+        assertTrue(
+                hits > HISTORIES * STEPS / 50 && callbacks > HISTORIES,
+                "the histories had effects: " + hits + " hits, " + callbacks + " callbacks");
     }
 
     private void step() {
@@ -96,7 +111,11 @@ class ConstantHistoriesTest {
     }
 
     private ConstantKey<Piece> key() {
-        return new ConstantKey<>(Piece.class, random.nextBoolean() ? "one" : "other", context(), random.nextInt(KEYS / 4));
+        return new ConstantKey<>(
+                Piece.class,
+                random.nextBoolean() ? "one" : "other",
+                context(),
+                random.nextInt(KEYS / 4));
     }
 
     private Object context() {
@@ -105,7 +124,9 @@ class ConstantHistoriesTest {
 
     /** Returns the size of a key, equal in each process: the hash code of its class differs. */
     private static long bytes(ConstantKey<?> key) {
-        return Math.floorMod(Objects.hash(key.backend(), key.context(), key.key()) * 31L, 5 * MEGABYTE) + 1;
+        return Math.floorMod(
+                        Objects.hash(key.backend(), key.context(), key.key()) * 31L, 5 * MEGABYTE)
+                + 1;
     }
 
     private void lookup() {
@@ -121,7 +142,8 @@ class ConstantHistoriesTest {
             }
             case ConstantLookup.Miss<Piece> miss -> {
                 assertEquals(null, entry, "a miss, but cached");
-                open.add(new Open(key, miss.promise(), model.promise(key, bytes(key)), bytes(key), now));
+                open.add(new Open(
+                        key, miss.promise(), model.promise(key, bytes(key)), bytes(key), now));
             }
             case ConstantLookup.Failed<Piece> failed -> throw new AssertionError(failed.cause());
         }
@@ -142,7 +164,8 @@ class ConstantHistoriesTest {
                 model.remove(promised.entry);
             }
             default -> {
-                ConstantHold<Piece> own = withEvictions(() -> promised.promise.fulfil(memory.allocate(promised.key, promised.bytes)));
+                ConstantHold<Piece> own = withEvictions(() ->
+                        promised.promise.fulfil(memory.allocate(promised.key, promised.bytes)));
                 boolean isCached = model.fulfil(promised.entry, now - promised.start);
                 assertEquals(isCached, own.isCached());
                 hold(own, isCached ? promised.entry : null);
@@ -179,7 +202,8 @@ class ConstantHistoriesTest {
     private void change() {
         if (random.nextInt(4) == 0) {
             long megabytes = random.nextInt(6) == 0 ? ConstantLimit.UNLIMITED : random.nextInt(25);
-            ConstantLimit limit = new ConstantLimit(megabytes, POLICIES.get(random.nextInt(POLICIES.size())));
+            ConstantLimit limit =
+                    new ConstantLimit(megabytes, POLICIES.get(random.nextInt(POLICIES.size())));
             withEvictions(() -> {
                 caches.setCapacity(EngineKind.GPU, limit.megabytes(), limit.policy());
                 return true;
@@ -216,7 +240,8 @@ class ConstantHistoriesTest {
         assertEquals(model.cachedBytes(), statistics.bytes(), where);
         assertEquals(model.promised(), statistics.promisedBytes(), where);
         assertEquals(model.tensors(), statistics.tensors(), where);
-        assertTrue(statistics.bytes() + statistics.promisedBytes() <= model.limit().bytes(), where);
+        assertTrue(
+                statistics.bytes() + statistics.promisedBytes() <= model.limit().bytes(), where);
         assertEquals(0, memory.freedTwice(), where);
         for (String backend : List.of("one", "other")) {
             for (String context : List.of("here", "there")) {

@@ -3,14 +3,15 @@ package dev.granary.cache.constant;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
 /** Tests of parsing limits. */
 class ConstantLimitsTest {
@@ -18,10 +19,20 @@ class ConstantLimitsTest {
     private static final ConstantLimit GPU = new ConstantLimit(2048, ConstantPolicy.NO_EVICT);
 
     @ParameterizedTest
-    @ValueSource(strings = {"cpu:10240;gpu:2048", "gpu:2048;cpu:10240", " CPU : 10240 ; Gpu:2048 ;", "cpu:10240:NO_EVICT;gpu:2048:no_evict", ";;cpu:10240;;gpu:2048;;"})
+    @ValueSource(
+            strings = {
+                "cpu:10240;gpu:2048",
+                "gpu:2048;cpu:10240",
+                " CPU : 10240 ; Gpu:2048 ;",
+                "cpu:10240:NO_EVICT;gpu:2048:no_evict",
+                ";;cpu:10240;;gpu:2048;;"
+            })
     @DisplayName("M15 kinds and sizes, in any order and case, with or without a policy")
     void right(String text) {
-        assertEquals(new ConstantLimits.Parsed(new ConstantLimits(Map.of(EngineKind.CPU, CPU, EngineKind.GPU, GPU)), List.of()),
+        assertEquals(
+                new ConstantLimits.Parsed(
+                        new ConstantLimits(Map.of(EngineKind.CPU, CPU, EngineKind.GPU, GPU)),
+                        List.of()),
                 ConstantLimits.parse(text));
     }
 
@@ -29,28 +40,57 @@ class ConstantLimitsTest {
     @DisplayName("M15 a policy is the third part; a missing kind has no limit")
     void policy() {
         ConstantLimits limits = ConstantLimits.parse("cpu:10240:COST").limits();
-        assertEquals(Optional.of(new ConstantLimit(10240, ConstantPolicy.COST)), limits.of(EngineKind.CPU));
+        assertEquals(
+                Optional.of(new ConstantLimit(10240, ConstantPolicy.COST)),
+                limits.of(EngineKind.CPU));
         assertEquals(Optional.empty(), limits.of(EngineKind.GPU));
-        assertEquals(ConstantPolicy.LRU, ConstantLimits.parse("gpu:0:lru").limits().of(EngineKind.GPU).orElseThrow().policy());
+        assertEquals(
+                ConstantPolicy.LRU,
+                ConstantLimits.parse("gpu:0:lru")
+                        .limits()
+                        .of(EngineKind.GPU)
+                        .orElseThrow()
+                        .policy());
         assertEquals(ConstantLimits.NONE, ConstantLimits.parse("  ").limits());
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"cpu", "cpu:", "cpu:-1", "cpu:ten", "cpu:1.5", "cpu:10GB", "cpu:99999999999999999999", "npu:1", "cpu:1:FIFO", "cpu:1:", ":1",
-        "cpu:1:LRU:x", "cpu=1", "10240"})
+    @ValueSource(
+            strings = {
+                "cpu",
+                "cpu:",
+                "cpu:-1",
+                "cpu:ten",
+                "cpu:1.5",
+                "cpu:10GB",
+                "cpu:99999999999999999999",
+                "npu:1",
+                "cpu:1:FIFO",
+                "cpu:1:",
+                ":1",
+                "cpu:1:LRU:x",
+                "cpu=1",
+                "10240"
+            })
     @DisplayName("M15 M13 an invalid part is reported as it was written")
     void wrong(String text) {
-        assertEquals(new ConstantLimits.Parsed(ConstantLimits.NONE, List.of(text)), ConstantLimits.parse(text));
+        assertEquals(
+                new ConstantLimits.Parsed(ConstantLimits.NONE, List.of(text)),
+                ConstantLimits.parse(text));
     }
 
     @Test
-    @DisplayName("M15 M13 in a partly valid text, the valid parts apply and all invalid ones are reported")
+    @DisplayName("M15 M13 in a partly valid text, the valid parts apply and all invalid ones are"
+            + " reported")
     void partly() {
         ConstantLimits.Parsed parsed = ConstantLimits.parse("cpu:10240; tpu:5 ;gpu:much");
         assertEquals(new ConstantLimits(Map.of(EngineKind.CPU, CPU)), parsed.limits());
         assertEquals(List.of("tpu:5", "gpu:much"), parsed.mistakes());
         ConstantLimits.Parsed twice = ConstantLimits.parse("cpu:10240;cpu:1");
-        assertEquals(new ConstantLimits(Map.of(EngineKind.CPU, CPU)), twice.limits(), "the first of two");
+        assertEquals(
+                new ConstantLimits(Map.of(EngineKind.CPU, CPU)),
+                twice.limits(),
+                "the first of two");
         assertEquals(List.of("cpu:1"), twice.mistakes());
     }
 
@@ -59,14 +99,22 @@ class ConstantLimitsTest {
     void orElse() {
         ConstantLimits cpu = new ConstantLimits(Map.of(EngineKind.CPU, CPU));
         ConstantLimits both = new ConstantLimits(Map.of(EngineKind.CPU, GPU, EngineKind.GPU, GPU));
-        assertEquals(new ConstantLimits(Map.of(EngineKind.CPU, CPU, EngineKind.GPU, GPU)), cpu.orElse(both));
+        assertEquals(
+                new ConstantLimits(Map.of(EngineKind.CPU, CPU, EngineKind.GPU, GPU)),
+                cpu.orElse(both));
         assertEquals(both, both.orElse(cpu));
         assertEquals(both, ConstantLimits.NONE.orElse(both));
     }
 
     @ParameterizedTest
-    @CsvSource({"0, 0", "1, 1048576", "10240, 10737418240", "8796093022207, 9223372036853727232", "8796093022208, 9223372036854775807",
-        "9223372036854775807, 9223372036854775807"})
+    @CsvSource({
+        "0, 0",
+        "1, 1048576",
+        "10240, 10737418240",
+        "8796093022207, 9223372036853727232",
+        "8796093022208, 9223372036854775807",
+        "9223372036854775807, 9223372036854775807"
+    })
     @DisplayName("M15 a MB is 1,048,576 bytes; a budget beyond a long of bytes is unlimited")
     void bytes(long megabytes, long bytes) {
         assertEquals(bytes, new ConstantLimit(megabytes, ConstantPolicy.LRU).bytes());
@@ -75,7 +123,10 @@ class ConstantLimitsTest {
     @Test
     @DisplayName("M15 a negative capacity is rejected, with the valid range in the message")
     void negative() {
-        IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, () -> new ConstantLimit(-1, ConstantPolicy.LRU));
-        assertEquals("The capacity of the constant tensor cache must be 0 MB or more, not -1", refused.getMessage());
+        IllegalArgumentException refused = assertThrows(
+                IllegalArgumentException.class, () -> new ConstantLimit(-1, ConstantPolicy.LRU));
+        assertEquals(
+                "The capacity of the constant tensor cache must be 0 MB or more, not -1",
+                refused.getMessage());
     }
 }

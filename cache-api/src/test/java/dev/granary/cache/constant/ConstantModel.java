@@ -1,9 +1,10 @@
 package dev.granary.cache.constant;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A model of one cache: a list of entries, the least recently used first, without threads, memory
@@ -28,16 +29,26 @@ final class ConstantModel {
     private final List<Entry> entries = new ArrayList<>();
     private ConstantLimit limit = ConstantLimit.DEFAULT;
 
-    @Nullable Entry find(ConstantKey<?> key) {
-        return entries.stream().filter(entry -> entry.key.equals(key)).findFirst().orElse(null);
+    @Nullable
+    Entry find(ConstantKey<?> key) {
+        return entries.stream()
+                .filter(entry -> entry.key.equals(key))
+                .findFirst()
+                .orElse(null);
     }
 
     long cachedBytes() {
-        return entries.stream().filter(entry -> entry.isMade).mapToLong(entry -> entry.bytes).sum();
+        return entries.stream()
+                .filter(entry -> entry.isMade)
+                .mapToLong(entry -> entry.bytes)
+                .sum();
     }
 
     long promised() {
-        return entries.stream().filter(entry -> !entry.isMade && entry.isReserved).mapToLong(entry -> entry.bytes).sum();
+        return entries.stream()
+                .filter(entry -> !entry.isMade && entry.isReserved)
+                .mapToLong(entry -> entry.bytes)
+                .sum();
     }
 
     long tensors() {
@@ -64,7 +75,8 @@ final class ConstantModel {
      * Records a miss and returns the entry of the promise, or null if the promise is private to the
      * caller.
      */
-    @Nullable Entry promise(ConstantKey<?> key, long bytes) {
+    @Nullable
+    Entry promise(ConstantKey<?> key, long bytes) {
         if (bytes > limit.bytes()) {
             return null;
         }
@@ -89,11 +101,13 @@ final class ConstantModel {
         if (entry == null || !entries.contains(entry)) {
             return false;
         }
-        boolean fits = entry.isReserved || fits(entry.bytes) || switch (limit.policy()) {
-            case NO_EVICT -> false;
-            case LRU -> evictOldest(entry.bytes);
-            case COST -> evictCheapest(entry.bytes, cost);
-        };
+        boolean fits = entry.isReserved
+                || fits(entry.bytes)
+                || switch (limit.policy()) {
+                    case NO_EVICT -> false;
+                    case LRU -> evictOldest(entry.bytes);
+                    case COST -> evictCheapest(entry.bytes, cost);
+                };
         if (!fits) {
             entries.remove(entry);
             return false;
@@ -144,12 +158,15 @@ final class ConstantModel {
         }
         List<Entry> before = List.copyOf(entries);
         List<Entry> gone = new ArrayList<>();
-        before.stream().filter(entry -> entry.isMade).sorted(Comparator.comparingDouble(entry -> (double) entry.cost / entry.bytes)).forEach(cheap -> {
-            if (!fits(bytes)) {
-                entries.remove(cheap);
-                gone.add(cheap);
-            }
-        });
+        before.stream()
+                .filter(entry -> entry.isMade)
+                .sorted(Comparator.comparingDouble(entry -> (double) entry.cost / entry.bytes))
+                .forEach(cheap -> {
+                    if (!fits(bytes)) {
+                        entries.remove(cheap);
+                        gone.add(cheap);
+                    }
+                });
         // It may stay if a later one frees enough.
         for (Entry expensive : List.copyOf(gone).reversed()) {
             if (fits(bytes + expensive.bytes)) {

@@ -2,6 +2,7 @@ package dev.granary.cache.constant;
 
 import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
 import static dev.granary.cache.constant.FakeDeviceMemory.key;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -9,6 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,10 +27,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Tests of promises and their waiting threads: fulfilled, failed, closed, abandoned, timed out. */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -31,7 +34,8 @@ class ConstantPromiseTest {
     private static final int WAITERS = 8;
 
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
-    private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, Duration.ofDays(1));
+    private final ConstantTensorCaches caches =
+            new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, Duration.ofDays(1));
     private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
     private final ExecutorService threads = Executors.newCachedThreadPool();
 
@@ -77,12 +81,15 @@ class ConstantPromiseTest {
     private static ConstantHold<Piece> hit(Future<ConstantLookup<Piece>> future) throws Exception {
         return switch (future.get()) {
             case ConstantLookup.Hit<Piece> hit -> hit.constant();
-            case ConstantLookup.Miss<Piece> _, ConstantLookup.Failed<Piece> _ -> throw new AssertionError("no hit: " + future.get());
+            case ConstantLookup.Miss<Piece> _, ConstantLookup.Failed<Piece> _ ->
+                throw new AssertionError("no hit: " + future.get());
         };
     }
 
     @Test
-    @DisplayName("M15 one of many callers misses and computes the tensor; the others wait and share it; its bytes are reserved meanwhile")
+    @DisplayName(
+            "M15 one of many callers misses and computes the tensor; the others wait and share it;"
+                    + " its bytes are reserved meanwhile")
     void fulfilled() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         assertEquals(MEGABYTE, cache.statistics().promisedBytes());
@@ -96,11 +103,14 @@ class ConstantPromiseTest {
             }
         }
         own.close();
-        assertEquals(new ConstantStatistics(1, WAITERS, WAITERS, 0, 0, 0, 1, MEGABYTE, 0), cache.statistics());
+        assertEquals(
+                new ConstantStatistics(1, WAITERS, WAITERS, 0, 0, 0, 1, MEGABYTE, 0),
+                cache.statistics());
     }
 
     @Test
-    @DisplayName("M15 a failure reaches all waiting threads, nothing is cached, the next caller computes the tensor")
+    @DisplayName("M15 a failure reaches all waiting threads, nothing is cached, the next caller"
+            + " computes the tensor")
     void failed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         List<Future<ConstantLookup<Piece>>> waiting = waiters();
@@ -113,9 +123,14 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 get throws the factory's own exception in all waiting threads: checked, unchecked and Error")
+    @DisplayName(
+            "M15 get throws the factory's own exception in all waiting threads: checked, unchecked"
+                    + " and Error")
     void failedGet() throws Exception {
-        for (Throwable cause : List.of(new IOException("checked"), new IllegalStateException("unchecked"), new StackOverflowError())) {
+        for (Throwable cause : List.of(
+                new IOException("checked"),
+                new IllegalStateException("unchecked"),
+                new StackOverflowError())) {
             ConstantPromise<Piece> promise = promise(cache);
             Callable<ConstantHold<Piece>> lookup = () -> memory.take(cache, "k", 1);
             Future<ConstantHold<Piece>> other = threads.submit(lookup);
@@ -127,7 +142,8 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a factory that fails while another thread waits: both get its exception, and neither repeats it")
+    @DisplayName("M15 a factory that fails while another thread waits: both get its exception, and"
+            + " neither repeats it")
     void failedFactory() throws Exception {
         IOException cause = new IOException("disk");
         Callable<ConstantHold<Piece>> make = () -> cache.get(key("k"), MEGABYTE, () -> {
@@ -144,7 +160,8 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a promise closed unfulfilled: one waiting thread gets the miss, the others continue to wait")
+    @DisplayName("M15 a promise closed unfulfilled: one waiting thread gets the miss, the others"
+            + " continue to wait")
     void closed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         List<Future<ConstantLookup<Piece>>> waiting = waiters();
@@ -154,9 +171,11 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 an unreachable promise is abandoned by the garbage collector: no thread hangs")
+    @DisplayName(
+            "M15 an unreachable promise is abandoned by the garbage collector: no thread hangs")
     void unreachable() throws Exception {
-        Thread forgetful = Thread.ofPlatform().start(() -> cache.<Piece>getOrAdd(key("k"), MEGABYTE));
+        Thread forgetful =
+                Thread.ofPlatform().start(() -> cache.<Piece>getOrAdd(key("k"), MEGABYTE));
         forgetful.join();
         List<Future<ConstantLookup<Piece>>> waiting = waiters();
         until(() -> {
@@ -168,7 +187,8 @@ class ConstantPromiseTest {
 
     private void assertOneBuilds(List<Future<ConstantLookup<Piece>>> waiting) throws Exception {
         until(() -> waiting.stream().anyMatch(Future::isDone));
-        Future<ConstantLookup<Piece>> first = waiting.stream().filter(Future::isDone).findFirst().orElseThrow();
+        Future<ConstantLookup<Piece>> first =
+                waiting.stream().filter(Future::isDone).findFirst().orElseThrow();
         until(() -> cache.waiting(key("k")) == WAITERS - 1);
         miss(first.get()).fulfil(memory.allocate("k", MEGABYTE)).close();
         for (Future<ConstantLookup<Piece>> other : waiting) {
@@ -181,13 +201,16 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 an interrupted waiter computes the tensor for itself and keeps its status; others are not affected")
+    @DisplayName(
+            "M15 an interrupted waiter computes the tensor for itself and keeps its status; others"
+                    + " are not affected")
     void interrupted() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         List<String> end = new ArrayList<>();
         Thread waiter = Thread.ofPlatform().start(() -> {
             try (ConstantHold<Piece> own = memory.take(cache, "k", 1)) {
-                end.add("cached " + own.isCached() + ", interrupted " + Thread.currentThread().isInterrupted());
+                end.add("cached " + own.isCached() + ", interrupted "
+                        + Thread.currentThread().isInterrupted());
             }
         });
         until(() -> cache.waiting(key("k")) == 1);
@@ -203,7 +226,8 @@ class ConstantPromiseTest {
     @Test
     @DisplayName("M15 a thread that has waited for the maximum wait computes the tensor for itself")
     void timedOut() throws Exception {
-        try (ConstantTensorCaches hasty = new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, Duration.ofNanos(1))) {
+        try (ConstantTensorCaches hasty = new ConstantTensorCaches(
+                ConstantLimits.NONE, System::nanoTime, Duration.ofNanos(1))) {
             ConstantTensorCache shortWait = hasty.of(EngineKind.GPU, 0);
             ConstantPromise<Piece> stuck = promise(shortWait);
             threads.submit(() -> memory.use(shortWait, "k", 1)).get();
@@ -214,9 +238,12 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a promised tensor that is removed, or whose context is, reaches its waiting threads but is not cached")
+    @DisplayName("M15 a promised tensor that is removed, or whose context is, reaches its waiting"
+            + " threads but is not cached")
     void removedWhileMaking() throws Exception {
-        for (Runnable removal : List.<Runnable>of(() -> assertTrue(cache.removeIfExist(key("k"))), () -> cache.removeContext(FakeDeviceMemory.CONTEXT))) {
+        for (Runnable removal : List.<Runnable>of(
+                () -> assertTrue(cache.removeIfExist(key("k"))),
+                () -> cache.removeContext(FakeDeviceMemory.CONTEXT))) {
             ConstantPromise<Piece> promise = promise(cache);
             List<Future<ConstantLookup<Piece>>> waiting = waiters();
             removal.run();
@@ -236,7 +263,9 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a removed promise does not prevent another computation of the tensor, which is cached")
+    @DisplayName(
+            "M15 a removed promise does not prevent another computation of the tensor, which is"
+                    + " cached")
     void anewWhileMaking() {
         ConstantPromise<Piece> old = promise(cache);
         cache.removeIfExist(key("k"));
@@ -267,11 +296,13 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a lookup of a tensor promised by the same thread fails instead of hanging; another thread may fulfil it")
+    @DisplayName("M15 a lookup of a tensor promised by the same thread fails instead of hanging;"
+            + " another thread may fulfil it")
     void ownPromise() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         assertThrows(IllegalStateException.class, () -> cache.<Piece>getOrAdd(key("k"), MEGABYTE));
-        threads.submit(() -> promise.fulfil(memory.allocate("k", MEGABYTE)).close()).get();
+        threads.submit(() -> promise.fulfil(memory.allocate("k", MEGABYTE)).close())
+                .get();
         memory.use(cache, "k", 1);
         assertEquals(1, memory.allocated());
     }
@@ -282,7 +313,8 @@ class ConstantPromiseTest {
         caches.setCapacity(EngineKind.GPU, 0);
         ConstantPromise<Piece> first = promise(cache);
         ConstantPromise<Piece> second = promise(cache);
-        try (ConstantHold<Piece> one = first.fulfil(memory.allocate("k", MEGABYTE)); ConstantHold<Piece> two = second.fulfil(memory.allocate("k", MEGABYTE))) {
+        try (ConstantHold<Piece> one = first.fulfil(memory.allocate("k", MEGABYTE));
+                ConstantHold<Piece> two = second.fulfil(memory.allocate("k", MEGABYTE))) {
             assertFalse(one.isCached() || two.isCached());
         }
         assertEquals(2, cache.statistics().notKept());

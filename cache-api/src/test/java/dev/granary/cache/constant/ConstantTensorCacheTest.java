@@ -2,6 +2,7 @@ package dev.granary.cache.constant;
 
 import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
 import static dev.granary.cache.constant.FakeDeviceMemory.key;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
@@ -10,11 +11,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import java.io.IOException;
-import java.util.List;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.util.List;
 
 /** Tests of one device's cache: its content, keys and ownership. */
 class ConstantTensorCacheTest {
@@ -29,7 +32,8 @@ class ConstantTensorCacheTest {
         assertEquals(0, cache.statistics().promisedBytes());
     }
 
-    private static ConstantHold<Piece> uncached(ConstantTensorCache cache, Object key, long megabytes) {
+    private static ConstantHold<Piece> uncached(
+            ConstantTensorCache cache, Object key, long megabytes) {
         return cache.get(key(key), megabytes * MEGABYTE, () -> {
             throw new AssertionError("made again: " + key);
         });
@@ -48,15 +52,18 @@ class ConstantTensorCacheTest {
         uncached(cache, "one", 1).close();
         uncached(cache, "two", 2).close();
         memory.use(cache, "three", 3);
-        assertEquals(new ConstantStatistics(4, 2, 0, 2, 0, 0, 2, 3 * MEGABYTE, 0), cache.statistics());
+        assertEquals(
+                new ConstantStatistics(4, 2, 0, 2, 0, 0, 2, 3 * MEGABYTE, 0), cache.statistics());
     }
 
     @Test
-    @DisplayName("M15 a tensor that fills the budget to the last byte is cached; one byte more is not")
+    @DisplayName(
+            "M15 a tensor that fills the budget to the last byte is cached; one byte more is not")
     void exact() {
         caches.setCapacity(EngineKind.GPU, 5);
         memory.use(cache, "two", 2);
-        cache.get(key("large"), 3 * MEGABYTE + 1, () -> memory.allocate("large", 3 * MEGABYTE + 1)).close();
+        cache.get(key("large"), 3 * MEGABYTE + 1, () -> memory.allocate("large", 3 * MEGABYTE + 1))
+                .close();
         assertFalse(cache.isCached(key("large")));
         memory.use(cache, "three", 3);
         assertEquals(5 * MEGABYTE, cache.getSize());
@@ -77,7 +84,8 @@ class ConstantTensorCacheTest {
     @DisplayName("M15 capacity 0: nothing is cached, every caller computes its own tensor")
     void disabled() {
         caches.setCapacity(EngineKind.GPU, 0);
-        try (ConstantHold<Piece> first = memory.take(cache, "k", 1); ConstantHold<Piece> second = memory.take(cache, "k", 1)) {
+        try (ConstantHold<Piece> first = memory.take(cache, "k", 1);
+                ConstantHold<Piece> second = memory.take(cache, "k", 1)) {
             assertNotSame(first.buffer(), second.buffer());
             assertFalse(first.isCached());
         }
@@ -86,7 +94,9 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 back-end ids never collide: one key of two back-ends with equal hashes denotes two tensors")
+    @DisplayName(
+            "M15 back-end ids never collide: one key of two back-ends with equal hashes denotes"
+                    + " two tensors")
     void backends() {
         record Colliding(String name) {
             @Override
@@ -94,9 +104,12 @@ class ConstantTensorCacheTest {
                 return 7;
             }
         }
-        ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("k"));
-        ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "other", FakeDeviceMemory.CONTEXT, new Colliding("k"));
-        ConstantKey<Piece> neighbour = new ConstantKey<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("l"));
+        ConstantKey<Piece> one =
+                new ConstantKey<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("k"));
+        ConstantKey<Piece> other = new ConstantKey<>(
+                Piece.class, "other", FakeDeviceMemory.CONTEXT, new Colliding("k"));
+        ConstantKey<Piece> neighbour =
+                new ConstantKey<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("l"));
         for (ConstantKey<Piece> key : List.of(one, other, neighbour)) {
             cache.get(key, 1, () -> memory.allocate(key, 1)).close();
         }
@@ -115,19 +128,25 @@ class ConstantTensorCacheTest {
     void oneBudget() {
         caches.setCapacity(EngineKind.GPU, 2);
         for (String backend : List.of("one", "other", "third")) {
-            cache.get(new ConstantKey<>(Piece.class, backend, FakeDeviceMemory.CONTEXT, "k"), MEGABYTE, () -> memory.allocate(backend, MEGABYTE)).close();
+            cache.get(
+                            new ConstantKey<>(Piece.class, backend, FakeDeviceMemory.CONTEXT, "k"),
+                            MEGABYTE,
+                            () -> memory.allocate(backend, MEGABYTE))
+                    .close();
         }
         assertEquals(2 * MEGABYTE, cache.getSize());
         assertEquals(1, cache.statistics().notKept());
     }
 
     @Test
-    @DisplayName("M15 contexts of one device do not share tensors; one is removed without the other")
+    @DisplayName(
+            "M15 contexts of one device do not share tensors; one is removed without the other")
     void contexts() {
         ConstantKey<Piece> here = new ConstantKey<>(Piece.class, "test", "here", "k");
         ConstantKey<Piece> there = new ConstantKey<>(Piece.class, "test", "there", "k");
         try (ConstantHold<Piece> first = cache.get(here, 1, () -> memory.allocate("here", 1));
-                ConstantHold<Piece> second = cache.get(there, 1, () -> memory.allocate("there", 1))) {
+                ConstantHold<Piece> second =
+                        cache.get(there, 1, () -> memory.allocate("there", 1))) {
             assertNotSame(first.buffer(), second.buffer());
             cache.removeContext("here");
             assertFalse(first.isCached());
@@ -139,7 +158,9 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a removed tensor is freed once, after its last hold is closed; a second close has no effect")
+    @DisplayName(
+            "M15 a removed tensor is freed once, after its last hold is closed; a second close has"
+                    + " no effect")
     void coOwned() {
         ConstantHold<Piece> first = memory.take(cache, "k", 1);
         ConstantHold<Piece> second = uncached(cache, "k", 1);
@@ -180,18 +201,29 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a factory that fails, checked, unchecked or by null: the caller gets the exception, nothing is cached or reserved, the next one computes")
+    @DisplayName("M15 a factory that fails, checked, unchecked or by null: the caller gets the"
+            + " exception, nothing is cached or reserved, the next one computes")
     void failures() {
         caches.setCapacity(EngineKind.GPU, 1);
         IOException checked = new IOException("disk");
-        assertSame(checked, assertThrows(IOException.class, () -> cache.get(key("k"), MEGABYTE, () -> {
-            throw checked;
-        })));
+        assertSame(
+                checked,
+                assertThrows(
+                        IOException.class,
+                        () -> cache.get(key("k"), MEGABYTE, () -> {
+                            throw checked;
+                        })));
         StackOverflowError error = new StackOverflowError();
-        assertSame(error, assertThrows(StackOverflowError.class, () -> cache.get(key("k"), MEGABYTE, () -> {
-            throw error;
-        })));
-        assertThrows(NullPointerException.class, () -> cache.get(key("k"), MEGABYTE, ConstantTensorCacheTest::nothing));
+        assertSame(
+                error,
+                assertThrows(
+                        StackOverflowError.class,
+                        () -> cache.get(key("k"), MEGABYTE, () -> {
+                            throw error;
+                        })));
+        assertThrows(
+                NullPointerException.class,
+                () -> cache.get(key("k"), MEGABYTE, ConstantTensorCacheTest::nothing));
         assertEquals(new ConstantStatistics(0, 0, 0, 0, 0, 3, 0, 0, 0), cache.statistics());
         memory.use(cache, "k", 1);
         assertTrue(cache.isCached(key("k")));
@@ -203,18 +235,25 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a constant may be computed from others; one that needs itself is an error, not a deadlock")
+    @DisplayName(
+            "M15 a constant may be computed from others; one that needs itself is an error, not a"
+                    + " deadlock")
     void nested() {
         cache.get(key("folded"), MEGABYTE, () -> {
-            try (ConstantHold<Piece> part = cache.get(key("part"), 1, () -> memory.allocate("part", 1))) {
-                return memory.allocate("folded " + part.buffer().content, MEGABYTE);
-            }
-        }).close();
+                    try (ConstantHold<Piece> part =
+                            cache.get(key("part"), 1, () -> memory.allocate("part", 1))) {
+                        return memory.allocate("folded " + part.buffer().content, MEGABYTE);
+                    }
+                })
+                .close();
         try (ConstantHold<Piece> folded = uncached(cache, "folded", 1)) {
             assertEquals("folded part", folded.buffer().content);
         }
-        assertThrows(IllegalStateException.class, () -> cache.get(key("cycle"), 1, () ->
-                cache.get(key("cycle"), 1, () -> memory.allocate("cycle", 1)).buffer()));
+        assertThrows(
+                IllegalStateException.class,
+                () -> cache.get(key("cycle"), 1, () -> cache.get(
+                                key("cycle"), 1, () -> memory.allocate("cycle", 1))
+                        .buffer()));
         assertFalse(cache.isCached(key("cycle")));
     }
 

@@ -2,6 +2,7 @@ package dev.granary.cache.constant;
 
 import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
 import static dev.granary.cache.constant.FakeDeviceMemory.key;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -9,10 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import java.util.Map;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.util.Map;
 
 /** Tests of limits for kinds and devices, and their effects on cached tensors. */
 class ConstantTensorCachesTest {
@@ -35,7 +38,8 @@ class ConstantTensorCachesTest {
         return cache.isCached(key("k")) && cache.getSize() == MEGABYTE;
     }
 
-    private static ConstantLimits configured(EngineKind kind, long megabytes, ConstantPolicy policy) {
+    private static ConstantLimits configured(
+            EngineKind kind, long megabytes, ConstantPolicy policy) {
         return new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy)));
     }
 
@@ -44,7 +48,8 @@ class ConstantTensorCachesTest {
     void dedicated() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         assertSame(cache, caches.of(EngineKind.GPU, 0));
-        for (ConstantTensorCache other : java.util.List.of(caches.of(EngineKind.GPU, 1), caches.of(EngineKind.CPU, 0))) {
+        for (ConstantTensorCache other :
+                java.util.List.of(caches.of(EngineKind.GPU, 1), caches.of(EngineKind.CPU, 0))) {
             assertFalse(other.isCached(key("k")));
             assertEquals(0, other.getSize());
         }
@@ -55,7 +60,8 @@ class ConstantTensorCachesTest {
     void eachDevice() {
         caches.setCapacity(EngineKind.GPU, 1);
         assertTrue(isFilled(filled(EngineKind.GPU, 0)));
-        assertTrue(isFilled(filled(EngineKind.GPU, 1)), "the first device is full, this one is not");
+        assertTrue(
+                isFilled(filled(EngineKind.GPU, 1)), "the first device is full, this one is not");
         assertEquals(2 * MEGABYTE, caches.statistics().bytes());
         assertEquals(ConstantLimit.UNLIMITED, caches.getCapacity(EngineKind.CPU));
     }
@@ -71,7 +77,9 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a higher or equal limit does not flush, a lower one does: completely, even if all would fit")
+    @DisplayName(
+            "M15 a higher or equal limit does not flush, a lower one does: completely, even if all"
+                    + " would fit")
     void raisingAndLowering() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -114,7 +122,9 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a configured limit counts as the first, and code overrides it: a higher limit in code does not flush, a lower one does")
+    @DisplayName(
+            "M15 a configured limit counts as the first, and code overrides it: a higher limit in"
+                    + " code does not flush, a lower one does")
     void configured() {
         caches = new ConstantTensorCaches(configured(EngineKind.GPU, 5, ConstantPolicy.COST));
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -128,7 +138,8 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 another policy with the same limit does not flush and applies to later tensors")
+    @DisplayName(
+            "M15 another policy with the same limit does not flush and applies to later tensors")
     void policyAlone() {
         caches.setCapacity(EngineKind.GPU, 1);
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -140,7 +151,9 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a device may have its own capacity, set before or after its first use; the others keep the kind's")
+    @DisplayName(
+            "M15 a device may have its own capacity, set before or after its first use; the others"
+                    + " keep the kind's")
     void ofDevice() {
         caches.setCapacity(EngineKind.GPU, 5);
         caches.setCapacity(EngineKind.GPU, 1, 0);
@@ -174,7 +187,9 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a capacity set before the first use counts as the first limit: raising it later does not flush")
+    @DisplayName(
+            "M15 a capacity set before the first use counts as the first limit: raising it later"
+                    + " does not flush")
     void setBeforeUse() {
         caches.setCapacity(EngineKind.GPU, 0, 5);
         caches.setCapacity(EngineKind.CPU, 5);
@@ -187,7 +202,8 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a flush affects promised tensors: waiting threads get them, but they are not cached")
+    @DisplayName("M15 a flush affects promised tensors: waiting threads get them, but they are not"
+            + " cached")
     void flushWhileMaking() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
@@ -222,8 +238,10 @@ class ConstantTensorCachesTest {
     @DisplayName("A negative index of a device and a negative capacity are rejected")
     void negative() {
         assertThrows(IllegalArgumentException.class, () -> caches.of(EngineKind.GPU, -1));
-        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -1, 5));
+        assertThrows(
+                IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -1, 5));
         assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -5));
-        assertEquals(ConstantLimit.UNLIMITED, caches.getCapacity(EngineKind.GPU), "nothing has changed");
+        assertEquals(
+                ConstantLimit.UNLIMITED, caches.getCapacity(EngineKind.GPU), "nothing has changed");
     }
 }

@@ -2,12 +2,18 @@ package dev.granary.cache.constant;
 
 import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
 import static dev.granary.cache.constant.FakeDeviceMemory.key;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -18,9 +24,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Concurrency tests of one cache. */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -46,7 +49,8 @@ class ConstantThreadsTest {
     }
 
     @Test
-    @DisplayName("M15 1,000 threads on one absent key: one computes it, all share it, it is freed once")
+    @DisplayName(
+            "M15 1,000 threads on one absent key: one computes it, all share it, it is freed once")
     void thousand() throws Exception {
         AtomicInteger makings = new AtomicInteger();
         Callable<ConstantHold<Piece>> lookup = () -> cache.get(key("k"), MEGABYTE, () -> {
@@ -66,7 +70,9 @@ class ConstantThreadsTest {
     }
 
     @Test
-    @DisplayName("M15 random lookups, holds, removals, resizes and flushes: never freed in use, never beyond the budget, no leak")
+    @DisplayName(
+            "M15 random lookups, holds, removals, resizes and flushes: never freed in use, never"
+                    + " beyond the budget, no leak")
     void random() throws Exception {
         caches.setCapacity(EngineKind.GPU, 1, ConstantPolicy.LRU);
         SplittableRandom seeds = TestSeed.random(getClass().getName());
@@ -89,19 +95,26 @@ class ConstantThreadsTest {
         assertEquals(memory.liveBytes(), end.bytes(), "exactly the cached tensors are alive");
         assertEquals(memory.live(), end.tensors());
         assertEquals(memory.allocated(), end.made());
-        assertTrue(end.reused() > 1000 && end.evicted() > 100 && notified.get() > 100, () -> end + " " + notified);
+        assertTrue(
+                end.reused() > 1000 && end.evicted() > 100 && notified.get() > 100,
+                () -> end + " " + notified);
         caches.close();
         memory.assertAllFreed();
     }
 
-    private void step(SplittableRandom random, ConcurrentLinkedQueue<ConstantHold<Piece>> holders, AtomicInteger notified) {
+    private void step(
+            SplittableRandom random,
+            ConcurrentLinkedQueue<ConstantHold<Piece>> holders,
+            AtomicInteger notified) {
         int number = random.nextInt(KEYS);
         long bytes = number % LARGEST + 1;
         switch (random.nextInt(400)) {
             case 0 -> caches.setCapacity(EngineKind.GPU, 0, ConstantPolicy.LRU);
-            case 1, 2, 3, 4 -> caches.setCapacity(EngineKind.GPU, 1, POLICIES.get(random.nextInt(POLICIES.size())));
+            case 1, 2, 3, 4 ->
+                caches.setCapacity(
+                        EngineKind.GPU, 1, POLICIES.get(random.nextInt(POLICIES.size())));
             case 5 -> cache.removeContext(FakeDeviceMemory.CONTEXT);
-            default -> { }
+            default -> {}
         }
         if (random.nextInt(20) == 0) {
             cache.removeIfExist(key(number));
@@ -131,15 +144,17 @@ class ConstantThreadsTest {
         assertFalse(constant.buffer().isFreed());
         ConstantStatistics statistics = cache.statistics();
         // None of the limits is higher.
-        assertTrue(statistics.bytes() + statistics.promisedBytes() <= MEGABYTE, statistics::toString);
+        assertTrue(
+                statistics.bytes() + statistics.promisedBytes() <= MEGABYTE, statistics::toString);
         switch (random.nextInt(3)) {
             case 0 -> constant.close();
             case 1 -> holders.add(constant);
-            default -> constant.onEviction(() -> {
-                assertFalse(constant.buffer().isFreed());
-                notified.incrementAndGet();
-                constant.close();
-            });
+            default ->
+                constant.onEviction(() -> {
+                    assertFalse(constant.buffer().isFreed());
+                    notified.incrementAndGet();
+                    constant.close();
+                });
         }
     }
 }

@@ -2,10 +2,14 @@ package dev.granary.cache.constant;
 
 import dev.granary.cache.build.StackEdge;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
+
 import java.util.ArrayList;
 import java.util.List;
 
-/** A process that frees constants near the end of a stack before it has freed any elsewhere. Prints the number of leaked pieces. */
+/**
+ * A process that frees constants near the end of a stack before it has freed any elsewhere. Prints
+ * the number of leaked pieces.
+ */
 final class FirstCloseProcess {
     private static final int LEVELS = 300;
 

@@ -4,16 +4,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import java.util.Objects;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.util.Objects;
 
 /** Tests of the ownership of one tensor. */
 class RefCountedTensorTest {
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
 
     @Test
-    @DisplayName("M15 opening a tensor just after its last release returns null and does not revive it")
+    @DisplayName(
+            "M15 opening a tensor just after its last release returns null and does not revive it")
     void tooLate() {
         RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
         tensor.share(1, false);
@@ -27,7 +30,8 @@ class RefCountedTensorTest {
     }
 
     @Test
-    @DisplayName("M15 the cache is an owner: a cached tensor without users stays until it is removed")
+    @DisplayName(
+            "M15 the cache is an owner: a cached tensor without users stays until it is removed")
     void cacheOwns() {
         RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
         tensor.share(1, true);

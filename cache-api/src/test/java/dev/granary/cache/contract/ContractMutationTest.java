@@ -11,10 +11,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.InMemoryCache.OtherContent;
-import java.util.List;
-import java.util.Set;
-import java.util.function.Supplier;
-import java.util.stream.Collectors;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.platform.engine.support.descriptor.MethodSource;
@@ -22,15 +19,27 @@ import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.Event;
 import org.junit.platform.testkit.engine.Events;
 
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
 /** Mutation tests of the contract suite: it must fail on stores with deliberate defects. */
 class ContractMutationTest {
     private static Events run(Class<? extends PersistentCacheContract> suite) {
-        return EngineTestKit.engine("junit-jupiter").selectors(selectClass(suite)).execute().testEvents();
+        return EngineTestKit.engine("junit-jupiter")
+                .selectors(selectClass(suite))
+                .execute()
+                .testEvents();
     }
 
     private static Set<String> failed(Class<? extends PersistentCacheContract> suite) {
-        return run(suite).failed().stream().map(Event::getTestDescriptor)
-                .map(test -> test.getSource().map(MethodSource.class::cast).map(MethodSource::getMethodName).orElse("?"))
+        return run(suite).failed().stream()
+                .map(Event::getTestDescriptor)
+                .map(test -> test.getSource()
+                        .map(MethodSource.class::cast)
+                        .map(MethodSource::getMethodName)
+                        .orElse("?"))
                 .collect(Collectors.toSet());
     }
 
@@ -45,7 +54,9 @@ class ContractMutationTest {
     @Test
     @DisplayName("the suite fails on a store that returns truncated binaries")
     void truncating() {
-        assertTrue(failed(TruncatingStore.class).containsAll(List.of("roundTrip", "twoOpenings", "largeIds", "threads", "duplicate")));
+        assertTrue(failed(TruncatingStore.class)
+                .containsAll(
+                        List.of("roundTrip", "twoOpenings", "largeIds", "threads", "duplicate")));
     }
 
     @Test
@@ -106,15 +117,19 @@ class ContractMutationTest {
             return new Forwarding(() -> opened) {
                 @Override
                 public LoadResult load(Id id) {
-                    return super.load(id) instanceof LoadResult.Hit hit ? new LoadResult.Hit(shortened(hit.entry())) : LoadResult.ABSENT;
+                    return super.load(id) instanceof LoadResult.Hit hit
+                            ? new LoadResult.Hit(shortened(hit.entry()))
+                            : LoadResult.ABSENT;
                 }
             };
         }
 
         private static Entry shortened(Entry entry) {
-            KernelBinaries half = KernelBinaries.ofSegments(
-                    entry.binaries().segments().stream().map(segment -> segment.asSlice(0, segment.byteSize() / 2)).toList());
-            return Entry.ofStored(entry.id(), half, entry.compileTime(), entry.contentHash(), entry::metadata);
+            KernelBinaries half = KernelBinaries.ofSegments(entry.binaries().segments().stream()
+                    .map(segment -> segment.asSlice(0, segment.byteSize() / 2))
+                    .toList());
+            return Entry.ofStored(
+                    entry.id(), half, entry.compileTime(), entry.contentHash(), entry::metadata);
         }
     }
 

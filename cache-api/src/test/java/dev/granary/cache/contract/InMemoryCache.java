@@ -10,11 +10,13 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An in-memory {@link PersistentCache} for tests. It stores entries in the entry format, so that a
@@ -68,7 +70,10 @@ public final class InMemoryCache implements PersistentCache {
     public LoadResult load(Id id) {
         requireOpen();
         byte[] bytes = stored.get(id.hash());
-        return bytes == null ? LoadResult.ABSENT : EntryFormat.decode(MemorySegment.ofArray(bytes), id, VerificationLevel.CONTENT_HASH);
+        return bytes == null
+                ? LoadResult.ABSENT
+                : EntryFormat.decode(
+                        MemorySegment.ofArray(bytes), id, VerificationLevel.CONTENT_HASH);
     }
 
     @Override
@@ -100,7 +105,10 @@ public final class InMemoryCache implements PersistentCache {
     public void discard(Entry entry) {
         requireOpen();
         stored.computeIfPresent(
-                entry.id().hash(), (_, present) -> Objects.equals(entry.contentHash(), contentOf(entry.id(), present)) ? null : present);
+                entry.id().hash(),
+                (_, present) -> Objects.equals(entry.contentHash(), contentOf(entry.id(), present))
+                        ? null
+                        : present);
     }
 
     @Override
@@ -113,7 +121,8 @@ public final class InMemoryCache implements PersistentCache {
      * next store replaces.
      */
     private static @Nullable Sha256 contentOf(Id id, byte[] bytes) {
-        LoadResult read = EntryFormat.decode(MemorySegment.ofArray(bytes), id, VerificationLevel.CONTENT_HASH);
+        LoadResult read = EntryFormat.decode(
+                MemorySegment.ofArray(bytes), id, VerificationLevel.CONTENT_HASH);
         return read instanceof LoadResult.Hit hit ? hit.entry().contentHash() : null;
     }
 

@@ -12,6 +12,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.InMemoryCache.OtherContent;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -43,7 +44,8 @@ class InMemoryCacheTest {
     }
 
     @Test
-    @DisplayName("D6, D10 damage is a miss, discard does not remove it, and the next store replaces it")
+    @DisplayName(
+            "D6, D10 damage is a miss, discard does not remove it, and the next store replaces it")
     void heals() {
         for (OtherContent otherContent : OtherContent.values()) {
             try (InMemoryCache store = new InMemoryCache(otherContent)) {
@@ -53,7 +55,10 @@ class InMemoryCacheTest {
                 byte[] bad = sound.clone();
                 bad[bad.length - 1]++;
                 store.plant(entry.id(), bad);
-                assertEquals(DamageKind.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, store.load(entry.id())).damage());
+                assertEquals(
+                        DamageKind.CORRUPT,
+                        assertInstanceOf(LoadResult.Damaged.class, store.load(entry.id()))
+                                .damage());
                 store.discard(entry);
                 assertArrayEquals(bad, store.bytes(entry.id()));
                 assertInstanceOf(StoreResult.Stored.class, store.store(entry));

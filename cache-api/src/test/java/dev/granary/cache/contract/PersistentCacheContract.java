@@ -11,6 +11,13 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -20,11 +27,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * The contract of every {@link PersistentCache}, as a test suite. Subclasses implement
@@ -75,7 +77,9 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D1 an entry is loaded as it was stored, from one byte to megabytes, with one or many binaries")
+    @DisplayName(
+            "D1 an entry is loaded as it was stored, from one byte to megabytes, with one or many"
+                    + " binaries")
     void roundTrip() {
         for (int size : new int[] {1, 2, 63, 4096, 65_537, 3_000_000}) {
             Entry entry = entries.entry(size);
@@ -83,7 +87,12 @@ public abstract class PersistentCacheContract {
             assertHit(entry, cache().load(entry.id()));
         }
         Entry many = TestEntries.entry(
-                entries.id(), KernelBinaries.of(new byte[0], entries.bytes(10), TestEntries.compressible(100_000), entries.bytes(1)));
+                entries.id(),
+                KernelBinaries.of(
+                        new byte[0],
+                        entries.bytes(10),
+                        TestEntries.compressible(100_000),
+                        entries.bytes(1)));
         assertInstanceOf(StoreResult.Stored.class, cache().store(many));
         assertHit(many, cache().load(many.id()));
     }
@@ -111,12 +120,16 @@ public abstract class PersistentCacheContract {
     @Test
     @DisplayName("D21 several entries are stored like single ones: new, present and repeated ones")
     void several() {
-        List<Entry> all = IntStream.range(0, 150).mapToObj(i -> entries.entry(1 + i * 10)).toList();
+        List<Entry> all =
+                IntStream.range(0, 150).mapToObj(i -> entries.entry(1 + i * 10)).toList();
         assertInstanceOf(StoreResult.Stored.class, cache().store(all.get(70)));
         List<StoreResult> results = cache().storeAll(all);
         assertEquals(all.size(), results.size());
         for (int i = 0; i < all.size(); i++) {
-            assertEquals(i == 70 ? StoreResult.Duplicate.class : StoreResult.Stored.class, results.get(i).getClass(), "entry " + i);
+            assertEquals(
+                    i == 70 ? StoreResult.Duplicate.class : StoreResult.Stored.class,
+                    results.get(i).getClass(),
+                    "entry " + i);
             assertHit(all.get(i), cache().load(all.get(i).id()));
         }
         Entry twice = entries.entry(500);
@@ -135,12 +148,14 @@ public abstract class PersistentCacheContract {
         switch (cache().store(second)) {
             case StoreResult.Divergent _ -> assertHit(first, cache().load(id));
             case StoreResult.Stored _ -> assertHit(second, cache().load(id));
-            case StoreResult other -> throw new AssertionError("Neither kept nor replaced: " + other);
+            case StoreResult other ->
+                throw new AssertionError("Neither kept nor replaced: " + other);
         }
     }
 
     @Test
-    @DisplayName("D2 a second opening of the store sees each write immediately, and close loses nothing")
+    @DisplayName(
+            "D2 a second opening of the store sees each write immediately, and close loses nothing")
     void twoOpenings() throws Exception {
         PersistentCache other = openAnother();
         Entry entry = entries.entry(5000);
@@ -160,13 +175,16 @@ public abstract class PersistentCacheContract {
         assertHit(entry, cache().load(entry.id()));
         cache().discard(loaded);
         LoadResult after = cache().load(entry.id());
-        assertTrue(after instanceof LoadResult.Absent || after instanceof LoadResult.Hit, "removed, or declined: " + after);
+        assertTrue(
+                after instanceof LoadResult.Absent || after instanceof LoadResult.Hit,
+                "removed, or declined: " + after);
     }
 
     @Test
     @DisplayName("K15 ids of many KiB are supported")
     void largeIds() {
-        Entry entry = TestEntries.entry(TestEntries.id("x".repeat(300_000)), KernelBinaries.of(entries.bytes(10)));
+        Entry entry = TestEntries.entry(
+                TestEntries.id("x".repeat(300_000)), KernelBinaries.of(entries.bytes(10)));
         assertInstanceOf(StoreResult.Stored.class, cache().store(entry));
         assertHit(entry, cache().load(entry.id()));
     }
@@ -191,7 +209,10 @@ public abstract class PersistentCacheContract {
                             assertEquals(entry.binaries(), hit.entry().binaries());
                         }
                         StoreResult stored = own.store(entry);
-                        assertTrue(stored instanceof StoreResult.Stored || stored instanceof StoreResult.Duplicate, stored::toString);
+                        assertTrue(
+                                stored instanceof StoreResult.Stored
+                                        || stored instanceof StoreResult.Duplicate,
+                                stored::toString);
                         assertHit(entry, own.load(entry.id()));
                     }
                     return null;

@@ -2,6 +2,7 @@ package dev.granary.cache.contract;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.format.EntryFormat;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -63,7 +64,9 @@ public final class StoredEntry {
     /** Overwrites the entry with other bytes, padded with zeros. */
     public void overwrite(byte[] other) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-            channel.write(ByteBuffer.wrap(Arrays.copyOf(other, (bytes.length + UNIT - 1) / UNIT * UNIT)), offset);
+            channel.write(
+                    ByteBuffer.wrap(Arrays.copyOf(other, (bytes.length + UNIT - 1) / UNIT * UNIT)),
+                    offset);
         }
     }
 }

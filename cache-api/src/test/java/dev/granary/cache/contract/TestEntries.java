@@ -7,6 +7,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.testing.TestSeed;
+
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,10 +18,12 @@ import java.util.zip.CRC32C;
 /** A generator of test entries with distinct ids and binaries of given sizes. */
 public final class TestEntries {
     /** A target of no real driver. */
-    public static final Target TARGET = new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.3");
+    public static final Target TARGET =
+            new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.3");
 
     /** Another target. */
-    public static final Target OTHER_TARGET = new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.4");
+    public static final Target OTHER_TARGET =
+            new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.4");
 
     private static final int VERSION = 8; // offsets in the header of entry format 1
     private static final int SECTIONS = 12;
@@ -57,8 +60,17 @@ public final class TestEntries {
 
     /** Returns an entry of {@code id} with these binaries. */
     public static Entry entry(Id id, KernelBinaries binaries) {
-        return Entry.of(id, binaries, Duration.ofMillis(250),
-                new EntryMetadata("test", "test-producer", Instant.ofEpochSecond(1_700_000_000), List.of("k"), List.of(), "a test kernel"));
+        return Entry.of(
+                id,
+                binaries,
+                Duration.ofMillis(250),
+                new EntryMetadata(
+                        "test",
+                        "test-producer",
+                        Instant.ofEpochSecond(1_700_000_000),
+                        List.of("k"),
+                        List.of(),
+                        "a test kernel"));
     }
 
     /**

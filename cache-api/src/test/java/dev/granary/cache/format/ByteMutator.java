@@ -9,7 +9,9 @@ import java.util.SplittableRandom;
  * entry.
  */
 final class ByteMutator {
-    private static final long[] LENGTHS = {-1, 0, 1, 255, 1L << 31, (1L << 31) - 1, 1L << 32, 1L << 62, Long.MAX_VALUE, Long.MIN_VALUE};
+    private static final long[] LENGTHS = {
+        -1, 0, 1, 255, 1L << 31, (1L << 31) - 1, 1L << 32, 1L << 62, Long.MAX_VALUE, Long.MIN_VALUE
+    };
 
     private ByteMutator() {}
 
@@ -26,8 +28,14 @@ final class ByteMutator {
         switch (random.nextInt(7)) {
             case 0 -> bytes[at] ^= (byte) (1 << random.nextInt(8));
             case 1 -> bytes[at] = (byte) random.nextInt();
-            case 2 -> ByteBuffer.wrap(bytes).putLong(random.nextInt(bytes.length - 7), LENGTHS[random.nextInt(LENGTHS.length)]);
-            case 3 -> Arrays.fill(bytes, at, random.nextInt(at, bytes.length) + 1, (byte) random.nextInt());
+            case 2 ->
+                ByteBuffer.wrap(bytes)
+                        .putLong(
+                                random.nextInt(bytes.length - 7),
+                                LENGTHS[random.nextInt(LENGTHS.length)]);
+            case 3 ->
+                Arrays.fill(
+                        bytes, at, random.nextInt(at, bytes.length) + 1, (byte) random.nextInt());
             case 4 -> {
                 return Arrays.copyOf(bytes, at);
             }
@@ -36,7 +44,12 @@ final class ByteMutator {
             }
             default -> {
                 int length = random.nextInt(Math.min(bytes.length, other.length));
-                System.arraycopy(other, random.nextInt(other.length - length), bytes, random.nextInt(bytes.length - length), length);
+                System.arraycopy(
+                        other,
+                        random.nextInt(other.length - length),
+                        bytes,
+                        random.nextInt(bytes.length - length),
+                        length);
             }
         }
         return bytes;

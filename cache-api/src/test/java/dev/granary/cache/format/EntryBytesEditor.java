@@ -6,6 +6,7 @@ import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -91,7 +92,10 @@ final class EntryBytesEditor {
         CRC32C crc = new CRC32C();
         crc.update(stored);
         buffer().putInt(row(section, ROW_CHECKSUM), (int) crc.getValue());
-        return putLong(row(section, ROW_STORED), stored.length).putLong(row(section, ROW_RAW), rawLength).putLong(LENGTH, bytes.length).resealed();
+        return putLong(row(section, ROW_STORED), stored.length)
+                .putLong(row(section, ROW_RAW), rawLength)
+                .putLong(LENGTH, bytes.length)
+                .resealed();
     }
 
     /** Corrects the header's checksum. */
@@ -110,10 +114,12 @@ final class EntryBytesEditor {
     }
 
     static LoadResult decode(byte[] stored, Id expected) {
-        return EntryFormat.decode(MemorySegment.ofArray(stored), expected, VerificationLevel.CHECKSUMS);
+        return EntryFormat.decode(
+                MemorySegment.ofArray(stored), expected, VerificationLevel.CHECKSUMS);
     }
 
     static DamageKind damage(LoadResult result) {
-        return assertInstanceOf(LoadResult.Damaged.class, result, result::toString).damage();
+        return assertInstanceOf(LoadResult.Damaged.class, result, result::toString)
+                .damage();
     }
 }

@@ -1,10 +1,12 @@
 package dev.granary.cache.format;
 
 import static dev.granary.cache.contract.PersistentCacheContract.hit;
-import static java.nio.charset.StandardCharsets.UTF_8;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
@@ -12,35 +14,42 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.testing.TestSeed;
-import java.util.Arrays;
-import java.util.EnumMap;
-import java.util.List;
-import java.util.Map;
-import java.util.SplittableRandom;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+
 /** Tests of accidental damage at every position. */
 class EntryDamageTest {
     private final TestEntries entries = new TestEntries(getClass().getName());
-    private final Entry entry =
-            TestEntries.entry(entries.id(), KernelBinaries.of(entries.bytes(50), new byte[0], TestEntries.compressible(600)));
+    private final Entry entry = TestEntries.entry(
+            entries.id(),
+            KernelBinaries.of(entries.bytes(50), new byte[0], TestEntries.compressible(600)));
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("D6 every bit flipped, every byte 0x00 and 0xff: a miss with the documented reason")
+    @DisplayName(
+            "D6 every bit flipped, every byte 0x00 and 0xff: a miss with the documented reason")
     void everyByte(Compression compression) {
         byte[] good = EntryBytesEditor.of(entry, compression).bytes();
         for (int at = 0; at < good.length; at++) {
             for (int change = 0; change < 10; change++) {
                 byte[] bad = good.clone();
-                bad[at] = change < 8 ? (byte) (bad[at] ^ 1 << change) : change == 8 ? 0 : (byte) 0xff;
+                bad[at] =
+                        change < 8 ? (byte) (bad[at] ^ 1 << change) : change == 8 ? 0 : (byte) 0xff;
                 if (bad[at] != good[at]) {
                     LoadResult result = EntryBytesEditor.decode(bad, entry.id());
                     int position = at;
-                    assertTrue(expected(at).contains(EntryBytesEditor.damage(result)), () -> "byte " + position + ": " + result);
+                    assertTrue(
+                            expected(at).contains(EntryBytesEditor.damage(result)),
+                            () -> "byte " + position + ": " + result);
                 }
             }
         }
@@ -50,7 +59,9 @@ class EntryDamageTest {
         if (at < EntryBytesEditor.VERSION) {
             return List.of(DamageKind.FOREIGN);
         }
-        return at >= EntryBytesEditor.COUNT && at < EntryBytesEditor.RESERVED ? List.of(DamageKind.CORRUPT, DamageKind.TRUNCATED) : List.of(DamageKind.CORRUPT);
+        return at >= EntryBytesEditor.COUNT && at < EntryBytesEditor.RESERVED
+                ? List.of(DamageKind.CORRUPT, DamageKind.TRUNCATED)
+                : List.of(DamageKind.CORRUPT);
     }
 
     @ParameterizedTest
@@ -59,7 +70,11 @@ class EntryDamageTest {
     void everyTruncation(Compression compression) {
         byte[] good = EntryBytesEditor.of(entry, compression).bytes();
         for (int length = 0; length < good.length; length++) {
-            assertEquals(DamageKind.TRUNCATED, EntryBytesEditor.damage(EntryBytesEditor.decode(Arrays.copyOf(good, length), entry.id())), "at " + length);
+            assertEquals(
+                    DamageKind.TRUNCATED,
+                    EntryBytesEditor.damage(
+                            EntryBytesEditor.decode(Arrays.copyOf(good, length), entry.id())),
+                    "at " + length);
         }
     }
 
@@ -85,7 +100,9 @@ class EntryDamageTest {
         for (int more : new int[] {1, 100, good.length}) {
             byte[] longer = Arrays.copyOf(good, good.length + more);
             System.arraycopy(good, 0, longer, good.length, more);
-            assertEquals(DamageKind.EXTENDED, EntryBytesEditor.damage(EntryBytesEditor.decode(longer, entry.id())));
+            assertEquals(
+                    DamageKind.EXTENDED,
+                    EntryBytesEditor.damage(EntryBytesEditor.decode(longer, entry.id())));
         }
     }
 
@@ -98,7 +115,9 @@ class EntryDamageTest {
         EntryBytesEditor second = EntryBytesEditor.of(two, Compression.NONE);
         byte[] mixed = first.bytes();
         System.arraycopy(second.bytes(), second.start(2), mixed, first.start(2), 300);
-        assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(EntryBytesEditor.decode(mixed, one.id())));
+        assertEquals(
+                DamageKind.CORRUPT,
+                EntryBytesEditor.damage(EntryBytesEditor.decode(mixed, one.id())));
         assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(second.decode(one.id())));
         byte[] otherHead = second.bytes();
         System.arraycopy(first.bytes(), 0, otherHead, 0, first.start(0));
@@ -106,100 +125,184 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 two swapped sections of one entry, with their rows, are detected by the content hash")
+    @DisplayName(
+            "D6 two swapped sections of one entry, with their rows, are detected by the content"
+                    + " hash")
     void orderOfBinaries() {
-        Entry two = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[] {1, 1}, new byte[] {2, 2}));
+        Entry two = TestEntries.entry(
+                entries.id(), KernelBinaries.of(new byte[] {1, 1}, new byte[] {2, 2}));
         EntryBytesEditor frame = EntryBytesEditor.of(two, Compression.NONE);
         frame.replace(2, new byte[] {2, 2}, 2).replace(3, new byte[] {1, 1}, 2);
-        LoadResult full = EntryFormat.decode(java.lang.foreign.MemorySegment.ofArray(frame.bytes()), two.id(), VerificationLevel.CONTENT_HASH);
+        LoadResult full = EntryFormat.decode(
+                java.lang.foreign.MemorySegment.ofArray(frame.bytes()),
+                two.id(),
+                VerificationLevel.CONTENT_HASH);
         assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(full));
     }
 
     @Test
     @DisplayName("D6 an error page, text and another file are FOREIGN; no bytes are TRUNCATED")
     void foreign() {
-        for (String page : List.of("<html><body>503 Service Unavailable</body></html>", "{}", "\0", "\n", "GRAN", "x".repeat(10_000))) {
-            assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(page.getBytes(UTF_8), entry.id())), page);
+        for (String page : List.of(
+                "<html><body>503 Service Unavailable</body></html>",
+                "{}",
+                "\0",
+                "\n",
+                "GRAN",
+                "x".repeat(10_000))) {
+            assertEquals(
+                    DamageKind.FOREIGN,
+                    EntryBytesEditor.damage(
+                            EntryBytesEditor.decode(page.getBytes(UTF_8), entry.id())),
+                    page);
         }
-        assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(new byte[4096], entry.id())));
-        assertEquals(DamageKind.TRUNCATED, EntryBytesEditor.damage(EntryBytesEditor.decode(new byte[0], entry.id())));
-        byte[] asText = new String(EntryBytesEditor.of(entry, Compression.NONE).bytes(), UTF_8).getBytes(UTF_8);
-        assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(asText, entry.id())), "passed through a text decoder");
+        assertEquals(
+                DamageKind.FOREIGN,
+                EntryBytesEditor.damage(EntryBytesEditor.decode(new byte[4096], entry.id())));
+        assertEquals(
+                DamageKind.TRUNCATED,
+                EntryBytesEditor.damage(EntryBytesEditor.decode(new byte[0], entry.id())));
+        byte[] asText = new String(EntryBytesEditor.of(entry, Compression.NONE).bytes(), UTF_8)
+                .getBytes(UTF_8);
+        assertEquals(
+                DamageKind.FOREIGN,
+                EntryBytesEditor.damage(EntryBytesEditor.decode(asText, entry.id())),
+                "passed through a text decoder");
     }
 
     @Test
-    @DisplayName("D6 B10 version 0 is TOO_OLD, later versions and unknown flags are TOO_NEW, if the checksum matches; otherwise CORRUPT")
+    @DisplayName("D6 B10 version 0 is TOO_OLD, later versions and unknown flags are TOO_NEW, if the"
+            + " checksum matches; otherwise CORRUPT")
     void versions() {
-        assertEquals(DamageKind.TOO_OLD, EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.VERSION, 0).resealed().decode(entry.id())));
+        assertEquals(
+                DamageKind.TOO_OLD,
+                EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE)
+                        .putShort(EntryBytesEditor.VERSION, 0)
+                        .resealed()
+                        .decode(entry.id())));
         for (int version : new int[] {2, 3, 0x7fff, 0x8000, 0xffff}) {
-            EntryBytesEditor frame = EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.VERSION, version);
+            EntryBytesEditor frame = EntryBytesEditor.of(entry, Compression.NONE)
+                    .putShort(EntryBytesEditor.VERSION, version);
             assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(frame.decode(entry.id())));
-            assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(frame.resealed().decode(entry.id())));
+            assertEquals(
+                    DamageKind.TOO_NEW,
+                    EntryBytesEditor.damage(frame.resealed().decode(entry.id())));
         }
         for (int flags : new int[] {1, 2, 0x8000, 0xffff}) {
-            EntryBytesEditor flagged = EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.FLAGS, flags);
+            EntryBytesEditor flagged = EntryBytesEditor.of(entry, Compression.NONE)
+                    .putShort(EntryBytesEditor.FLAGS, flags);
             assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(flagged.decode(entry.id())));
-            assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(flagged.resealed().putShort(EntryBytesEditor.VERSION, 7).decode(entry.id())), "sound flags, a damaged version");
-            assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.FLAGS, flags).resealed().decode(entry.id())));
+            assertEquals(
+                    DamageKind.CORRUPT,
+                    EntryBytesEditor.damage(flagged.resealed()
+                            .putShort(EntryBytesEditor.VERSION, 7)
+                            .decode(entry.id())),
+                    "sound flags, a damaged version");
+            assertEquals(
+                    DamageKind.TOO_NEW,
+                    EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE)
+                            .putShort(EntryBytesEditor.FLAGS, flags)
+                            .resealed()
+                            .decode(entry.id())));
         }
     }
 
     @Test
-    @DisplayName("B10 the checksum separates damaged versions and flags from sound headers of all 65,536 versions, with and without flags")
+    @DisplayName("B10 the checksum separates damaged versions and flags from sound headers of all"
+            + " 65,536 versions, with and without flags")
     void everyVersion() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         for (int version = 0; version < 1 << 16; version++) {
             if (version != EntryFormat.VERSION) {
                 int flags = entries.random().nextInt(1 << 16) * (version & 1);
-                EntryBytesEditor changed = new EntryBytesEditor(good).putShort(EntryBytesEditor.VERSION, version).putShort(EntryBytesEditor.FLAGS, flags);
-                assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(changed.decode(entry.id())));
-                assertEquals(version < EntryFormat.VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW, EntryBytesEditor.damage(changed.resealed().decode(entry.id())));
+                EntryBytesEditor changed = new EntryBytesEditor(good)
+                        .putShort(EntryBytesEditor.VERSION, version)
+                        .putShort(EntryBytesEditor.FLAGS, flags);
+                assertEquals(
+                        DamageKind.CORRUPT, EntryBytesEditor.damage(changed.decode(entry.id())));
+                assertEquals(
+                        version < EntryFormat.VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW,
+                        EntryBytesEditor.damage(changed.resealed().decode(entry.id())));
             }
         }
     }
 
     @Test
-    @DisplayName("B10 another version with a different header layout, or with further damage, is TOO_NEW: damage cannot be proved")
+    @DisplayName("B10 another version with a different header layout, or with further damage, is"
+            + " TOO_NEW: damage cannot be proved")
     void otherLayouts() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         for (int sections : new int[] {0, 2, 1025, 0xffff, 900}) {
-            assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(new EntryBytesEditor(good).putShort(EntryBytesEditor.VERSION, 2).putShort(EntryBytesEditor.COUNT, sections).decode(entry.id())));
+            assertEquals(
+                    DamageKind.TOO_NEW,
+                    EntryBytesEditor.damage(new EntryBytesEditor(good)
+                            .putShort(EntryBytesEditor.VERSION, 2)
+                            .putShort(EntryBytesEditor.COUNT, sections)
+                            .decode(entry.id())));
         }
-        EntryBytesEditor both = new EntryBytesEditor(good).putShort(EntryBytesEditor.VERSION, 2).putLong(EntryBytesEditor.COMPILE_NANOS, 1);
+        EntryBytesEditor both = new EntryBytesEditor(good)
+                .putShort(EntryBytesEditor.VERSION, 2)
+                .putLong(EntryBytesEditor.COMPILE_NANOS, 1);
         assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(both.decode(entry.id())));
     }
 
     @Test
-    @DisplayName("D6 the reserved field is ignored, so that it can be used later without a new version")
+    @DisplayName(
+            "D6 the reserved field is ignored, so that it can be used later without a new version")
     void reserved() {
-        assertEquals(entry.binaries(),
-                hit(EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.RESERVED, 0xabcd).resealed().decode(entry.id())).binaries());
+        assertEquals(
+                entry.binaries(),
+                hit(EntryBytesEditor.of(entry, Compression.NONE)
+                                .putShort(EntryBytesEditor.RESERVED, 0xabcd)
+                                .resealed()
+                                .decode(entry.id()))
+                        .binaries());
     }
 
     @Test
-    @DisplayName("D6 20,000 random changes of sound entries: no exception, no hit with other binaries")
+    @DisplayName(
+            "D6 20,000 random changes of sound entries: no exception, no hit with other binaries")
     void fuzz() {
         SplittableRandom random = TestSeed.random(getClass().getName() + ".fuzz");
         byte[][] good = {
-            EntryBytesEditor.of(entry, Compression.NONE).bytes(), EntryBytesEditor.of(entry, Compression.ZSTD).bytes(), EntryBytesEditor.of(entries.entry(entry.id(), 5), Compression.NONE).bytes()
+            EntryBytesEditor.of(entry, Compression.NONE).bytes(),
+            EntryBytesEditor.of(entry, Compression.ZSTD).bytes(),
+            EntryBytesEditor.of(entries.entry(entry.id(), 5), Compression.NONE).bytes()
         };
-        List<KernelBinaries> sound = Arrays.stream(good).map(bytes -> hit(EntryBytesEditor.decode(bytes, entry.id())).binaries()).toList();
+        List<KernelBinaries> sound = Arrays.stream(good)
+                .map(bytes -> hit(EntryBytesEditor.decode(bytes, entry.id())).binaries())
+                .toList();
         Map<DamageKind, Integer> seen = new EnumMap<>(DamageKind.class);
         for (int i = 0; i < 20_000; i++) {
-            byte[] bad = ByteMutator.of(good[random.nextInt(good.length)], good[random.nextInt(good.length)], random);
+            byte[] bad = ByteMutator.of(
+                    good[random.nextInt(good.length)], good[random.nextInt(good.length)], random);
             if (random.nextBoolean() && bad.length >= EntryBytesEditor.TABLE) {
                 bad = new EntryBytesEditor(bad).resealed().bytes();
             }
             switch (EntryBytesEditor.decode(bad, entry.id())) {
                 case LoadResult.Hit hit -> {
-                    assertTrue(sound.contains(hit.entry().binaries()), "a hit with binaries that were not stored");
-                    assertTrue(hit.entry().metadata().isPresent() || hit.entry().metadata().isEmpty());
+                    assertTrue(
+                            sound.contains(hit.entry().binaries()),
+                            "a hit with binaries that were not stored");
+                    assertTrue(hit.entry().metadata().isPresent()
+                            || hit.entry().metadata().isEmpty());
                 }
                 case LoadResult.Damaged damaged -> seen.merge(damaged.damage(), 1, Integer::sum);
                 case LoadResult other -> throw new AssertionError(other.toString());
             }
-            assertInstanceOf(LoadResult.class, EntryFormat.decode(java.lang.foreign.MemorySegment.ofArray(bad), VerificationLevel.CONTENT_HASH));
+            assertInstanceOf(
+                    LoadResult.class,
+                    EntryFormat.decode(
+                            java.lang.foreign.MemorySegment.ofArray(bad),
+                            VerificationLevel.CONTENT_HASH));
         }
-        assertTrue(seen.keySet().containsAll(List.of(DamageKind.TRUNCATED, DamageKind.EXTENDED, DamageKind.CORRUPT, DamageKind.FOREIGN)), seen::toString);
+        assertTrue(
+                seen.keySet()
+                        .containsAll(List.of(
+                                DamageKind.TRUNCATED,
+                                DamageKind.EXTENDED,
+                                DamageKind.CORRUPT,
+                                DamageKind.FOREIGN)),
+                seen::toString);
     }
 }

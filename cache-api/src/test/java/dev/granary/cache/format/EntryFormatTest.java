@@ -2,6 +2,7 @@ package dev.granary.cache.format;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
 import static dev.granary.cache.contract.PersistentCacheContract.hit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -15,6 +16,13 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.testing.ChildJvm;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
@@ -25,11 +33,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of encoding and decoding entries of all kinds. */
 class EntryFormatTest {
@@ -37,17 +40,26 @@ class EntryFormatTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("D1 entries of all sizes are decoded, from heap and native memory, with and without a known id")
+    @DisplayName(
+            "D1 entries of all sizes are decoded, from heap and native memory, with and without a"
+                    + " known id")
     void roundTrip(Compression compression) {
         for (int size : new int[] {0, 1, 255, 256, 4096, 1_000_000}) {
             for (Entry entry : List.of(
                     entries.entry(size),
-                    TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(size), new byte[0], entries.bytes(7), new byte[size])))) {
+                    TestEntries.entry(
+                            entries.id(),
+                            KernelBinaries.of(
+                                    TestEntries.compressible(size),
+                                    new byte[0],
+                                    entries.bytes(7),
+                                    new byte[size])))) {
                 byte[] stored = EntryFormat.encode(entry, compression, new WriteAttemptId(1, 2));
                 MemorySegment heap = MemorySegment.ofArray(stored);
                 try (Arena arena = Arena.ofShared()) {
                     MemorySegment outside = arena.allocate(stored.length).copyFrom(heap);
-                    for (MemorySegment segment : List.of(heap, heap.asReadOnly(), outside, outside.asReadOnly())) {
+                    for (MemorySegment segment :
+                            List.of(heap, heap.asReadOnly(), outside, outside.asReadOnly())) {
                         for (VerificationLevel verification : VerificationLevel.values()) {
                             assertHit(entry, EntryFormat.decode(segment, entry.id(), verification));
                             assertHit(entry, EntryFormat.decode(segment, verification));
@@ -66,13 +78,18 @@ class EntryFormatTest {
     @Test
     @DisplayName("D1 only compressible sections are compressed, and none without compression")
     void compression() {
-        Entry good = TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(100_000)));
+        Entry good = TestEntries.entry(
+                entries.id(), KernelBinaries.of(TestEntries.compressible(100_000)));
         assertTrue(EntryBytesEditor.of(good, Compression.ZSTD).length() < 20_000);
         assertTrue(EntryBytesEditor.of(good, Compression.NONE).length() > 100_000);
         Entry poor = entries.entry(100_000);
-        assertEquals(EntryBytesEditor.of(poor, Compression.NONE).length(), EntryBytesEditor.of(poor, Compression.ZSTD).length());
+        assertEquals(
+                EntryBytesEditor.of(poor, Compression.NONE).length(),
+                EntryBytesEditor.of(poor, Compression.ZSTD).length());
         Entry small = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[255]));
-        assertEquals(EntryBytesEditor.of(small, Compression.NONE).length(), EntryBytesEditor.of(small, Compression.ZSTD).length());
+        assertEquals(
+                EntryBytesEditor.of(small, Compression.NONE).length(),
+                EntryBytesEditor.of(small, Compression.ZSTD).length());
     }
 
     @Test
@@ -86,25 +103,36 @@ class EntryFormatTest {
     @Test
     @DisplayName("D1 the greatest number of binaries is encoded, one more is rejected")
     void mostBinaries() {
-        KernelBinaries most = KernelBinaries.of(Collections.nCopies(1022, new byte[] {1}).toArray(byte[][]::new));
+        KernelBinaries most =
+                KernelBinaries.of(Collections.nCopies(1022, new byte[] {1}).toArray(byte[][]::new));
         Entry entry = TestEntries.entry(entries.id(), most);
         assertHit(entry, EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id()));
-        KernelBinaries more = KernelBinaries.of(Collections.nCopies(1023, new byte[] {1}).toArray(byte[][]::new));
+        KernelBinaries more =
+                KernelBinaries.of(Collections.nCopies(1023, new byte[] {1}).toArray(byte[][]::new));
         Entry tooMany = TestEntries.entry(entries.id(), more);
-        assertTrue(assertThrows(IllegalArgumentException.class, () -> EntryBytesEditor.of(tooMany, Compression.NONE)).toString().contains("1022"));
+        assertTrue(assertThrows(
+                        IllegalArgumentException.class,
+                        () -> EntryBytesEditor.of(tooMany, Compression.NONE))
+                .toString()
+                .contains("1022"));
     }
 
     @Test
-    @DisplayName("D1 an entry above the limit is rejected before any allocation; nothing above the limit is decoded")
+    @DisplayName("D1 an entry above the limit is rejected before any allocation; nothing above the"
+            + " limit is decoded")
     void tooLarge() {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment one = arena.allocate(1);
             MemorySegment huge = one.reinterpret(5L << 30); // never read: the test would crash
             Entry entry = TestEntries.entry(entries.id(), KernelBinaries.ofSegments(List.of(huge)));
             for (Compression compression : Compression.values()) {
-                assertThrows(IllegalArgumentException.class, () -> EntryFormat.encode(entry, compression, WriteAttemptId.NONE));
+                assertThrows(
+                        IllegalArgumentException.class,
+                        () -> EntryFormat.encode(entry, compression, WriteAttemptId.NONE));
             }
-            assertEquals(DamageKind.TOO_LARGE, EntryBytesEditor.damage(EntryFormat.decode(huge, VerificationLevel.CHECKSUMS)));
+            assertEquals(
+                    DamageKind.TOO_LARGE,
+                    EntryBytesEditor.damage(EntryFormat.decode(huge, VerificationLevel.CHECKSUMS)));
         }
     }
 
@@ -113,26 +141,47 @@ class EntryFormatTest {
     void compileTimes() {
         assertEquals(Duration.ZERO, compileTime(Duration.ofSeconds(-5)));
         assertEquals(Duration.ofNanos(1), compileTime(Duration.ofNanos(1)));
-        assertEquals(Duration.ofNanos(Long.MAX_VALUE), compileTime(Duration.ofNanos(Long.MAX_VALUE)));
-        assertEquals(Duration.ofNanos(Long.MAX_VALUE), compileTime(Duration.ofSeconds(Long.MAX_VALUE)));
+        assertEquals(
+                Duration.ofNanos(Long.MAX_VALUE), compileTime(Duration.ofNanos(Long.MAX_VALUE)));
+        assertEquals(
+                Duration.ofNanos(Long.MAX_VALUE), compileTime(Duration.ofSeconds(Long.MAX_VALUE)));
     }
 
     private Duration compileTime(Duration given) {
         EntryMetadata metadata = new EntryMetadata("", "", Instant.EPOCH, List.of(), List.of(), "");
         Entry entry = Entry.of(entries.id(), KernelBinaries.of(new byte[1]), given, metadata);
-        return hit(EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id())).compileTime();
+        return hit(EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id()))
+                .compileTime();
     }
 
     @Test
-    @DisplayName("D1 metadata of any text is decoded; an entry with undecodable metadata is usable and can be stored again")
+    @DisplayName(
+            "D1 metadata of any text is decoded; an entry with undecodable metadata is usable and"
+                    + " can be stored again")
     void metadata() {
-        EntryMetadata odd = new EntryMetadata("ä€\uD83D\uDE80\0", "", Instant.ofEpochMilli(Long.MIN_VALUE), List.of("", "k"), List.of(), "x".repeat(70_000));
+        EntryMetadata odd = new EntryMetadata(
+                "ä€\uD83D\uDE80\0",
+                "",
+                Instant.ofEpochMilli(Long.MIN_VALUE),
+                List.of("", "k"),
+                List.of(),
+                "x".repeat(70_000));
         Entry entry = Entry.of(entries.id(), KernelBinaries.of(new byte[1]), Duration.ZERO, odd);
-        assertEquals(Optional.of(odd), hit(EntryBytesEditor.of(entry, Compression.ZSTD).decode(entry.id())).metadata());
-        Entry unreadable = hit(EntryBytesEditor.of(entry, Compression.NONE).replace(1, new byte[] {1, 2, 3}, 3).decode(entry.id()));
+        assertEquals(
+                Optional.of(odd),
+                hit(EntryBytesEditor.of(entry, Compression.ZSTD).decode(entry.id()))
+                        .metadata());
+        Entry unreadable = hit(EntryBytesEditor.of(entry, Compression.NONE)
+                .replace(1, new byte[] {1, 2, 3}, 3)
+                .decode(entry.id()));
         assertEquals(Optional.empty(), unreadable.metadata());
-        assertEquals(Optional.empty(), hit(EntryBytesEditor.of(unreadable, Compression.NONE).decode(entry.id())).metadata());
-        String passedOn = new String(EntryFormat.encode(unreadable, Compression.NONE, WriteAttemptId.NONE), StandardCharsets.ISO_8859_1);
+        assertEquals(
+                Optional.empty(),
+                hit(EntryBytesEditor.of(unreadable, Compression.NONE).decode(entry.id()))
+                        .metadata());
+        String passedOn = new String(
+                EntryFormat.encode(unreadable, Compression.NONE, WriteAttemptId.NONE),
+                StandardCharsets.ISO_8859_1);
         assertTrue(passedOn.contains("\1\2\3"), "another version's metadata is copied unchanged");
     }
 
@@ -145,8 +194,12 @@ class EntryFormatTest {
         assertNotEquals(putId, WriteAttemptId.random(new SplittableRandom(2)));
         assertEquals("00000000000000010000000000000002", new WriteAttemptId(1, 2).hex());
         byte[] marked = EntryFormat.encode(entry, Compression.NONE, putId);
-        assertEquals(putId, WriteAttemptId.readFrom(new EntryBytesEditor(marked).buffer().position(32)));
-        assertEquals(entry.contentHash(), hit(EntryBytesEditor.decode(marked, entry.id())).contentHash());
+        assertEquals(
+                putId,
+                WriteAttemptId.readFrom(new EntryBytesEditor(marked).buffer().position(32)));
+        assertEquals(
+                entry.contentHash(),
+                hit(EntryBytesEditor.decode(marked, entry.id())).contentHash());
     }
 
     @Test
@@ -155,16 +208,26 @@ class EntryFormatTest {
         Entry entry = entries.entry(10);
         byte[] key = entry.id().bytes();
         key[5]++;
-        EntryBytesEditor other = EntryBytesEditor.of(entry, Compression.NONE).replace(0, key, key.length);
+        EntryBytesEditor other =
+                EntryBytesEditor.of(entry, Compression.NONE).replace(0, key, key.length);
         assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(other.decode(entry.id())));
-        assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(EntryFormat.decode(MemorySegment.ofArray(other.bytes()), VerificationLevel.CHECKSUMS)));
+        assertEquals(
+                DamageKind.TOO_NEW,
+                EntryBytesEditor.damage(EntryFormat.decode(
+                        MemorySegment.ofArray(other.bytes()), VerificationLevel.CHECKSUMS)));
     }
 
     @Test
-    @DisplayName("D1 without the zstd library: raw entries work, compressed ones are a miss, no exception")
+    @DisplayName("D1 without the zstd library: raw entries work, compressed ones are a miss, no"
+            + " exception")
     void withoutLibrary(@TempDir Path directory) throws Exception {
-        List<String> lines = ChildJvm.run(NoZstdProcess.class, directory, "-DZstdNativePath=" + directory.resolve("missing.so"));
-        assertEquals(List.of("raw true", "zstd requested, stored raw true", "compressed TOO_NEW"), lines);
+        List<String> lines = ChildJvm.run(
+                NoZstdProcess.class,
+                directory,
+                "-DZstdNativePath=" + directory.resolve("missing.so"));
+        assertEquals(
+                List.of("raw true", "zstd requested, stored raw true", "compressed TOO_NEW"),
+                lines);
     }
 
     @Test
@@ -172,8 +235,16 @@ class EntryFormatTest {
     void nearlyTheSameKey() {
         Id id = TestEntries.id("k1");
         Entry entry = entries.entry(id, 10);
-        assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE).decode(TestEntries.id("k2"))));
-        assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE).decode(TestEntries.id("k12"))));
-        assertFalse(EntryBytesEditor.of(entry, Compression.NONE).decode(Id.notCacheable("x")) instanceof dev.granary.cache.LoadResult.Hit);
+        assertEquals(
+                DamageKind.WRONG_KEY,
+                EntryBytesEditor.damage(
+                        EntryBytesEditor.of(entry, Compression.NONE).decode(TestEntries.id("k2"))));
+        assertEquals(
+                DamageKind.WRONG_KEY,
+                EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE)
+                        .decode(TestEntries.id("k12"))));
+        assertFalse(
+                EntryBytesEditor.of(entry, Compression.NONE).decode(Id.notCacheable("x"))
+                        instanceof dev.granary.cache.LoadResult.Hit);
     }
 }

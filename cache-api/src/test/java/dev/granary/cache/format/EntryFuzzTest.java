@@ -13,6 +13,10 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.time.Instant;
@@ -20,14 +24,13 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.zip.CRC32C;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Fuzz tests of entries, metadata and keys, mutated with matching checksums. */
 class EntryFuzzTest {
     private final TestEntries entries = new TestEntries(getClass().getName());
     private final Entry small = entries.entry(10);
-    private final Entry two = TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(600), entries.bytes(40)));
+    private final Entry two = TestEntries.entry(
+            entries.id(), KernelBinaries.of(TestEntries.compressible(600), entries.bytes(40)));
 
     /** Corrects the checksums of header and sections, as far as those are present. */
     private static byte[] repaired(byte[] bytes) {
@@ -61,37 +64,54 @@ class EntryFuzzTest {
     }
 
     private static FuzzTarget metadataTarget() {
-        EntryMetadata metadata = new EntryMetadata("1.0", "host:1", Instant.EPOCH, List.of("k1", "k2"), List.of("64x1x1"), "gemm 4096");
+        EntryMetadata metadata = new EntryMetadata(
+                "1.0",
+                "host:1",
+                Instant.EPOCH,
+                List.of("k1", "k2"),
+                List.of("64x1x1"),
+                "gemm 4096");
         EntryMetadata empty = new EntryMetadata("", "", Instant.EPOCH, List.of(), List.of(), "");
-        List<byte[]> seeds = List.of(MetadataCodec.encode(metadata), MetadataCodec.encode(empty), HexFormat.of().parseHex("03c0d28747"),
+        List<byte[]> seeds = List.of(
+                MetadataCodec.encode(metadata),
+                MetadataCodec.encode(empty),
+                HexFormat.of().parseHex("03c0d28747"),
                 HexFormat.of().parseHex("03feffffff0f"));
-        return FuzzTarget.of("metadata", seeds, bytes -> MetadataCodec.decode(bytes).ifPresent(read ->
-                assertEquals(Optional.of(read), MetadataCodec.decode(MetadataCodec.encode(read)))));
+        return FuzzTarget.of("metadata", seeds, bytes -> MetadataCodec.decode(bytes)
+                .ifPresent(read -> assertEquals(
+                        Optional.of(read), MetadataCodec.decode(MetadataCodec.encode(read)))));
     }
 
     @Test
     @DisplayName("Fuzz: any bytes are a hit or damaged, and metadata access does not throw")
     void entry() {
-        List<byte[]> seeds = List.of(EntryFormat.encode(small, Compression.NONE, WriteAttemptId.NONE), EntryFormat.encode(two, Compression.NONE, WriteAttemptId.NONE),
+        List<byte[]> seeds = List.of(
+                EntryFormat.encode(small, Compression.NONE, WriteAttemptId.NONE),
+                EntryFormat.encode(two, Compression.NONE, WriteAttemptId.NONE),
                 EntryFormat.encode(two, Compression.ZSTD, WriteAttemptId.NONE));
         Fuzzer.run(FuzzTarget.of("entry", seeds, bytes -> {
-            MemorySegment stored = MemorySegment.ofArray(bytes);
-            for (VerificationLevel verification : VerificationLevel.values()) {
-                LoadResult result = EntryFormat.decode(stored, verification);
-                assertTrue(result instanceof LoadResult.Hit || result instanceof LoadResult.Damaged, result::toString);
-                if (result instanceof LoadResult.Hit(Entry entry)) {
-                    entry.metadata();
-                    assertEquals(Optional.of(entry.id()), EntryFormat.readId(stored));
-                }
-            }
-            EntryFormat.decode(stored, small.id(), VerificationLevel.CHECKSUMS);
-            EntryFormat.readId(stored);
-            EntryFormat.statedLength(ByteBuffer.wrap(bytes), 0);
-        }).repaired(EntryFuzzTest::repaired));
+                    MemorySegment stored = MemorySegment.ofArray(bytes);
+                    for (VerificationLevel verification : VerificationLevel.values()) {
+                        LoadResult result = EntryFormat.decode(stored, verification);
+                        assertTrue(
+                                result instanceof LoadResult.Hit
+                                        || result instanceof LoadResult.Damaged,
+                                result::toString);
+                        if (result instanceof LoadResult.Hit(Entry entry)) {
+                            entry.metadata();
+                            assertEquals(Optional.of(entry.id()), EntryFormat.readId(stored));
+                        }
+                    }
+                    EntryFormat.decode(stored, small.id(), VerificationLevel.CHECKSUMS);
+                    EntryFormat.readId(stored);
+                    EntryFormat.statedLength(ByteBuffer.wrap(bytes), 0);
+                })
+                .repaired(EntryFuzzTest::repaired));
     }
 
     @Test
-    @DisplayName("Fuzz: metadata is present or empty, allocates no declared length, and survives a round trip")
+    @DisplayName("Fuzz: metadata is present or empty, allocates no declared length, and survives a"
+            + " round trip")
     void metadata() {
         Fuzzer.run(metadataTarget());
     }
@@ -99,27 +119,40 @@ class EntryFuzzTest {
     @Test
     @DisplayName("Fuzz: bytes are a key or rejected, and a key survives a round trip")
     void key() {
-        Fuzzer.run(FuzzTarget.of("key", List.of(small.id().bytes(), two.id().bytes()), bytes -> Id.parse(bytes).ifPresent(id -> {
-            assertEquals(Optional.of(id), Id.parse(id.bytes()));
-            id.fields().forEach(Id.Field::text);
-            assertFalse(id.toString().isEmpty());
-        })));
+        Fuzzer.run(FuzzTarget.of(
+                "key", List.of(small.id().bytes(), two.id().bytes()), bytes -> Id.parse(bytes)
+                        .ifPresent(id -> {
+                            assertEquals(Optional.of(id), Id.parse(id.bytes()));
+                            id.fields().forEach(Id.Field::text);
+                            assertFalse(id.toString().isEmpty());
+                        })));
     }
 
     @Test
-    @DisplayName("Fuzz: a parser that allocates a declared length, and one that throws, are detected")
+    @DisplayName(
+            "Fuzz: a parser that allocates a declared length, and one that throws, are detected")
     void brokenParsers() {
         byte[] seed = ByteBuffer.allocate(8).putInt(4).putInt(7).array();
-        assertThrows(AssertionError.class, () -> Fuzzer.run(FuzzTarget.of("allocating", List.of(seed), bytes -> {
-            int length = bytes.length < 4 ? 0 : ByteBuffer.wrap(bytes).getInt();
-            if (length > 0 && length <= 1 << 27) {
-                assertTrue(new byte[length].length > 0);
-            }
-        }), Fuzzer.DEFAULT_RUNS));
-        assertThrows(AssertionError.class, () -> Fuzzer.run(FuzzTarget.of("throwing", List.of(seed), bytes -> {
-            if (bytes.length == 7) {
-                throw new IllegalStateException("seven");
-            }
-        }), Fuzzer.DEFAULT_RUNS));
+        assertThrows(
+                AssertionError.class,
+                () -> Fuzzer.run(
+                        FuzzTarget.of("allocating", List.of(seed), bytes -> {
+                            int length = bytes.length < 4
+                                    ? 0
+                                    : ByteBuffer.wrap(bytes).getInt();
+                            if (length > 0 && length <= 1 << 27) {
+                                assertTrue(new byte[length].length > 0);
+                            }
+                        }),
+                        Fuzzer.DEFAULT_RUNS));
+        assertThrows(
+                AssertionError.class,
+                () -> Fuzzer.run(
+                        FuzzTarget.of("throwing", List.of(seed), bytes -> {
+                            if (bytes.length == 7) {
+                                throw new IllegalStateException("seven");
+                            }
+                        }),
+                        Fuzzer.DEFAULT_RUNS));
     }
 }

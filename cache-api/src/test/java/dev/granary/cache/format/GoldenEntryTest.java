@@ -1,6 +1,7 @@
 package dev.granary.cache.format;
 
 import static dev.granary.cache.contract.PersistentCacheContract.hit;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -11,6 +12,10 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
@@ -21,36 +26,52 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Golden entries of format version 1 as stored in buckets, which stay readable for ever. A golden
  * file never changes; another format version adds files. {@link #main} wrote them.
  */
 class GoldenEntryTest {
-    private static final EntryMetadata METADATA = new EntryMetadata("0.1.0", "host-1:4711", Instant.parse("2026-01-02T03:04:05.006Z"),
-            List.of("gemm", "gemm_tail"), List.of("64x1x1"), "gemm m=4096 n=4096 k=4096 \u00fc");
+    private static final EntryMetadata METADATA = new EntryMetadata(
+            "0.1.0",
+            "host-1:4711",
+            Instant.parse("2026-01-02T03:04:05.006Z"),
+            List.of("gemm", "gemm_tail"),
+            List.of("64x1x1"),
+            "gemm m=4096 n=4096 k=4096 \u00fc");
 
     static Entry entry() {
-        Id id = Id.builder(new Target(Backend.OPENCL, "pocl", "cpu-haswell", "6.0")).field("source", "kernel void gemm() {}").field("bits", 64).build();
-        return Entry.of(id, KernelBinaries.of(new byte[] {1, 2, 3}, new byte[0], TestEntries.compressible(1000)), Duration.ofMillis(1234), METADATA);
+        Id id = Id.builder(new Target(Backend.OPENCL, "pocl", "cpu-haswell", "6.0"))
+                .field("source", "kernel void gemm() {}")
+                .field("bits", 64)
+                .build();
+        return Entry.of(
+                id,
+                KernelBinaries.of(
+                        new byte[] {1, 2, 3}, new byte[0], TestEntries.compressible(1000)),
+                Duration.ofMillis(1234),
+                METADATA);
     }
 
     private static byte[] file(String name) throws IOException {
-        try (InputStream in = Objects.requireNonNull(GoldenEntryTest.class.getResourceAsStream(name), name)) {
+        try (InputStream in =
+                Objects.requireNonNull(GoldenEntryTest.class.getResourceAsStream(name), name)) {
             return in.readAllBytes();
         }
     }
 
     private static void assertReads(byte[] stored) {
         for (VerificationLevel verification : VerificationLevel.values()) {
-            Entry read = hit(EntryFormat.decode(MemorySegment.ofArray(stored), entry().id(), verification));
+            Entry read = hit(
+                    EntryFormat.decode(MemorySegment.ofArray(stored), entry().id(), verification));
             assertEquals(entry().binaries(), read.binaries());
             assertEquals(entry().contentHash(), read.contentHash());
             assertEquals(Optional.of(METADATA), read.metadata());
             assertEquals(Duration.ofMillis(1234), read.compileTime());
-            assertEquals(entry().id(), hit(EntryFormat.decode(MemorySegment.ofArray(stored), verification)).id());
+            assertEquals(
+                    entry().id(),
+                    hit(EntryFormat.decode(MemorySegment.ofArray(stored), verification))
+                            .id());
         }
     }
 
@@ -59,27 +80,40 @@ class GoldenEntryTest {
     void raw() throws IOException {
         byte[] golden = file("v1-raw.entry");
         assertReads(golden);
-        assertArrayEquals(golden, EntryFormat.encode(entry(), Compression.NONE, new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L)));
+        assertArrayEquals(
+                golden,
+                EntryFormat.encode(
+                        entry(),
+                        Compression.NONE,
+                        new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L)));
     }
 
     @Test
-    @DisplayName("D6 a zstd entry of version 1 is decoded; other library versions may encode it differently")
+    @DisplayName("D6 a zstd entry of version 1 is decoded; other library versions may encode it"
+            + " differently")
     void zstd() throws IOException {
         assertReads(file("v1-zstd.entry"));
         assertReads(EntryFormat.encode(entry(), Compression.ZSTD, WriteAttemptId.NONE));
     }
 
     @Test
-    @DisplayName("K11 the content hash of an entry never changes, since it compares the content of producers")
+    @DisplayName("K11 the content hash of an entry never changes, since it compares the content of"
+            + " producers")
     void contentHash() {
-        assertEquals("e4e820d25c1a27c137700536c757478db5dfa4f35ce8674ac6f6fff168127491", entry().contentHash().hex());
+        assertEquals(
+                "e4e820d25c1a27c137700536c757478db5dfa4f35ce8674ac6f6fff168127491",
+                entry().contentHash().hex());
     }
 
     /** Writes the files of a new format version into a directory. */
     public static void main(String[] arguments) throws IOException {
         Path directory = Path.of(arguments[0]);
         WriteAttemptId putId = new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L);
-        Files.write(directory.resolve("v1-raw.entry"), EntryFormat.encode(entry(), Compression.NONE, putId));
-        Files.write(directory.resolve("v1-zstd.entry"), EntryFormat.encode(entry(), Compression.ZSTD, putId));
+        Files.write(
+                directory.resolve("v1-raw.entry"),
+                EntryFormat.encode(entry(), Compression.NONE, putId));
+        Files.write(
+                directory.resolve("v1-zstd.entry"),
+                EntryFormat.encode(entry(), Compression.ZSTD, putId));
     }
 }

@@ -1,37 +1,56 @@
 package dev.granary.cache.format;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdCompressCtx;
+
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests of entries crafted by an attacker, with matching checksums. */
 class HostileEntryTest {
     private static final long[] HOSTILE = {
-        -1, Long.MIN_VALUE, Long.MAX_VALUE, Long.MAX_VALUE - 400, 1L << 62, 1L << 32, 1L << 31, Integer.MAX_VALUE, EntryFormat.MAX_BYTES,
-        EntryFormat.MAX_BYTES + 1, 0, 1, 79, 80, 1L << 48
+        -1,
+        Long.MIN_VALUE,
+        Long.MAX_VALUE,
+        Long.MAX_VALUE - 400,
+        1L << 62,
+        1L << 32,
+        1L << 31,
+        Integer.MAX_VALUE,
+        EntryFormat.MAX_BYTES,
+        EntryFormat.MAX_BYTES + 1,
+        0,
+        1,
+        79,
+        80,
+        1L << 48
     };
 
     private final TestEntries entries = new TestEntries(getClass().getName());
     private final byte[] raw = TestEntries.compressible(600);
-    private final Entry entry = TestEntries.entry(entries.id(), KernelBinaries.of(raw, entries.bytes(40)));
+    private final Entry entry =
+            TestEntries.entry(entries.id(), KernelBinaries.of(raw, entries.bytes(40)));
 
     private void assertDamage(DamageKind expected, EntryBytesEditor frame) {
         assertEquals(expected, EntryBytesEditor.damage(frame.decode(entry.id())));
         for (VerificationLevel verification : VerificationLevel.values()) {
-            EntryBytesEditor.damage(EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), verification));
+            EntryBytesEditor.damage(
+                    EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), verification));
         }
     }
 
@@ -40,16 +59,22 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 hostile lengths in every row, with matching checksums, are CORRUPT and not allocated")
+    @DisplayName("T5 hostile lengths in every row, with matching checksums, are CORRUPT and not"
+            + " allocated")
     void rows() {
         for (Compression compression : Compression.values()) {
             EntryBytesEditor good = EntryBytesEditor.of(entry, compression);
             for (int section = 0; section < good.sections(); section++) {
-                for (int field : new int[] {EntryBytesEditor.ROW_STORED, EntryBytesEditor.ROW_RAW}) {
+                for (int field :
+                        new int[] {EntryBytesEditor.ROW_STORED, EntryBytesEditor.ROW_RAW}) {
                     long before = good.buffer().getLong(EntryBytesEditor.row(section, field));
                     for (long length : HOSTILE) {
                         if (length != before) {
-                            assertDamage(DamageKind.CORRUPT, new EntryBytesEditor(good.bytes()).putLong(EntryBytesEditor.row(section, field), length).resealed());
+                            assertDamage(
+                                    DamageKind.CORRUPT,
+                                    new EntryBytesEditor(good.bytes())
+                                            .putLong(EntryBytesEditor.row(section, field), length)
+                                            .resealed());
                         }
                     }
                 }
@@ -61,11 +86,13 @@ class HostileEntryTest {
     @DisplayName("T5 lengths whose sum overflows to the right one are CORRUPT")
     void overflow() {
         long first = frame().buffer().getLong(EntryBytesEditor.row(2, EntryBytesEditor.ROW_STORED));
-        long second = frame().buffer().getLong(EntryBytesEditor.row(3, EntryBytesEditor.ROW_STORED));
+        long second =
+                frame().buffer().getLong(EntryBytesEditor.row(3, EntryBytesEditor.ROW_STORED));
         for (long shift : new long[] {Long.MIN_VALUE, 1L << 62, 1L << 32, 100, -100, first + 1}) {
             EntryBytesEditor frame = frame();
             for (int field : new int[] {EntryBytesEditor.ROW_STORED, EntryBytesEditor.ROW_RAW}) {
-                frame.putLong(EntryBytesEditor.row(2, field), first + shift).putLong(EntryBytesEditor.row(3, field), second - shift);
+                frame.putLong(EntryBytesEditor.row(2, field), first + shift)
+                        .putLong(EntryBytesEditor.row(3, field), second - shift);
             }
             assertDamage(DamageKind.CORRUPT, frame.resealed());
         }
@@ -75,60 +102,109 @@ class HostileEntryTest {
     @DisplayName("T5 hostile total lengths: TRUNCATED above the size, EXTENDED below it")
     void total() {
         for (long length : HOSTILE) {
-            assertDamage(length > frame().length() ? DamageKind.TRUNCATED : DamageKind.EXTENDED, frame().putLong(EntryBytesEditor.LENGTH, length).resealed());
+            assertDamage(
+                    length > frame().length() ? DamageKind.TRUNCATED : DamageKind.EXTENDED,
+                    frame().putLong(EntryBytesEditor.LENGTH, length).resealed());
         }
     }
 
     @Test
-    @DisplayName("T5 section counts of 0, 2 and too many are CORRUPT, or TRUNCATED if the table does not fit")
+    @DisplayName(
+            "T5 section counts of 0, 2 and too many are CORRUPT, or TRUNCATED if the table does"
+                    + " not fit")
     void counts() {
         for (int count : new int[] {0, 1, 2, 1025, 0x7fff, 0x8000, 0xffff}) {
-            assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, count).resealed());
+            assertDamage(
+                    DamageKind.CORRUPT,
+                    frame().putShort(EntryBytesEditor.COUNT, count).resealed());
         }
-        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 3).resealed());
-        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 5).resealed());
-        assertDamage(DamageKind.TRUNCATED, frame().putShort(EntryBytesEditor.COUNT, 1024).resealed());
+        assertDamage(
+                DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 3).resealed());
+        assertDamage(
+                DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 5).resealed());
+        assertDamage(
+                DamageKind.TRUNCATED,
+                frame().putShort(EntryBytesEditor.COUNT, 1024).resealed());
     }
 
     @Test
-    @DisplayName("T5 unknown or misplaced kinds, unknown encodings and a negative compile time are CORRUPT")
+    @DisplayName("T5 unknown or misplaced kinds, unknown encodings and a negative compile time are"
+            + " CORRUPT")
     void kinds() {
         for (int kind : new int[] {0, 1, 2, 4, 0xffff}) {
-            assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(3, EntryBytesEditor.ROW_KIND), kind).resealed());
+            assertDamage(
+                    DamageKind.CORRUPT,
+                    frame().putShort(EntryBytesEditor.row(3, EntryBytesEditor.ROW_KIND), kind)
+                            .resealed());
         }
-        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(0, EntryBytesEditor.ROW_KIND), EntrySection.BINARY).resealed());
-        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(1, EntryBytesEditor.ROW_KIND), EntrySection.KEY).resealed());
+        assertDamage(
+                DamageKind.CORRUPT,
+                frame().putShort(
+                                EntryBytesEditor.row(0, EntryBytesEditor.ROW_KIND),
+                                EntrySection.BINARY)
+                        .resealed());
+        assertDamage(
+                DamageKind.CORRUPT,
+                frame().putShort(
+                                EntryBytesEditor.row(1, EntryBytesEditor.ROW_KIND),
+                                EntrySection.KEY)
+                        .resealed());
         for (int encoding : new int[] {2, 0x8000, 0xffff}) {
-            assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), encoding).resealed());
+            assertDamage(
+                    DamageKind.CORRUPT,
+                    frame().putShort(
+                                    EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING),
+                                    encoding)
+                            .resealed());
         }
-        assertDamage(DamageKind.CORRUPT, frame().putLong(EntryBytesEditor.COMPILE_NANOS, -1).resealed());
+        assertDamage(
+                DamageKind.CORRUPT,
+                frame().putLong(EntryBytesEditor.COMPILE_NANOS, -1).resealed());
     }
 
     @Test
     @DisplayName("T5 raw bytes declared as zstd, and zstd as raw, are CORRUPT")
     void encodings() {
-        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD).resealed());
+        assertDamage(
+                DamageKind.CORRUPT,
+                frame().putShort(
+                                EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING),
+                                EntrySection.ZSTD)
+                        .resealed());
         EntryBytesEditor packed = EntryBytesEditor.of(entry, Compression.ZSTD);
-        assertEquals(EntrySection.ZSTD, packed.buffer().getShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING)));
-        assertDamage(DamageKind.CORRUPT, packed.putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.RAW).resealed());
+        assertEquals(
+                EntrySection.ZSTD,
+                packed.buffer().getShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING)));
+        assertDamage(
+                DamageKind.CORRUPT,
+                packed.putShort(
+                                EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING),
+                                EntrySection.RAW)
+                        .resealed());
     }
 
     private EntryBytesEditor packed(byte[] zstd, long rawLength) {
-        return frame().replace(2, zstd, rawLength).putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD).resealed();
+        return frame().replace(2, zstd, rawLength)
+                .putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD)
+                .resealed();
     }
 
     @Test
-    @DisplayName("T5 a frame with another content size than the header is rejected before decompression")
+    @DisplayName(
+            "T5 a frame with another content size than the header is rejected before decompression")
     void otherLength() {
         byte[] zstd = Zstd.compress(raw, 3);
         assertHit(entry, packed(zstd, raw.length).decode(entry.id()));
-        for (long declared : new long[] {0, 1, raw.length - 1, raw.length + 1, zstd.length, 10_000}) {
+        for (long declared :
+                new long[] {0, 1, raw.length - 1, raw.length + 1, zstd.length, 10_000}) {
             assertDamage(DamageKind.CORRUPT, packed(zstd, declared));
         }
     }
 
     @Test
-    @DisplayName("T5 a decompression bomb with its true size, 1 GiB from 32 KiB, is rejected before any allocation")
+    @DisplayName(
+            "T5 a decompression bomb with its true size, 1 GiB from 32 KiB, is rejected before any"
+                    + " allocation")
     void bomb() {
         byte[] small = Zstd.compress(new byte[1 << 20], 3);
         assertDamage(DamageKind.CORRUPT, packed(small, 1 << 20));
@@ -138,7 +214,8 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 a frame with more, less, no or invalid content is CORRUPT without an exception")
+    @DisplayName(
+            "T5 a frame with more, less, no or invalid content is CORRUPT without an exception")
     void lyingFrames() {
         byte[] zstd = Zstd.compress(raw, 3);
         assertEquals(raw.length, Zstd.getFrameContentSize(zstd));
@@ -160,13 +237,19 @@ class HostileEntryTest {
      * detect a change.
      */
     private void noOtherContent(EntryBytesEditor frame) {
-        if (EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), entry.id(), VerificationLevel.CONTENT_HASH) instanceof LoadResult.Hit hit) {
+        if (EntryFormat.decode(
+                        MemorySegment.ofArray(frame.bytes()),
+                        entry.id(),
+                        VerificationLevel.CONTENT_HASH)
+                instanceof LoadResult.Hit hit) {
             assertEquals(entry.binaries(), hit.entry().binaries());
         }
     }
 
     @Test
-    @DisplayName("T5 frames without a content size, consecutive frames and skippable frames never yield other content")
+    @DisplayName(
+            "T5 frames without a content size, consecutive frames and skippable frames never yield"
+                    + " other content")
     void oddFrames() {
         try (ZstdCompressCtx context = new ZstdCompressCtx().setContentSize(false)) {
             assertDamage(DamageKind.CORRUPT, packed(context.compress(raw), raw.length));
@@ -194,19 +277,35 @@ class HostileEntryTest {
     @DisplayName("T5 compressed metadata and a key longer than any id are rejected by the header")
     void otherSections() {
         byte[] zstd = Zstd.compress(raw, 3);
-        assertDamage(DamageKind.CORRUPT, frame().replace(1, zstd, raw.length).putShort(EntryBytesEditor.row(1, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD).resealed());
+        assertDamage(
+                DamageKind.CORRUPT,
+                frame().replace(1, zstd, raw.length)
+                        .putShort(
+                                EntryBytesEditor.row(1, EntryBytesEditor.ROW_ENCODING),
+                                EntrySection.ZSTD)
+                        .resealed());
         byte[] key = new byte[100_000];
-        EntryBytesEditor frame = frame().replace(0, key, Id.MAX_BYTES + 1L).putShort(EntryBytesEditor.row(0, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD);
+        EntryBytesEditor frame = frame().replace(0, key, Id.MAX_BYTES + 1L)
+                .putShort(
+                        EntryBytesEditor.row(0, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD);
         assertDamage(DamageKind.CORRUPT, frame.resealed());
     }
 
     @Test
     @DisplayName("T5 a key that is not an id, with matching checksums, is never a hit")
     void otherKeys() {
-        for (byte[] key : new byte[][] {new byte[0], new byte[1], new byte[1000], Arrays.copyOf(entry.id().bytes(), entry.id().length() - 1)}) {
+        for (byte[] key : new byte[][] {
+            new byte[0],
+            new byte[1],
+            new byte[1000],
+            Arrays.copyOf(entry.id().bytes(), entry.id().length() - 1)
+        }) {
             EntryBytesEditor frame = frame().replace(0, key, key.length);
             assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(frame.decode(entry.id())));
-            assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), VerificationLevel.CHECKSUMS)));
+            assertEquals(
+                    DamageKind.TOO_NEW,
+                    EntryBytesEditor.damage(EntryFormat.decode(
+                            MemorySegment.ofArray(frame.bytes()), VerificationLevel.CHECKSUMS)));
         }
     }
 }

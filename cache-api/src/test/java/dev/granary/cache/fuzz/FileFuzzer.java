@@ -24,15 +24,25 @@ public final class FileFuzzer {
      * open, because opening costs as much as parsing.
      */
     public static void run(Path file, FuzzTarget target, long runs) throws IOException {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-            Fuzzer.run(new FuzzTarget(target.name(), target.seeds(), target.dictionary(), target.repair(), target.documented(), target.bytesPerByte(), bytes -> {
-                ByteBuffer all = ByteBuffer.wrap(bytes);
-                while (all.hasRemaining()) {
-                    channel.write(all, all.position());
-                }
-                channel.truncate(bytes.length);
-                target.parser().parse(bytes);
-            }), runs);
+        try (FileChannel channel =
+                FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            Fuzzer.run(
+                    new FuzzTarget(
+                            target.name(),
+                            target.seeds(),
+                            target.dictionary(),
+                            target.repair(),
+                            target.documented(),
+                            target.bytesPerByte(),
+                            bytes -> {
+                                ByteBuffer all = ByteBuffer.wrap(bytes);
+                                while (all.hasRemaining()) {
+                                    channel.write(all, all.position());
+                                }
+                                channel.truncate(bytes.length);
+                                target.parser().parse(bytes);
+                            }),
+                    runs);
         }
     }
 }

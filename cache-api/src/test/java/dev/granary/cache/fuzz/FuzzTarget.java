@@ -44,7 +44,8 @@ public record FuzzTarget(
 
     /** Returns a target without checksums and without documented exceptions. */
     public static FuzzTarget of(String name, List<byte[]> seeds, Parser parser) {
-        return new FuzzTarget(name, seeds, List.of(), UnaryOperator.identity(), Set.of(), 64, parser);
+        return new FuzzTarget(
+                name, seeds, List.of(), UnaryOperator.identity(), Set.of(), 64, parser);
     }
 
     /** Returns texts as inputs. */
@@ -65,7 +66,8 @@ public record FuzzTarget(
 
     /** Returns this target with a documented exception. */
     public FuzzTarget throwing(Class<? extends Throwable> exception) {
-        return new FuzzTarget(name, seeds, dictionary, repair, Set.of(exception), bytesPerByte, parser);
+        return new FuzzTarget(
+                name, seeds, dictionary, repair, Set.of(exception), bytesPerByte, parser);
     }
 
     /** Returns this target with another allocation limit. */

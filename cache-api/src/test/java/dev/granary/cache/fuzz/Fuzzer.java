@@ -1,7 +1,9 @@
 package dev.granary.cache.fuzz;
 
 import com.sun.management.ThreadMXBean;
+
 import dev.granary.testing.TestSeed;
+
 import java.lang.management.ManagementFactory;
 import java.util.HexFormat;
 import java.util.SplittableRandom;
@@ -20,7 +22,8 @@ public final class Fuzzer {
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int SHOWN_BYTES = 4096;
-    private static final int REPORT_INTERVAL = 250_000; // inputs; for campaigns that are aborted
+    // inputs; for campaigns that are aborted
+    private static final int REPORT_INTERVAL = 250_000;
 
     private final FuzzTarget target;
     private long largest;
@@ -57,8 +60,14 @@ public final class Fuzzer {
     }
 
     private void report(long inputs, long start) {
-        System.out.printf("fuzz %s: %,d inputs in %,d ms of processor time, at most %,d bytes allocated beyond %d a byte%n", target.name(), inputs,
-                (THREADS.getCurrentThreadCpuTime() - start) / 1_000_000, largest, target.bytesPerByte());
+        System.out.printf(
+                "fuzz %s: %,d inputs in %,d ms of processor time, at most %,d bytes allocated"
+                        + " beyond %d a byte%n",
+                target.name(),
+                inputs,
+                (THREADS.getCurrentThreadCpuTime() - start) / 1_000_000,
+                largest,
+                target.bytesPerByte());
     }
 
     private void check(byte[] input) {
@@ -69,7 +78,8 @@ public final class Fuzzer {
             allocated = Math.min(allocated, allocation(input.clone()));
         }
         if (allocated > bound) {
-            throw new AssertionError(target.name() + " allocates " + allocated + " bytes for " + shown(input));
+            throw new AssertionError(
+                    target.name() + " allocates " + allocated + " bytes for " + shown(input));
         }
         largest = Math.max(largest, allocated - (long) target.bytesPerByte() * input.length);
     }
@@ -81,7 +91,8 @@ public final class Fuzzer {
             target.parser().parse(input);
         } catch (Throwable e) {
             if (target.documented().stream().noneMatch(type -> type.isInstance(e))) {
-                throw new AssertionError(target.name() + " throws " + e + " for " + shown(shown), e);
+                throw new AssertionError(
+                        target.name() + " throws " + e + " for " + shown(shown), e);
             }
         }
         return THREADS.getCurrentThreadAllocatedBytes() - before;
@@ -89,6 +100,7 @@ public final class Fuzzer {
 
     private static String shown(byte[] input) {
         int length = Math.min(input.length, SHOWN_BYTES);
-        return input.length + " bytes " + HexFormat.of().formatHex(input, 0, length) + (length < input.length ? "..." : "");
+        return input.length + " bytes " + HexFormat.of().formatHex(input, 0, length)
+                + (length < input.length ? "..." : "");
     }
 }

@@ -11,8 +11,27 @@ import java.util.SplittableRandom;
  * seeds, pieces of a dictionary.
  */
 final class Mutator {
-    private static final long[] LENGTHS = {-1, 0, 1, 2, 127, 128, 255, 256, 65_535, 1 << 20, 1 << 30, Integer.MAX_VALUE, Integer.MAX_VALUE - 8L, 1L << 31, 1L << 32,
-        1L << 62, Long.MAX_VALUE, Long.MIN_VALUE, Integer.MIN_VALUE};
+    private static final long[] LENGTHS = {
+        -1,
+        0,
+        1,
+        2,
+        127,
+        128,
+        255,
+        256,
+        65_535,
+        1 << 20,
+        1 << 30,
+        Integer.MAX_VALUE,
+        Integer.MAX_VALUE - 8L,
+        1L << 31,
+        1L << 32,
+        1L << 62,
+        Long.MAX_VALUE,
+        Long.MIN_VALUE,
+        Integer.MIN_VALUE
+    };
     private static final int MAX_BYTES = 1 << 14;
 
     private final SplittableRandom random;
@@ -39,10 +58,14 @@ final class Mutator {
     private byte[] changed(byte[] bytes) {
         int at = random.nextInt(bytes.length + 1);
         return switch (random.nextInt(9)) {
-            case 0 -> withByte(bytes, at, at < bytes.length ? bytes[at] ^ (1 << random.nextInt(8)) : 0);
+            case 0 ->
+                withByte(bytes, at, at < bytes.length ? bytes[at] ^ (1 << random.nextInt(8)) : 0);
             case 1 -> withByte(bytes, at, random.nextInt());
             case 2, 3 -> withNumber(bytes);
-            case 4 -> random.nextBoolean() ? Arrays.copyOf(bytes, at) : Arrays.copyOfRange(bytes, at, bytes.length);
+            case 4 ->
+                random.nextBoolean()
+                        ? Arrays.copyOf(bytes, at)
+                        : Arrays.copyOfRange(bytes, at, bytes.length);
             case 5 -> withPieceOfSeed(bytes, at);
             case 6 -> repeated(bytes, at, random.nextInt(at, bytes.length + 1));
             case 7 -> withNoise(bytes, at);
@@ -60,7 +83,11 @@ final class Mutator {
     private byte[] withPieceOfSeed(byte[] bytes, int at) {
         byte[] other = any(target.seeds());
         int from = random.nextInt(other.length + 1);
-        return spliced(bytes, at, at, Arrays.copyOfRange(other, from, random.nextInt(from, other.length + 1)));
+        return spliced(
+                bytes,
+                at,
+                at,
+                Arrays.copyOfRange(other, from, random.nextInt(from, other.length + 1)));
     }
 
     private byte[] repeated(byte[] bytes, int from, int to) {
@@ -82,7 +109,8 @@ final class Mutator {
         if (target.dictionary().isEmpty()) {
             return withNumber(bytes);
         }
-        int end = random.nextBoolean() ? at : random.nextInt(at, Math.min(bytes.length, at + 8) + 1);
+        int end =
+                random.nextBoolean() ? at : random.nextInt(at, Math.min(bytes.length, at + 8) + 1);
         return spliced(bytes, at, end, any(target.dictionary()));
     }
 
@@ -91,9 +119,12 @@ final class Mutator {
         if (bytes.length < width) {
             return bytes;
         }
-        ByteBuffer out = ByteBuffer.wrap(bytes).order(random.nextInt(4) == 0 ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN);
+        ByteBuffer out = ByteBuffer.wrap(bytes)
+                .order(random.nextInt(4) == 0 ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN);
         int at = random.nextInt(bytes.length - width + 1);
-        long number = random.nextBoolean() ? LENGTHS[random.nextInt(LENGTHS.length)] : random.nextInt(-4, 5) + (width == 8 ? out.getLong(at) : bytes.length);
+        long number = random.nextBoolean()
+                ? LENGTHS[random.nextInt(LENGTHS.length)]
+                : random.nextInt(-4, 5) + (width == 8 ? out.getLong(at) : bytes.length);
         switch (width) {
             case 1 -> out.put(at, (byte) number);
             case 2 -> out.putShort(at, (short) number);

@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,8 +20,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests of the LRU order against a model, and across threads. */
 class ConcurrentLruTest {
@@ -47,8 +49,12 @@ class ConcurrentLruTest {
         }
     }
 
-    private static void assertSame(Model model, PrimitiveCache<Integer, Integer> cache, String when) {
-        List<Integer> present = IntStream.range(0, KEYS).filter(key -> cache.peek(key) != null).boxed().toList();
+    private static void assertSame(
+            Model model, PrimitiveCache<Integer, Integer> cache, String when) {
+        List<Integer> present = IntStream.range(0, KEYS)
+                .filter(key -> cache.peek(key) != null)
+                .boxed()
+                .toList();
         assertEquals(List.copyOf(new TreeSet<>(model.order.keySet())), present, when);
         assertEquals(present.size(), cache.size(), when);
     }
@@ -57,7 +63,9 @@ class ConcurrentLruTest {
      * Runs random uses and changes of capacity below {@code most}, each on one of {@code threads},
      * and compares the cache with the model.
      */
-    private static void play(SplittableRandom random, List<ExecutorService> threads, int most, int steps) throws Exception {
+    private static void play(
+            SplittableRandom random, List<ExecutorService> threads, int most, int steps)
+            throws Exception {
         Model model = new Model();
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(0);
         for (int step = 0; step < steps; step++) {
@@ -79,12 +87,14 @@ class ConcurrentLruTest {
         }
     }
 
-    private static <T> T inTurn(ExecutorService thread, Callable<T> work) throws ExecutionException, InterruptedException {
+    private static <T> T inTurn(ExecutorService thread, Callable<T> work)
+            throws ExecutionException, InterruptedException {
         return thread.submit(work).get();
     }
 
     @Test
-    @DisplayName("M9 one thread: the content equals that of a reference LRU, for any uses and capacities")
+    @DisplayName("M9 one thread: the content equals that of a reference LRU, for any uses and"
+            + " capacities")
     void oneThread() throws Exception {
         SplittableRandom random = TestSeed.random(getClass().getName() + ".oneThread");
         try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
@@ -105,18 +115,25 @@ class ConcurrentLruTest {
     }
 
     @Test
-    @DisplayName("M9 threads that alternate too often for exact order: after at most 1,024 own uses, a thread's use is the newest")
+    @DisplayName(
+            "M9 threads that alternate too often for exact order: after at most 1,024 own uses, a"
+                    + " thread's use is the newest")
     void bound() throws Exception {
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(100);
-        try (ExecutorService a = Executors.newSingleThreadExecutor(); ExecutorService b = Executors.newSingleThreadExecutor()) {
+        try (ExecutorService a = Executors.newSingleThreadExecutor();
+                ExecutorService b = Executors.newSingleThreadExecutor()) {
             IntStream.range(0, 100).forEach(key -> cache.get(key, k -> k));
             for (int i = 0; i < 1000; i++) { // uses up the turns of both
                 int key = i % 100;
                 inTurn(a, () -> cache.get(key, k -> k));
                 inTurn(b, () -> cache.get(key, k -> k));
             }
-            inTurn(b, () -> IntStream.range(0, 100_000).map(i -> cache.get(i % 100, k -> k)).sum());
-            inTurn(a, () -> IntStream.range(0, AccessStripe.HITS_PER_TURN + 1).map(_ -> cache.get(50, k -> k)).sum());
+            inTurn(b, () -> IntStream.range(0, 100_000)
+                    .map(i -> cache.get(i % 100, k -> k))
+                    .sum());
+            inTurn(a, () -> IntStream.range(0, AccessStripe.HITS_PER_TURN + 1)
+                    .map(_ -> cache.get(50, k -> k))
+                    .sum());
         }
         cache.setCapacity(1);
         assertNotNull(cache.peek(50));
@@ -127,7 +144,8 @@ class ConcurrentLruTest {
     void counted() throws Exception {
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
         cache.get(1, k -> k);
-        Callable<Integer> hundred = () -> IntStream.range(0, 100).map(_ -> cache.get(1, k -> k)).sum();
+        Callable<Integer> hundred =
+                () -> IntStream.range(0, 100).map(_ -> cache.get(1, k -> k)).sum();
         for (int round = 0; round < 3; round++) {
             try (ExecutorService threads = Executors.newFixedThreadPool(200)) {
                 List<Callable<Integer>> work = new ArrayList<>();
@@ -145,11 +163,14 @@ class ConcurrentLruTest {
     }
 
     @Test
-    @DisplayName("O1 the number of hits never decreases while threads alternate, which advances their times")
+    @DisplayName(
+            "O1 the number of hits never decreases while threads alternate, which advances their"
+                    + " times")
     void countedMeanwhile() throws Exception {
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
         cache.get(1, k -> k);
-        Callable<Integer> work = () -> IntStream.range(0, 5_000_000).map(_ -> cache.get(1, k -> k)).sum();
+        Callable<Integer> work = () ->
+                IntStream.range(0, 5_000_000).map(_ -> cache.get(1, k -> k)).sum();
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
             List<Future<Integer>> pending = List.of(threads.submit(work), threads.submit(work));
             long before = 0;
@@ -172,11 +193,15 @@ class ConcurrentLruTest {
     void stripes() throws Exception {
         AccessStripes stripes = new AccessStripes();
         for (int i = 0; i < 1000; i++) {
-            Thread thread = Thread.ofPlatform().start(() -> IntStream.range(0, 40).forEach(_ -> stripes.countHit()));
+            Thread thread = Thread.ofPlatform()
+                    .start(() -> IntStream.range(0, 40).forEach(_ -> stripes.countHit()));
             thread.join();
         }
         assertEquals(40_000, stripes.hits());
         assertTrue(stripes.owned().length >= 1, "frequent threads own a stripe");
-        assertTrue(stripes.owned().length <= Math.max(64, 8 * Runtime.getRuntime().availableProcessors()), () -> stripes.owned().length + " stripes");
+        assertTrue(
+                stripes.owned().length
+                        <= Math.max(64, 8 * Runtime.getRuntime().availableProcessors()),
+                () -> stripes.owned().length + " stripes");
     }
 }

@@ -10,13 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.cache.build.StackEdge;
 import dev.granary.testing.Await;
-import java.time.Duration;
-import java.util.List;
-import java.util.Objects;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.LongSupplier;
-import java.util.function.Supplier;
+
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.RepeatedTest;
@@ -25,6 +19,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * Tests of stack overflows at any point of a call: keys stay usable, sizes correct, and no thread
@@ -38,7 +40,8 @@ class ErrorsAtAnyDepthTest {
     /**
      * Checks that every key is usable, the capacity is not exceeded, and no build is in progress.
      */
-    private static void assertSound(PrimitiveCache<Integer, String> cache, int keys, PrimitiveCachePolicy policy) {
+    private static void assertSound(
+            PrimitiveCache<Integer, String> cache, int keys, PrimitiveCachePolicy policy) {
         assertTimeoutPreemptively(GENEROUS, () -> {
             for (int key = 0; key < keys; key++) {
                 assertEquals("v" + key, cache.get(key, k -> "v" + k));
@@ -61,14 +64,17 @@ class ErrorsAtAnyDepthTest {
 
     @ParameterizedTest
     @EnumSource(PrimitiveCachePolicy.class)
-    @DisplayName("M1 a call at each depth from the end of the stack, in a full cache that evicts: all keys are usable afterwards")
+    @DisplayName(
+            "M1 a call at each depth from the end of the stack, in a full cache that evicts: all"
+                    + " keys are usable afterwards")
     void primitives(PrimitiveCachePolicy policy) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(4, policy);
             for (int key = -70; key < 0; key++) {
                 cache.get(key, k -> "v" + k);
             }
-            StackEdge.run(LEVELS, round, level -> cache.get(level, k -> "v".concat(Integer.toString(k))));
+            StackEdge.run(
+                    LEVELS, round, level -> cache.get(level, k -> "v".concat(Integer.toString(k))));
             assertSound(cache, LEVELS, policy);
         }
     }
@@ -80,12 +86,17 @@ class ErrorsAtAnyDepthTest {
         AtomicInteger deepest = new AtomicInteger();
         for (int round = 0; round < 2 * ROUNDS; round++) {
             int first = round * 10_000;
-            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> nest(cache, first, deepest)), "deep",
+            Thread thread = new Thread(
+                    null,
+                    () -> assertThrows(StackOverflowError.class, () -> nest(cache, first, deepest)),
+                    "deep",
                     (256L << 10) + (info.getCurrentRepetition() * 2L * ROUNDS + round) * 80);
             thread.start();
             thread.join();
             assertTimeoutPreemptively(GENEROUS, () -> {
-                for (int key = Math.max(first, deepest.get() - 100); key < deepest.get() + 3; key++) {
+                for (int key = Math.max(first, deepest.get() - 100);
+                        key < deepest.get() + 3;
+                        key++) {
                     assertEquals("f", cache.get(key, _ -> "f"));
                 }
                 assertEquals(0, cache.inProgress());
@@ -93,23 +104,31 @@ class ErrorsAtAnyDepthTest {
         }
     }
 
-    private static String nest(PrimitiveCache<Integer, String> cache, int key, AtomicInteger deepest) {
+    private static String nest(
+            PrimitiveCache<Integer, String> cache, int key, AtomicInteger deepest) {
         deepest.set(key);
         return cache.get(key, k -> nest(cache, k + 1, deepest));
     }
 
     @RepeatedTest(2)
-    @DisplayName("M1 a runtime-parameters cache stays usable after calls at each depth from the end of the stack, and closes each value once")
+    @DisplayName(
+            "M1 a runtime-parameters cache stays usable after calls at each depth from the end of"
+                    + " the stack, and closes each value once")
     void runtimeParameters() throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             AtomicInteger live = new AtomicInteger();
             try (RuntimeParametersCache cache = new RuntimeParametersCache(3)) {
                 var partition = cache.partition(Integer.class, Native.class);
                 partition.getOrCreate(-1, _ -> new Native(live));
-                StackEdge.run(LEVELS, round, level -> partition.getOrCreate(level, _ -> new Native(live)));
+                StackEdge.run(
+                        LEVELS,
+                        round,
+                        level -> partition.getOrCreate(level, _ -> new Native(live)));
                 for (int key = 0; key < LEVELS; key++) {
                     partition.getOrCreate(key, _ -> new Native(live));
-                    assertEquals(RuntimeParametersCache.Outcome.HIT, partition.getOrCreate(key, _ -> new Native(live)).outcome());
+                    assertEquals(
+                            RuntimeParametersCache.Outcome.HIT,
+                            partition.getOrCreate(key, _ -> new Native(live)).outcome());
                 }
                 assertEquals(3, partition.size());
                 assertEquals(3, live.get());
@@ -148,7 +167,9 @@ class ErrorsAtAnyDepthTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6})
-    @DisplayName("M1 if even the cleanup overflows: waiting threads are released, the key is usable at once, and the next miss completes the cleanup")
+    @DisplayName(
+            "M1 if even the cleanup overflows: waiting threads are released, the key is usable at"
+                    + " once, and the next miss completes the cleanup")
     void failingCleanup(int calls) throws Exception {
         for (boolean fails : new boolean[] {false, true}) {
             PrimitiveCache<Object, String> cache = new PrimitiveCache<>(4);
@@ -160,7 +181,9 @@ class ErrorsAtAnyDepthTest {
                 cache.get(key, _ -> {
                     int left = key.callsLeft;
                     key.repair();
-                    waiter.set(Thread.ofPlatform().start(() -> waiterOutcome.set(outcome(() -> cache.get(key, _ -> "of the waiter")))));
+                    waiter.set(Thread.ofPlatform()
+                            .start(() -> waiterOutcome.set(
+                                    outcome(() -> cache.get(key, _ -> "of the waiter")))));
                     Await.holds(() -> BuildCycleDetector.PROCESS.waiting() == 1);
                     key.callsLeft = left;
                     if (fails) {
@@ -176,7 +199,10 @@ class ErrorsAtAnyDepthTest {
             assertTimeoutPreemptively(GENEROUS, () -> {
                 if (waiting != null) {
                     waiting.join();
-                    assertTrue("built".equals(waiterOutcome.get()) || waiterOutcome.get() instanceof StackOverflowError, () -> "outcome " + waiterOutcome.get());
+                    assertTrue(
+                            "built".equals(waiterOutcome.get())
+                                    || waiterOutcome.get() instanceof StackOverflowError,
+                            () -> "outcome " + waiterOutcome.get());
                 }
                 assertEquals("p", cache.get("probe", _ -> "p"));
                 assertEquals(0, cache.inProgress());
@@ -190,15 +216,20 @@ class ErrorsAtAnyDepthTest {
     }
 
     @Test
-    @DisplayName("M1 if neither its own call nor the next can remove an ended build, its failure affects no other call")
+    @DisplayName("M1 if neither its own call nor the next can remove an ended build, its failure"
+            + " affects no other call")
     void removedByTheThird() {
         PrimitiveCache<Object, String> cache = new PrimitiveCache<>(4);
         Brittle key = new Brittle(Integer.MAX_VALUE);
         IllegalStateException failure = new IllegalStateException("of the builder");
-        assertSame(failure, assertThrows(IllegalStateException.class, () -> cache.get(key, _ -> {
-            key.callsLeft = 0;
-            throw failure;
-        })));
+        assertSame(
+                failure,
+                assertThrows(
+                        IllegalStateException.class,
+                        () -> cache.get(key, _ -> {
+                            key.callsLeft = 0;
+                            throw failure;
+                        })));
         assertThrows(StackOverflowError.class, () -> cache.get("next", _ -> "n"));
         key.repair();
         assertEquals("anew", cache.get(key, _ -> "anew"));
@@ -207,7 +238,9 @@ class ErrorsAtAnyDepthTest {
     }
 
     @Test
-    @DisplayName("M1 a thread that fails to take the turn does not hold it: it takes the turn at its next use")
+    @DisplayName(
+            "M1 a thread that fails to take the turn does not hold it: it takes the turn at its"
+                    + " next use")
     void turnThatFails() {
         LogicalClock clock = new LogicalClock();
         long[][] table = new long[1][];
@@ -218,11 +251,14 @@ class ErrorsAtAnyDepthTest {
         });
         LogicalClock.Timekeeper previous = clock.current();
         clock.pass(previous, new Time(() -> {
-            clock.pass(clock.current(), failing); // another holder takes the turn from the stripe
+            // another holder takes the turn from the stripe
+            clock.pass(clock.current(), failing);
             return 0;
         }));
         assertThrows(StackOverflowError.class, () -> stripe.recordUse(0, clock));
-        assertFalse(AccessStripe.record(AccessStripe.cellsOf(table, id), id, 0), "another holds the turn");
+        assertFalse(
+                AccessStripe.record(AccessStripe.cellsOf(table, id), id, 0),
+                "another holds the turn");
         clock.pass(failing, previous);
         stripe.recordUse(0, clock);
         assertSame(stripe, clock.current());
@@ -231,7 +267,9 @@ class ErrorsAtAnyDepthTest {
     }
 
     @Test
-    @DisplayName("M1 alternating at each depth from the end of the stack: no counted use is lost, and counting does not hang")
+    @DisplayName(
+            "M1 alternating at each depth from the end of the stack: no counted use is lost, and"
+                    + " counting does not hang")
     void turnsAtAnyDepth() throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             LogicalClock clock = new LogicalClock();
@@ -250,7 +288,9 @@ class ErrorsAtAnyDepthTest {
                 uses.incrementAndGet();
             });
             assertTrue(uses.get() > 0);
-            assertTimeoutPreemptively(GENEROUS, () -> assertTrue(Objects.requireNonNull(owned.get()).hits() >= uses.get()));
+            assertTimeoutPreemptively(
+                    GENEROUS,
+                    () -> assertTrue(Objects.requireNonNull(owned.get()).hits() >= uses.get()));
         }
     }
 
@@ -267,7 +307,8 @@ class ErrorsAtAnyDepthTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6})
-    @DisplayName("M1 a runtime-parameters cache repairs an incomplete change at the next call, and closes each value once")
+    @DisplayName("M1 a runtime-parameters cache repairs an incomplete change at the next call, and"
+            + " closes each value once")
     void incompleteRuntimeParameters(int calls) {
         AtomicInteger live = new AtomicInteger();
         try (RuntimeParametersCache cache = new RuntimeParametersCache(3)) {
@@ -288,12 +329,16 @@ class ErrorsAtAnyDepthTest {
             for (Object next : List.of("third", "first")) {
                 partition.getOrCreate(next, _ -> new Native(live));
             }
-            assertEquals(RuntimeParametersCache.Outcome.HIT, partition.getOrCreate("first", _ -> new Native(live)).outcome());
+            assertEquals(
+                    RuntimeParametersCache.Outcome.HIT,
+                    partition.getOrCreate("first", _ -> new Native(live)).outcome());
             for (int i = 0; i < 3; i++) {
                 partition.getOrCreate(i, _ -> new Native(live));
             }
             for (int i = 0; i < 3; i++) {
-                assertEquals(RuntimeParametersCache.Outcome.HIT, partition.getOrCreate(i, _ -> new Native(live)).outcome());
+                assertEquals(
+                        RuntimeParametersCache.Outcome.HIT,
+                        partition.getOrCreate(i, _ -> new Native(live)).outcome());
             }
             assertEquals(3, partition.size());
             assertEquals(3, live.get());

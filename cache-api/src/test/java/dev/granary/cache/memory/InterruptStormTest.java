@@ -13,6 +13,12 @@ import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -20,10 +26,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Tests of interrupts at any moment: results do not change, the interrupt status is kept, and
@@ -81,7 +83,9 @@ class InterruptStormTest {
 
     @ParameterizedTest
     @EnumSource(PrimitiveCachePolicy.class)
-    @DisplayName("Many interrupts on the primitive cache: each call returns its value, and the cache stays usable")
+    @DisplayName(
+            "Many interrupts on the primitive cache: each call returns its value, and the cache"
+                    + " stays usable")
     void primitives(PrimitiveCachePolicy policy) throws Exception {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(KEYS / 3, policy);
         storm(TestSeed.random("InterruptStormTest " + policy), random -> {
@@ -110,7 +114,9 @@ class InterruptStormTest {
 
     @ParameterizedTest
     @EnumSource(ConstantPolicy.class)
-    @DisplayName("Many interrupts on constants: each call returns its tensor, no byte stays promised, all memory is freed")
+    @DisplayName(
+            "Many interrupts on constants: each call returns its tensor, no byte stays promised,"
+                    + " all memory is freed")
     void constants(ConstantPolicy policy) throws Exception {
         AtomicInteger live = new AtomicInteger();
         try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE)) {

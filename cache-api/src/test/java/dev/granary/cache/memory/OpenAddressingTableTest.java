@@ -4,6 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,10 +22,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests of the table against a map. */
 class OpenAddressingTableTest {
@@ -35,7 +37,9 @@ class OpenAddressingTableTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 7, 1000, Integer.MAX_VALUE})
-    @DisplayName("M9 added and removed keys with good, bad and equal hash codes: exactly the present ones are found")
+    @DisplayName(
+            "M9 added and removed keys with good, bad and equal hash codes: exactly the present"
+                    + " ones are found")
     void comeAndGo(int hashes) {
         SplittableRandom random = TestSeed.random(getClass().getName() + hashes);
         OpenAddressingTable<Key, String> table = new PrimitiveCache<>(0);
@@ -67,7 +71,9 @@ class OpenAddressingTableTest {
     }
 
     @Test
-    @DisplayName("M9 present keys are found by every lookup while removals of neighbours move them and while the table grows")
+    @DisplayName(
+            "M9 present keys are found by every lookup while removals of neighbours move them and"
+                    + " while the table grows")
     void foundWhileMoving() throws Exception {
         SplittableRandom random = TestSeed.random(getClass().getName() + "moving");
         List<Key> stay = IntStream.range(0, 40).mapToObj(i -> new Key(2 * i, 1)).toList();
@@ -81,7 +87,9 @@ class OpenAddressingTableTest {
                     stay.forEach(key -> missed.addAndGet(table.slot(key) == null ? 1 : 0));
                 }
             };
-            List<Future<?>> readers = Stream.<Future<?>>generate(() -> threads.submit(reader)).limit(4).toList();
+            List<Future<?>> readers = Stream.<Future<?>>generate(() -> threads.submit(reader))
+                    .limit(4)
+                    .toList();
             for (int round = 0; round < 5_000; round++) {
                 List<CacheSlot<Key, String>> others = new ArrayList<>();
                 OpenAddressingTable<Key, String> table = interleaved(stay, others);
@@ -90,7 +98,8 @@ class OpenAddressingTableTest {
                     table.remove(others.remove(random.nextInt(others.size())));
                 }
                 if (round % 100 == 0) {
-                    IntStream.range(1000, 3000).forEach(i -> table.add(slot(new Key(i, Integer.MAX_VALUE))));
+                    IntStream.range(1000, 3000)
+                            .forEach(i -> table.add(slot(new Key(i, Integer.MAX_VALUE))));
                 }
             }
             isOver.set(true);
@@ -105,7 +114,8 @@ class OpenAddressingTableTest {
      * Returns a table in which all keys have one hash code, and each key of {@code stay} follows
      * another.
      */
-    private static OpenAddressingTable<Key, String> interleaved(List<Key> stay, List<CacheSlot<Key, String>> others) {
+    private static OpenAddressingTable<Key, String> interleaved(
+            List<Key> stay, List<CacheSlot<Key, String>> others) {
         OpenAddressingTable<Key, String> table = new PrimitiveCache<>(0);
         for (Key key : stay) {
             others.add(slot(new Key(key.number + 1, 1)));

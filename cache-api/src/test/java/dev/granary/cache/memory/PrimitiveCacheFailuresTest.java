@@ -9,6 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,10 +26,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests of builds that fail, depend on each other, or depend on themselves. */
 class PrimitiveCacheFailuresTest {
@@ -32,7 +34,10 @@ class PrimitiveCacheFailuresTest {
     private final PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
 
     static List<Throwable> failures() {
-        return List.of(new IOException("checked"), new IllegalStateException("unchecked"), new AssertionError("error"));
+        return List.of(
+                new IOException("checked"),
+                new IllegalStateException("unchecked"),
+                new AssertionError("error"));
     }
 
     private static String fail(Throwable failure) throws Exception {
@@ -45,7 +50,9 @@ class PrimitiveCacheFailuresTest {
 
     @ParameterizedTest
     @MethodSource("failures")
-    @DisplayName("M7 one build for 16 threads: if it fails, all get the failure, nothing is cached, and the next call builds")
+    @DisplayName(
+            "M7 one build for 16 threads: if it fails, all get the failure, nothing is cached, and"
+                    + " the next call builds")
     void failureReachesAll(Throwable failure) {
         assertTimeoutPreemptively(GENEROUS, () -> {
             AtomicInteger builds = new AtomicInteger();
@@ -59,7 +66,9 @@ class PrimitiveCacheFailuresTest {
                     })));
                 }
                 for (Future<String> one : all) {
-                    assertSame(failure, assertThrows(ExecutionException.class, one::get).getCause());
+                    assertSame(
+                            failure,
+                            assertThrows(ExecutionException.class, one::get).getCause());
                 }
             }
             assertEquals(1, builds.get());
@@ -121,14 +130,17 @@ class PrimitiveCacheFailuresTest {
                     all.add(threads.submit(() -> fibonacci(sums, top, builds)));
                 }
                 for (int i = 0; i < 64; i++) {
-                    assertEquals(List.of(6765, 10946, 17711, 28657, 46368).get(i % 5), all.get(i).get());
+                    assertEquals(
+                            List.of(6765, 10946, 17711, 28657, 46368).get(i % 5),
+                            all.get(i).get());
                 }
             }
             assertEquals(25, builds.get(), "each key once");
         });
     }
 
-    private static int fibonacci(PrimitiveCache<Integer, Integer> sums, int number, AtomicInteger builds) {
+    private static int fibonacci(
+            PrimitiveCache<Integer, Integer> sums, int number, AtomicInteger builds) {
         return sums.get(number, n -> {
             builds.incrementAndGet();
             return n < 2 ? n : fibonacci(sums, n - 1, builds) + fibonacci(sums, n - 2, builds);
@@ -136,11 +148,17 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M6 a key that needs itself, directly or through another key, is an error; the keys stay usable")
+    @DisplayName(
+            "M6 a key that needs itself, directly or through another key, is an error; the keys"
+                    + " stay usable")
     void selfNeed() {
         assertTimeoutPreemptively(GENEROUS, () -> {
-            assertThrows(IllegalStateException.class, () -> cache.get("a", key -> cache.get(key, k -> k)));
-            assertThrows(IllegalStateException.class, () -> cache.get("a", a -> cache.get("b", _ -> cache.get(a, k -> k))));
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> cache.get("a", key -> cache.get(key, k -> k)));
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> cache.get("a", a -> cache.get("b", _ -> cache.get(a, k -> k))));
             assertEquals(0, cache.size());
             assertEquals("a", cache.get("a", key -> key));
             assertEquals("b", cache.get("b", key -> key));
@@ -159,7 +177,9 @@ class PrimitiveCacheFailuresTest {
         assertTimeoutPreemptively(GENEROUS, () -> assertCycleEnds(cache, new PrimitiveCache<>(10)));
     }
 
-    private static void assertCycleEnds(PrimitiveCache<String, String> ofA, PrimitiveCache<String, String> ofB) throws Exception {
+    private static void assertCycleEnds(
+            PrimitiveCache<String, String> ofA, PrimitiveCache<String, String> ofB)
+            throws Exception {
         CyclicBarrier bothBuild = new CyclicBarrier(2);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<String> a = threads.submit(() -> ofA.get("a", _ -> {
@@ -171,8 +191,12 @@ class PrimitiveCacheFailuresTest {
                 return ofA.get("a", key -> key);
             }));
             // One of the two detects the cycle and fails; the other waits for it and fails too.
-            assertTrue(assertThrows(ExecutionException.class, a::get).getCause() instanceof IllegalStateException);
-            assertTrue(assertThrows(ExecutionException.class, b::get).getCause() instanceof IllegalStateException);
+            assertTrue(
+                    assertThrows(ExecutionException.class, a::get).getCause()
+                            instanceof IllegalStateException);
+            assertTrue(
+                    assertThrows(ExecutionException.class, b::get).getCause()
+                            instanceof IllegalStateException);
         }
         assertEquals(0, BuildCycleDetector.PROCESS.waiting());
         assertEquals("fine", ofA.get("a", _ -> "fine"));
@@ -180,7 +204,8 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M6 a waiter on a failed build does not close a cycle: its builder may immediately look up the waiter's key")
+    @DisplayName("M6 a waiter on a failed build does not close a cycle: its builder may immediately"
+            + " look up the waiter's key")
     void noCycleAfterFailure() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -197,11 +222,13 @@ class PrimitiveCacheFailuresTest {
                             return "after the failure";
                         }
                     }));
-                    assertThrows(IOException.class, () -> cache.get(fails, _ -> {
-                        building.countDown();
-                        awaitWaiters(1);
-                        return fail(new IOException("in both"));
-                    }));
+                    assertThrows(
+                            IOException.class,
+                            () -> cache.get(fails, _ -> {
+                                building.countDown();
+                                awaitWaiters(1);
+                                return fail(new IOException("in both"));
+                            }));
                     assertEquals("after the failure", cache.get(waits, _ -> "built twice"));
                     assertEquals("after the failure", waiter.get());
                 }

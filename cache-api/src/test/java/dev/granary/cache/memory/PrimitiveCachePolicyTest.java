@@ -9,6 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,21 +25,20 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of guarantees under every eviction policy: capacity, counters, single builds. */
 class PrimitiveCachePolicyTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     private static void getAll(PrimitiveCache<Integer, String> cache, int from, int to) {
-        IntStream.range(from, to).forEach(key -> assertEquals("value " + key, cache.get(key, k -> "value " + k)));
+        IntStream.range(from, to)
+                .forEach(key -> assertEquals("value " + key, cache.get(key, k -> "value " + k)));
     }
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M1-M4 size never exceeds the capacity; lowering evicts at once; 0 clears and disables; raising enables again")
+    @DisplayName("M1-M4 size never exceeds the capacity; lowering evicts at once; 0 clears and"
+            + " disables; raising enables again")
     void capacity(PrimitiveCachePolicy policy) {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(22, policy);
         assertEquals(0, cache.size());
@@ -45,7 +49,9 @@ class PrimitiveCachePolicyTest {
         assertEquals(100, cache.capacity());
         cache.setCapacity(10);
         assertEquals(10, cache.size());
-        assertEquals(10, IntStream.range(0, 30).filter(key -> cache.peek(key) != null).count());
+        assertEquals(
+                10,
+                IntStream.range(0, 30).filter(key -> cache.peek(key) != null).count());
         cache.setCapacity(0);
         assertEquals(0, cache.size());
         long misses = cache.misses();
@@ -79,15 +85,18 @@ class PrimitiveCachePolicyTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M7 1,000 virtual and then 1,000 platform threads on one absent key: one build each")
+    @DisplayName(
+            "M7 1,000 virtual and then 1,000 platform threads on one absent key: one build each")
     void thousand(PrimitiveCachePolicy policy) {
         PrimitiveCache<String, Object> cache = new PrimitiveCache<>(10, policy);
-        for (ThreadFactory factory : List.of(Thread.ofVirtual().factory(), Thread.ofPlatform().factory())) {
+        for (ThreadFactory factory :
+                List.of(Thread.ofVirtual().factory(), Thread.ofPlatform().factory())) {
             assertTimeoutPreemptively(GENEROUS, () -> assertOneBuild(cache, factory));
         }
     }
 
-    private static void assertOneBuild(PrimitiveCache<String, Object> cache, ThreadFactory factory) throws Exception {
+    private static void assertOneBuild(PrimitiveCache<String, Object> cache, ThreadFactory factory)
+            throws Exception {
         AtomicInteger builds = new AtomicInteger();
         String key = "key of " + factory;
         long before = cache.misses();
@@ -116,24 +125,31 @@ class PrimitiveCachePolicyTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M7 a failed build also reaches an interrupted waiter, which stays interrupted; nothing is cached, the next call builds")
+    @DisplayName("M7 a failed build also reaches an interrupted waiter, which stays interrupted;"
+            + " nothing is cached, the next call builds")
     void failure(PrimitiveCachePolicy policy) {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10, policy);
         IOException failure = new IOException("on purpose");
         assertTimeoutPreemptively(GENEROUS, () -> {
             CountDownLatch building = new CountDownLatch(1);
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-                Future<IOException> builder = threads.submit(() -> assertThrows(IOException.class, () -> cache.get("a", _ -> {
-                    building.countDown();
-                    Await.holds(() -> BuildCycleDetector.PROCESS.waiting() > 0);
-                    throw failure;
-                })));
+                Future<IOException> builder = threads.submit(() -> assertThrows(
+                        IOException.class,
+                        () -> cache.get("a", _ -> {
+                            building.countDown();
+                            Await.holds(() -> BuildCycleDetector.PROCESS.waiting() > 0);
+                            throw failure;
+                        })));
                 building.await();
                 Future<Boolean> waiter = threads.submit(() -> {
                     Thread.currentThread().interrupt();
-                    assertSame(failure, assertThrows(IOException.class, () -> cache.<IOException>get("a", _ -> {
-                        throw new IOException("built twice");
-                    })));
+                    assertSame(
+                            failure,
+                            assertThrows(
+                                    IOException.class,
+                                    () -> cache.<IOException>get("a", _ -> {
+                                        throw new IOException("built twice");
+                                    })));
                     return Thread.currentThread().isInterrupted();
                 });
                 assertSame(failure, builder.get());
@@ -150,7 +166,9 @@ class PrimitiveCachePolicyTest {
     void selfNeed(PrimitiveCachePolicy policy) {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10, policy);
         assertTimeoutPreemptively(GENEROUS, () -> {
-            assertThrows(IllegalStateException.class, () -> cache.get("a", a -> cache.get("b", _ -> cache.get(a, k -> k))));
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> cache.get("a", a -> cache.get("b", _ -> cache.get(a, k -> k))));
             assertEquals("a", cache.get("a", key -> key));
         });
     }

@@ -6,11 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Single-threaded tests of capacity, recency and counters. */
 class PrimitiveCacheTest {
@@ -28,7 +29,10 @@ class PrimitiveCacheTest {
     }
 
     private static List<Integer> presentKeys(PrimitiveCache<Integer, String> cache) {
-        return IntStream.range(0, 1000).filter(key -> cache.peek(key) != null).boxed().toList();
+        return IntStream.range(0, 1000)
+                .filter(key -> cache.peek(key) != null)
+                .boxed()
+                .toList();
     }
 
     private static void assertCounts(PrimitiveCache<?, ?> cache, long hits, long misses) {
@@ -39,7 +43,8 @@ class PrimitiveCacheTest {
     @Test
     @DisplayName("M1 the default capacity is 1024, the size 0")
     void empty() {
-        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY);
+        PrimitiveCache<Integer, String> cache =
+                new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY);
         assertEquals(1024, cache.capacity());
         assertEquals(0, cache.size());
         assertCounts(cache, 0, 0);
@@ -75,7 +80,8 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M4 an equal or higher capacity keeps 12 of 12; lowering to 10 keeps the 10 most recently used")
+    @DisplayName("M4 an equal or higher capacity keeps 12 of 12; lowering to 10 keeps the 10 most"
+            + " recently used")
     void lowered() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(12);
         getAll(cache, 0, 12);
@@ -105,7 +111,8 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M9 used values stay, the least recently used are evicted, a present key does not increase the size")
+    @DisplayName("M9 used values stay, the least recently used are evicted, a present key does not"
+            + " increase the size")
     void recency() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(3);
         getAll(cache, 0, 3);
@@ -132,7 +139,8 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M10 capacity 10: 10 misses, 10 hits, 10 misses, the first 10 miss again: 30 builds")
+    @DisplayName(
+            "M10 capacity 10: 10 misses, 10 hits, 10 misses, the first 10 miss again: 30 builds")
     void numbers() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(10);
         getAll(cache, 0, 10);
@@ -158,9 +166,12 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M13 a negative capacity is rejected, with the value in the message, and changes nothing")
+    @DisplayName("M13 a negative capacity is rejected, with the value in the message, and changes"
+            + " nothing")
     void negative() {
-        assertTrue(assertThrows(IllegalArgumentException.class, () -> new PrimitiveCache<>(-1)).toString().contains("-1"));
+        assertTrue(assertThrows(IllegalArgumentException.class, () -> new PrimitiveCache<>(-1))
+                .toString()
+                .contains("-1"));
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(4);
         assertThrows(IllegalArgumentException.class, () -> cache.setCapacity(-7));
         assertEquals(4, cache.capacity());

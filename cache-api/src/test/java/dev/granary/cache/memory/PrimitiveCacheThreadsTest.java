@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.testing.Await;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,8 +24,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Concurrency tests: one build per key, exact size, changes of the capacity. */
 class PrimitiveCacheThreadsTest {
@@ -64,7 +66,8 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M7 1,000 virtual threads on one absent key: one build, and every call is counted once")
+    @DisplayName(
+            "M7 1,000 virtual threads on one absent key: one build, and every call is counted once")
     void thousand() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<String, Object> cache = new PrimitiveCache<>(10);
@@ -83,7 +86,8 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M2 capacity set to 0 during a build: its callers get the value, nothing is cached")
+    @DisplayName(
+            "M2 capacity set to 0 during a build: its callers get the value, nothing is cached")
     void zeroDuringBuild() {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
         cache.get("old", key -> key);
@@ -121,7 +125,9 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M9 random lookups and capacity changes: every value is correct, the final size is the limit, every call is counted")
+    @DisplayName(
+            "M9 random lookups and capacity changes: every value is correct, the final size is the"
+                    + " limit, every call is counted")
     void random() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(16);
@@ -157,7 +163,9 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M9 recency is exact across threads: an earlier use of one is older than a later use of another, under any load")
+    @DisplayName(
+            "M9 recency is exact across threads: an earlier use of one is older than a later use"
+                    + " of another, under any load")
     void recencyAcrossThreads() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(1000);
@@ -186,14 +194,17 @@ class PrimitiveCacheThreadsTest {
     void threadIsFree() throws Exception {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
         WeakReference<Thread> builder = build(cache);
-        assertTimeoutPreemptively(GENEROUS, () -> Await.holds(() -> {
-            System.gc();
-            return builder.refersTo(null);
-        }));
+        assertTimeoutPreemptively(
+                GENEROUS,
+                () -> Await.holds(() -> {
+                    System.gc();
+                    return builder.refersTo(null);
+                }));
         assertEquals("value", cache.peek("key"));
     }
 
-    private static WeakReference<Thread> build(PrimitiveCache<String, String> cache) throws InterruptedException {
+    private static WeakReference<Thread> build(PrimitiveCache<String, String> cache)
+            throws InterruptedException {
         Thread thread = Thread.ofPlatform().start(() -> cache.get("key", _ -> "value"));
         thread.join();
         return new WeakReference<>(thread);

@@ -10,15 +10,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.memory.RuntimeParametersCache.Outcome;
 import dev.granary.cache.memory.RuntimeParametersCache.Partition;
 import dev.granary.cache.memory.RuntimeParametersCache.Result;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests of the guarantees of OpenVINO's runtime-parameters cache, and of our additions. */
 class RuntimeParametersCacheTest {
@@ -31,15 +33,20 @@ class RuntimeParametersCacheTest {
         return "value " + key;
     }
 
-    private void assertLookups(Partition<Integer, String> cache, int from, int to, Outcome expected) {
-        IntStream.range(from, to).forEach(key ->
-                assertEquals(new Result<>("value " + key, expected), cache.getOrCreate(key, this::build)));
+    private void assertLookups(
+            Partition<Integer, String> cache, int from, int to, Outcome expected) {
+        IntStream.range(from, to)
+                .forEach(key -> assertEquals(
+                        new Result<>("value " + key, expected),
+                        cache.getOrCreate(key, this::build)));
     }
 
     @Test
-    @DisplayName("M10 capacity 10: 10 misses, 10 hits, 10 new misses, the first 10 miss again: 30 builds")
+    @DisplayName("M10 capacity 10: 10 misses, 10 hits, 10 new misses, the first 10 miss again: 30"
+            + " builds")
     void numbers() {
-        Partition<Integer, String> cache = new RuntimeParametersCache(10).partition(Integer.class, String.class);
+        Partition<Integer, String> cache =
+                new RuntimeParametersCache(10).partition(Integer.class, String.class);
         assertLookups(cache, 0, 10, Outcome.MISS);
         assertLookups(cache, 0, 10, Outcome.HIT);
         assertLookups(cache, 10, 20, Outcome.MISS);
@@ -51,7 +58,8 @@ class RuntimeParametersCacheTest {
     @Test
     @DisplayName("M10 capacity 0: every call builds and is a miss")
     void zero() {
-        Partition<Integer, String> cache = new RuntimeParametersCache(0).partition(Integer.class, String.class);
+        Partition<Integer, String> cache =
+                new RuntimeParametersCache(0).partition(Integer.class, String.class);
         assertLookups(cache, 0, 10, Outcome.MISS);
         assertLookups(cache, 0, 10, Outcome.MISS);
         assertEquals(20, built.size());
@@ -61,7 +69,8 @@ class RuntimeParametersCacheTest {
     @Test
     @DisplayName("M9 used values stay, the least recently used is evicted")
     void recency() {
-        Partition<Integer, String> cache = new RuntimeParametersCache(3).partition(Integer.class, String.class);
+        Partition<Integer, String> cache =
+                new RuntimeParametersCache(3).partition(Integer.class, String.class);
         assertLookups(cache, 0, 3, Outcome.MISS);
         assertLookups(cache, 0, 1, Outcome.HIT);
         assertLookups(cache, 3, 4, Outcome.MISS);
@@ -75,9 +84,16 @@ class RuntimeParametersCacheTest {
     void partitions() {
         RuntimeParametersCache cache = new RuntimeParametersCache(2);
         assertEquals("1", cache.getOrCreate(1, String.class, String::valueOf).value());
-        assertEquals(new Result<>(1.0, Outcome.MISS), cache.getOrCreate(1, Double.class, key -> (double) key), "same key, other type of value");
-        assertEquals(new Result<>("L1", Outcome.MISS), cache.getOrCreate(1L, String.class, key -> "L" + key), "other type of key");
-        assertEquals(new Result<>("1", Outcome.HIT), cache.getOrCreate(1, String.class, _ -> "again"));
+        assertEquals(
+                new Result<>(1.0, Outcome.MISS),
+                cache.getOrCreate(1, Double.class, key -> (double) key),
+                "same key, other type of value");
+        assertEquals(
+                new Result<>("L1", Outcome.MISS),
+                cache.getOrCreate(1L, String.class, key -> "L" + key),
+                "other type of key");
+        assertEquals(
+                new Result<>("1", Outcome.HIT), cache.getOrCreate(1, String.class, _ -> "again"));
         assertEquals(new Result<>(1.0, Outcome.HIT), cache.getOrCreate(1, Double.class, _ -> 2.0));
 
         Partition<Integer, Object> large = cache.partition(Integer.class, Object.class, 5);
@@ -85,13 +101,16 @@ class RuntimeParametersCacheTest {
         assertEquals(5, large.size());
         assertEquals(5, large.capacity());
         IntStream.range(2, 9).forEach(key -> cache.getOrCreate(key, String.class, String::valueOf));
-        assertEquals(2, cache.partition(Integer.class, String.class).size(), "the cache's own capacity");
+        assertEquals(
+                2, cache.partition(Integer.class, String.class).size(), "the cache's own capacity");
         assertEquals(5, large.size());
         assertSame(large, cache.partition(Integer.class, Object.class), "the same partition");
     }
 
     @Test
-    @DisplayName("M4 lowering a partition's capacity evicts the least recently used at once, 0 clears it")
+    @DisplayName(
+            "M4 lowering a partition's capacity evicts the least recently used at once, 0 clears"
+                    + " it")
     void lowered() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
         Partition<Integer, String> partition = cache.partition(Integer.class, String.class);
@@ -111,22 +130,33 @@ class RuntimeParametersCacheTest {
     @DisplayName("M11 an empty value is returned but not cached: the next call builds")
     void empty() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
-        Result<@Nullable String> first = cache.<Integer, @Nullable String>getOrCreate(1, String.class, _ -> null);
+        Result<@Nullable String> first =
+                cache.<Integer, @Nullable String>getOrCreate(1, String.class, _ -> null);
         assertNull(first.value());
         assertEquals(Outcome.MISS, first.outcome());
         assertEquals(0, cache.partition(Integer.class, String.class).size());
-        assertEquals(new Result<>("value 1", Outcome.MISS), cache.getOrCreate(1, String.class, this::build));
-        assertEquals(new Result<>("value 1", Outcome.HIT), cache.getOrCreate(1, String.class, this::build));
+        assertEquals(
+                new Result<>("value 1", Outcome.MISS),
+                cache.getOrCreate(1, String.class, this::build));
+        assertEquals(
+                new Result<>("value 1", Outcome.HIT),
+                cache.getOrCreate(1, String.class, this::build));
     }
 
     @Test
-    @DisplayName("M11 a builder's exception reaches the caller and nothing is cached; a builder may look up other keys")
+    @DisplayName("M11 a builder's exception reaches the caller and nothing is cached; a builder may"
+            + " look up other keys")
     void builders() {
-        Partition<Integer, Integer> cache = new RuntimeParametersCache(100).partition(Integer.class, Integer.class);
+        Partition<Integer, Integer> cache =
+                new RuntimeParametersCache(100).partition(Integer.class, Integer.class);
         IllegalStateException failure = new IllegalStateException("on purpose");
-        assertSame(failure, assertThrows(IllegalStateException.class, () -> cache.getOrCreate(1, _ -> {
-            throw failure;
-        })));
+        assertSame(
+                failure,
+                assertThrows(
+                        IllegalStateException.class,
+                        () -> cache.getOrCreate(1, _ -> {
+                            throw failure;
+                        })));
         assertEquals(0, cache.size());
         assertEquals(6765, fibonacci(cache, 20).value());
         assertEquals(21, cache.size());
@@ -134,13 +164,19 @@ class RuntimeParametersCacheTest {
     }
 
     private static Result<Integer> fibonacci(Partition<Integer, Integer> cache, int number) {
-        return cache.getOrCreate(number, n -> n < 2 ? n : fibonacci(cache, n - 1).value() + fibonacci(cache, n - 2).value());
+        return cache.getOrCreate(
+                number,
+                n -> n < 2
+                        ? n
+                        : fibonacci(cache, n - 1).value()
+                                + fibonacci(cache, n - 2).value());
     }
 
     @Test
     @DisplayName("M11 hits return the same object: they allocate nothing")
     void sameResult() {
-        Partition<Integer, String> cache = new RuntimeParametersCache(4).partition(Integer.class, String.class);
+        Partition<Integer, String> cache =
+                new RuntimeParametersCache(4).partition(Integer.class, String.class);
         Result<String> first = cache.getOrCreate(1, this::build);
         Result<String> second = cache.getOrCreate(1, this::build);
         assertSame(first.value(), second.value());
@@ -150,9 +186,14 @@ class RuntimeParametersCacheTest {
     @Test
     @DisplayName("M13 a negative capacity is rejected, with the value in the message")
     void negative() {
-        assertTrue(assertThrows(IllegalArgumentException.class, () -> new RuntimeParametersCache(-1)).toString().contains("-1"));
+        assertTrue(
+                assertThrows(IllegalArgumentException.class, () -> new RuntimeParametersCache(-1))
+                        .toString()
+                        .contains("-1"));
         RuntimeParametersCache cache = new RuntimeParametersCache(4);
-        assertThrows(IllegalArgumentException.class, () -> cache.partition(Integer.class, String.class, -5));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> cache.partition(Integer.class, String.class, -5));
         assertEquals(4, cache.partition(Integer.class, String.class).capacity());
     }
 
@@ -176,14 +217,18 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("concurrent use by a second thread throws an exception, and the cache stays usable")
+    @DisplayName(
+            "concurrent use by a second thread throws an exception, and the cache stays usable")
     void misuse() {
         assertTimeoutPreemptively(GENEROUS, () -> {
-            Partition<Object, String> cache = new RuntimeParametersCache(4).partition(Object.class, String.class);
+            Partition<Object, String> cache =
+                    new RuntimeParametersCache(4).partition(Object.class, String.class);
             SlowKey slow = new SlowKey(new CountDownLatch(1), new CountDownLatch(1));
             Thread first = Thread.ofPlatform().start(() -> cache.getOrCreate(slow, _ -> "slow"));
             slow.compared.await();
-            assertThrows(ConcurrentModificationException.class, () -> cache.getOrCreate("key", _ -> "value"));
+            assertThrows(
+                    ConcurrentModificationException.class,
+                    () -> cache.getOrCreate("key", _ -> "value"));
             slow.go.countDown();
             first.join();
             assertEquals(Outcome.MISS, cache.getOrCreate("key", _ -> "value").outcome());
@@ -195,13 +240,20 @@ class RuntimeParametersCacheTest {
     private record Addressed(int shape, long address) {}
 
     @Test
-    @DisplayName("M11 with an address in the key each call is a miss; without it, the same shape hits")
+    @DisplayName(
+            "M11 with an address in the key each call is a miss; without it, the same shape hits")
     void addressInKey() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
         for (long address = 1000; address < 1003; address++) {
-            assertEquals(Outcome.MISS, cache.getOrCreate(new Addressed(5, address), String.class, Addressed::toString).outcome());
+            assertEquals(
+                    Outcome.MISS,
+                    cache.getOrCreate(new Addressed(5, address), String.class, Addressed::toString)
+                            .outcome());
         }
-        List<Outcome> outcomes = IntStream.range(0, 3).mapToObj(_ -> cache.getOrCreate(5, String.class, String::valueOf).outcome()).toList();
+        List<Outcome> outcomes = IntStream.range(0, 3)
+                .mapToObj(
+                        _ -> cache.getOrCreate(5, String.class, String::valueOf).outcome())
+                .toList();
         assertEquals(List.of(Outcome.MISS, Outcome.HIT, Outcome.HIT), outcomes);
     }
 
@@ -222,7 +274,9 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 evicted values are closed by default, once each: by eviction, a lower capacity or close; cached ones are not")
+    @DisplayName(
+            "M3 evicted values are closed by default, once each: by eviction, a lower capacity or"
+                    + " close; cached ones are not")
     void leavesClosed() {
         List<Integer> closed = new ArrayList<>();
         RuntimeParametersCache cache = new RuntimeParametersCache(1);
@@ -242,7 +296,9 @@ class RuntimeParametersCacheTest {
         cache.close();
         assertEquals(List.of(40, 41, 39), closed);
         assertEquals(0, partition.size());
-        assertEquals(Outcome.MISS, partition.getOrCreate(1, key -> new Native(closed, key)).outcome());
+        assertEquals(
+                Outcome.MISS,
+                partition.getOrCreate(1, key -> new Native(closed, key)).outcome());
         assertEquals(0, partition.size());
         cache.close();
         cache.close();
@@ -250,7 +306,9 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a value that is not cached is closed at the next build, not while the caller or a builder uses it")
+    @DisplayName(
+            "M3 a value that is not cached is closed at the next build, not while the caller or a"
+                    + " builder uses it")
     void notKept() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(0).partition(Integer.class, Native.class);
@@ -269,7 +327,8 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 values that a builder looked up are not closed while it runs, even if evicted meanwhile")
+    @DisplayName("M3 values that a builder looked up are not closed while it runs, even if evicted"
+            + " meanwhile")
     void evictedWhileBuilding() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(1).partition(Integer.class, Native.class);
@@ -286,13 +345,18 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 after a failed builder, even a nested one, evicted values are closed as before")
+    @DisplayName(
+            "M3 after a failed builder, even a nested one, evicted values are closed as before")
     void failedBuilder() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(1).partition(Integer.class, Native.class);
-        assertThrows(IllegalStateException.class, () -> partition.getOrCreate(1, _ -> partition.getOrCreate(2, _ -> {
-            throw new IllegalStateException("on purpose");
-        }).value()));
+        assertThrows(
+                IllegalStateException.class,
+                () -> partition.getOrCreate(1, _ -> partition
+                        .getOrCreate(2, _ -> {
+                            throw new IllegalStateException("on purpose");
+                        })
+                        .value()));
         for (int key = 3; key < 6; key++) {
             partition.getOrCreate(key, number -> new Native(closed, number));
         }
@@ -300,7 +364,8 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a builder that lowers the capacity: evicted values are closed after it; the listener is not called for an empty value")
+    @DisplayName("M3 a builder that lowers the capacity: evicted values are closed after it; the"
+            + " listener is not called for an empty value")
     void loweredWhileBuilding() {
         List<Integer> closed = new ArrayList<>();
         RuntimeParametersCache cache = new RuntimeParametersCache(2);
@@ -313,7 +378,8 @@ class RuntimeParametersCacheTest {
         });
         assertEquals(List.of(1), closed);
         List<Integer> evicted = new ArrayList<>();
-        var observed = cache.partition(Integer.class, String.class, 0, (key, _) -> evicted.add(key));
+        var observed =
+                cache.partition(Integer.class, String.class, 0, (key, _) -> evicted.add(key));
         observed.getOrCreate(1, _ -> null);
         observed.getOrCreate(2, _ -> "not kept");
         observed.getOrCreate(3, _ -> null);
@@ -321,7 +387,9 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a listener is called for later evictions, and may use a cache being closed, which caches nothing")
+    @DisplayName(
+            "M3 a listener is called for later evictions, and may use a cache being closed, which"
+                    + " caches nothing")
     void listenerFromNowOn() {
         List<Integer> closed = new ArrayList<>();
         List<Integer> evicted = new ArrayList<>();
@@ -344,7 +412,9 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 A7 if closing an evicted value is interrupted, the thread keeps its status and the call returns")
+    @DisplayName(
+            "M3 A7 if closing an evicted value is interrupted, the thread keeps its status and the"
+                    + " call returns")
     void closingInterrupted() {
         RuntimeParametersCache cache = new RuntimeParametersCache(1);
         var partition = cache.partition(Integer.class, AutoCloseable.class);
@@ -357,7 +427,9 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a listener is called for each evicted value with its key, instead of a close; it may use the cache; its failure is logged")
+    @DisplayName(
+            "M3 a listener is called for each evicted value with its key, instead of a close; it"
+                    + " may use the cache; its failure is logged")
     void listener() {
         List<Integer> closed = new ArrayList<>();
         List<Integer> evicted = new ArrayList<>();
@@ -378,17 +450,22 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M8 a builder that looks up its own key: the value built first is cached, once, and the other is closed later")
+    @DisplayName(
+            "M8 a builder that looks up its own key: the value built first is cached, once, and"
+                    + " the other is closed later")
     void ownKey() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(2).partition(Integer.class, Native.class);
-        Native outer = partition.getOrCreate(1, key -> {
-            partition.getOrCreate(key, _ -> new Native(closed, 100));
-            return new Native(closed, 200);
-        }).value();
+        Native outer = partition
+                .getOrCreate(1, key -> {
+                    partition.getOrCreate(key, _ -> new Native(closed, 100));
+                    return new Native(closed, 200);
+                })
+                .value();
         assertEquals(200, outer.key);
         assertEquals(1, partition.size());
-        assertEquals(100, partition.getOrCreate(1, key -> new Native(closed, key)).value().key);
+        assertEquals(
+                100, partition.getOrCreate(1, key -> new Native(closed, key)).value().key);
         assertEquals(List.of(), closed);
         partition.getOrCreate(2, key -> new Native(closed, key));
         assertEquals(List.of(200), closed);
@@ -397,6 +474,8 @@ class RuntimeParametersCacheTest {
         partition.getOrCreate(4, key -> new Native(closed, key));
         assertEquals(List.of(200, 100, 2), closed);
         assertEquals(2, partition.size());
-        assertEquals(Outcome.MISS, partition.getOrCreate(1, key -> new Native(closed, key)).outcome());
+        assertEquals(
+                Outcome.MISS,
+                partition.getOrCreate(1, key -> new Native(closed, key)).outcome());
     }
 }

@@ -3,12 +3,14 @@ package dev.granary.cache.memory;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.testing.ChildJvm;
-import java.nio.file.Path;
-import java.util.List;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.util.List;
 
 /**
  * A model check of single flight in a child JVM, because the model checker needs sun.misc.Unsafe
@@ -20,11 +22,22 @@ class SingleFlightLinearizabilityTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("M7 get, peek, size and failing builds are linearizable under Lincheck's model checker; without single flight it finds a second build")
+    @DisplayName("M7 get, peek, size and failing builds are linearizable under Lincheck's model"
+            + " checker; without single flight it finds a second build")
     void modelChecked() throws Exception {
-        List<String> lines = ChildJvm.run(SingleFlightModel.class, directory, "--sun-misc-unsafe-memory-access=allow", "-XX:+EnableDynamicAgentLoading");
-        assertTrue(lines.contains("one key: " + SingleFlightModel.LINEARIZABLE), () -> String.join("\n", lines));
-        assertTrue(lines.contains("cache: " + SingleFlightModel.LINEARIZABLE), () -> String.join("\n", lines));
-        assertTrue(lines.contains("without single flight: " + SingleFlightModel.NOT_LINEARIZABLE), () -> String.join("\n", lines));
+        List<String> lines = ChildJvm.run(
+                SingleFlightModel.class,
+                directory,
+                "--sun-misc-unsafe-memory-access=allow",
+                "-XX:+EnableDynamicAgentLoading");
+        assertTrue(
+                lines.contains("one key: " + SingleFlightModel.LINEARIZABLE),
+                () -> String.join("\n", lines));
+        assertTrue(
+                lines.contains("cache: " + SingleFlightModel.LINEARIZABLE),
+                () -> String.join("\n", lines));
+        assertTrue(
+                lines.contains("without single flight: " + SingleFlightModel.NOT_LINEARIZABLE),
+                () -> String.join("\n", lines));
     }
 }

@@ -1,8 +1,5 @@
 package dev.granary.cache.memory;
 
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicIntegerArray;
-import java.util.concurrent.atomic.LongAdder;
 import org.jetbrains.lincheck.LincheckAssertionError;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
@@ -10,6 +7,10 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jspecify.annotations.Nullable;
+
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * A run of Lincheck's model checker on single flight, in its own JVM. It prints one line for two
@@ -65,9 +66,10 @@ public final class SingleFlightModel {
         @Operation
         public String failing() {
             try {
-                return "built " + cache.get(3, _ -> {
-                    throw new IllegalArgumentException("on purpose");
-                });
+                return "built "
+                        + cache.get(3, _ -> {
+                            throw new IllegalArgumentException("on purpose");
+                        });
             } catch (IllegalArgumentException e) {
                 return "failed";
             }
@@ -76,7 +78,8 @@ public final class SingleFlightModel {
 
     /** The same without single flight: look up, build, store. */
     public static class Racy {
-        private final ValueStore<Integer, Integer> store = new LruStore<>(new PrimitiveCache<>(0), 10);
+        private final ValueStore<Integer, Integer> store =
+                new LruStore<>(new PrimitiveCache<>(0), 10);
         private final AtomicIntegerArray builds = new AtomicIntegerArray(4);
 
         /** Gets a value, which may have to be built. */
@@ -95,18 +98,38 @@ public final class SingleFlightModel {
     /** Runs all model checks. */
     public static void main(String[] arguments) {
         // Calls outside of single flight count as one step.
-        var atomic = ManagedStrategyGuaranteeKt.forClasses(ConcurrentHashMap.class.getName(), LongAdder.class.getName(),
-                LruStore.class.getName(), ConcurrentLru.class.getName(), AccessStripes.class.getName()).allMethods().treatAsAtomic();
-        System.out.println("one key: " + verdict(OneKey.class, new ModelCheckingOptions().iterations(1)
-                .invocationsPerIteration(INTERLEAVINGS_ON_ONE_KEY).threads(2).actorsPerThread(1).actorsBefore(0).actorsAfter(1).addGuarantee(atomic)));
+        var atomic = ManagedStrategyGuaranteeKt.forClasses(
+                        ConcurrentHashMap.class.getName(),
+                        LongAdder.class.getName(),
+                        LruStore.class.getName(),
+                        ConcurrentLru.class.getName(),
+                        AccessStripes.class.getName())
+                .allMethods()
+                .treatAsAtomic();
+        System.out.println("one key: "
+                + verdict(
+                        OneKey.class,
+                        new ModelCheckingOptions()
+                                .iterations(1)
+                                .invocationsPerIteration(INTERLEAVINGS_ON_ONE_KEY)
+                                .threads(2)
+                                .actorsPerThread(1)
+                                .actorsBefore(0)
+                                .actorsAfter(1)
+                                .addGuarantee(atomic)));
         System.out.println("cache: " + verdict(Cached.class, scenarios()));
         System.out.println("without single flight: " + verdict(Racy.class, scenarios()));
         System.exit(0); // Lincheck leaves threads
     }
 
     private static ModelCheckingOptions scenarios() {
-        return new ModelCheckingOptions().iterations(SCENARIOS).invocationsPerIteration(INTERLEAVINGS_OF_ONE).threads(2).actorsPerThread(3)
-                .actorsBefore(1).actorsAfter(1);
+        return new ModelCheckingOptions()
+                .iterations(SCENARIOS)
+                .invocationsPerIteration(INTERLEAVINGS_OF_ONE)
+                .threads(2)
+                .actorsPerThread(3)
+                .actorsBefore(1)
+                .actorsAfter(1);
     }
 
     private static String verdict(Class<?> operations, ModelCheckingOptions options) {

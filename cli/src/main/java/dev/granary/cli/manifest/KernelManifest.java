@@ -4,6 +4,13 @@ import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.Geometry;
+
+import org.jspecify.annotations.Nullable;
+import org.tomlj.TomlArray;
+import org.tomlj.TomlParseResult;
+import org.tomlj.TomlPosition;
+import org.tomlj.TomlTable;
+
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
@@ -15,11 +22,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
-import org.tomlj.TomlArray;
-import org.tomlj.TomlParseResult;
-import org.tomlj.TomlPosition;
-import org.tomlj.TomlTable;
 
 /**
  * A list of kernel programs, read from a TOML file. Each {@code [[kernel]]} table has {@code name}
@@ -29,7 +31,8 @@ import org.tomlj.TomlTable;
  * @param kernels the programs, in the file's order; at least one
  */
 public record KernelManifest(List<KernelSpec> kernels) {
-    private static final Set<String> KEYS = Set.of("name", "source", "include", "options", "entry", "geometry");
+    private static final Set<String> KEYS =
+            Set.of("name", "source", "include", "options", "entry", "geometry");
     private static final Set<String> GEOMETRY_KEYS = Set.of("global", "local");
 
     /** Copies the list. */
@@ -45,14 +48,17 @@ public record KernelManifest(List<KernelSpec> kernels) {
      */
     public static KernelManifest read(Path file) throws KernelManifestException {
         if (Files.isDirectory(file)) {
-            throw new KernelManifestException(file + " is a directory; name the manifest file in it.");
+            throw new KernelManifestException(
+                    file + " is a directory; name the manifest file in it.");
         }
         try {
             return new Reader(file, TomlFile.read(file)).read();
         } catch (TomlException e) {
-            throw new KernelManifestException(file + ":" + e.line() + ":" + e.column() + ": this is not TOML: " + e.getMessage() + ".");
+            throw new KernelManifestException(file + ":" + e.line() + ":" + e.column()
+                    + ": this is not TOML: " + e.getMessage() + ".");
         } catch (IOException e) {
-            throw new KernelManifestException("The manifest " + file + " cannot be read: " + reason(e) + ".");
+            throw new KernelManifestException(
+                    "The manifest " + file + " cannot be read: " + reason(e) + ".");
         }
     }
 
@@ -69,30 +75,40 @@ public record KernelManifest(List<KernelSpec> kernels) {
         KernelManifest read() throws KernelManifestException {
             for (String key : toml.keySet()) {
                 if (!key.equals("kernel")) {
-                    throw error(position(toml, key), "unknown key '" + TomlFile.harmless(key) + "'; a manifest consists of [[kernel]] tables");
+                    throw error(
+                            position(toml, key),
+                            "unknown key '" + TomlFile.harmless(key)
+                                    + "'; a manifest consists of [[kernel]] tables");
                 }
             }
             if (toml.get("kernel") == null) {
-                throw new KernelManifestException(file + " has no kernel: add a [[kernel]] table with name and source.");
+                throw new KernelManifestException(
+                        file + " has no kernel: add a [[kernel]] table with name and source.");
             }
             if (!(toml.get("kernel") instanceof TomlArray tables)
                     || tables.isEmpty()
                     || !tables.toList().stream().allMatch(TomlTable.class::isInstance)) {
-                throw error(position(toml, "kernel"), "kernel must be tables: write [[kernel]], with two brackets");
+                throw error(
+                        position(toml, "kernel"),
+                        "kernel must be tables: write [[kernel]], with two brackets");
             }
             List<KernelSpec> kernels = new ArrayList<>();
             Set<String> names = new HashSet<>();
             for (int i = 0; i < tables.size(); i++) {
                 KernelSpec kernel = kernel(tables.getTable(i), tables.inputPositionOf(i));
                 if (!names.add(kernel.name())) {
-                    throw error(tables.inputPositionOf(i), "the name '" + TomlFile.harmless(kernel.name()) + "' is used twice; names must differ");
+                    throw error(
+                            tables.inputPositionOf(i),
+                            "the name '" + TomlFile.harmless(kernel.name())
+                                    + "' is used twice; names must differ");
                 }
                 kernels.add(kernel);
             }
             return new KernelManifest(kernels);
         }
 
-        private KernelSpec kernel(TomlTable table, @Nullable TomlPosition position) throws KernelManifestException {
+        private KernelSpec kernel(TomlTable table, @Nullable TomlPosition position)
+                throws KernelManifestException {
             checkKeys(table, KEYS, "a kernel");
             String name = text(table, "name");
             String source = text(table, "source");
@@ -100,7 +116,10 @@ public record KernelManifest(List<KernelSpec> kernels) {
                 throw error(position, "this kernel has no name; add: name = \"...\"");
             }
             if (source == null || source.isBlank()) {
-                throw error(position, "kernel '" + TomlFile.harmless(name) + "' has no source; add: source = \"path/to/file.cl\"");
+                throw error(
+                        position,
+                        "kernel '" + TomlFile.harmless(name)
+                                + "' has no source; add: source = \"path/to/file.cl\"");
             }
             List<Path> includes = new ArrayList<>();
             for (String directory : texts(table, "include")) {
@@ -114,7 +133,12 @@ public record KernelManifest(List<KernelSpec> kernels) {
                     options.add(option);
                 }
             }
-            return new KernelSpec(name, path(table, "source", source), includes, options, texts(table, "entry"),
+            return new KernelSpec(
+                    name,
+                    path(table, "source", source),
+                    includes,
+                    options,
+                    texts(table, "entry"),
                     geometry(table));
         }
 
@@ -123,7 +147,9 @@ public record KernelManifest(List<KernelSpec> kernels) {
             try {
                 return options == null ? List.of() : BuildOptions.parse(options);
             } catch (IllegalArgumentException e) {
-                throw error(position(table, "options"), TomlFile.harmless(String.valueOf(e.getMessage())));
+                throw error(
+                        position(table, "options"),
+                        TomlFile.harmless(String.valueOf(e.getMessage())));
             }
         }
 
@@ -133,7 +159,9 @@ public record KernelManifest(List<KernelSpec> kernels) {
                 return Optional.empty();
             }
             if (!(value instanceof TomlTable sizes)) {
-                throw error(position(table, "geometry"), "geometry must be a table such as { global = [1024], local = [64] }");
+                throw error(
+                        position(table, "geometry"),
+                        "geometry must be a table such as { global = [1024], local = [64] }");
             }
             checkKeys(sizes, GEOMETRY_KEYS, "a geometry");
             try {
@@ -143,11 +171,15 @@ public record KernelManifest(List<KernelSpec> kernels) {
             }
         }
 
-        private void checkKeys(TomlTable table, Set<String> allowedKeys, String owner) throws KernelManifestException {
+        private void checkKeys(TomlTable table, Set<String> allowedKeys, String owner)
+                throws KernelManifestException {
             for (String key : table.keySet()) {
                 if (!allowedKeys.contains(key)) {
-                    throw error(position(table, key),
-                            "unknown key '" + TomlFile.harmless(key) + "'; " + owner + " has " + String.join(", ", allowedKeys.stream().sorted().toList()));
+                    throw error(
+                            position(table, key),
+                            "unknown key '" + TomlFile.harmless(key) + "'; " + owner + " has "
+                                    + String.join(
+                                            ", ", allowedKeys.stream().sorted().toList()));
                 }
             }
         }
@@ -157,18 +189,25 @@ public record KernelManifest(List<KernelSpec> kernels) {
             if (value == null || value instanceof String) {
                 return (String) value;
             }
-            throw error(position(table, key), key + " must be a string, such as " + key + " = \"...\"");
+            throw error(
+                    position(table, key), key + " must be a string, such as " + key + " = \"...\"");
         }
 
         private List<String> texts(TomlTable table, String key) throws KernelManifestException {
-            return list(table, key, String.class, "a list of strings, such as " + key + " = [\"...\"]");
+            return list(
+                    table, key, String.class, "a list of strings, such as " + key + " = [\"...\"]");
         }
 
         private List<Long> numbers(TomlTable table, String key) throws KernelManifestException {
-            return list(table, key, Long.class, "a list of whole numbers, such as " + key + " = [64, 64]");
+            return list(
+                    table,
+                    key,
+                    Long.class,
+                    "a list of whole numbers, such as " + key + " = [64, 64]");
         }
 
-        private <T> List<T> list(TomlTable table, String key, Class<T> type, String expected) throws KernelManifestException {
+        private <T> List<T> list(TomlTable table, String key, Class<T> type, String expected)
+                throws KernelManifestException {
             Object value = table.get(key);
             if (value == null) {
                 return List.of();
@@ -191,7 +230,8 @@ public record KernelManifest(List<KernelSpec> kernels) {
             try {
                 return file.toAbsolutePath().resolveSibling(text).normalize();
             } catch (InvalidPathException e) {
-                throw error(position(table, key), key + " is not a path: " + TomlFile.harmless(text));
+                throw error(
+                        position(table, key), key + " is not a path: " + TomlFile.harmless(text));
             }
         }
 
@@ -200,8 +240,11 @@ public record KernelManifest(List<KernelSpec> kernels) {
             return table.inputPositionOf(List.of(key));
         }
 
-        private KernelManifestException error(@Nullable TomlPosition position, @Nullable String message) {
-            return new KernelManifestException(file + (position == null ? "" : ":" + position.line() + ":" + position.column()) + ": " + message + ".");
+        private KernelManifestException error(
+                @Nullable TomlPosition position, @Nullable String message) {
+            return new KernelManifestException(
+                    file + (position == null ? "" : ":" + position.line() + ":" + position.column())
+                            + ": " + message + ".");
         }
     }
 }

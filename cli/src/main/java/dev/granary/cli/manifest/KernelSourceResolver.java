@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.Target;
 import dev.granary.gpu.IncludeDirectives;
 import dev.granary.gpu.KernelDescriptor;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -55,7 +56,8 @@ public final class KernelSourceResolver {
      */
     private record Root(Path directory, Path place) {
         IncludedFile file(String name) {
-            return new IncludedFile(directory.resolve(name).normalize(), place.resolve(name).normalize());
+            return new IncludedFile(
+                    directory.resolve(name).normalize(), place.resolve(name).normalize());
         }
     }
 
@@ -73,12 +75,16 @@ public final class KernelSourceResolver {
         roots.add(new Root(sourceDirectory, Path.of("")));
         for (Path directory : kernel.includeDirectories()) {
             if (!Files.isDirectory(directory)) {
-                throw new IOException("there is no include directory " + directory + ": correct include or -I in the manifest");
+                throw new IOException("there is no include directory " + directory
+                        + ": correct include or -I in the manifest");
             }
             if (!directory.equals(sourceDirectory)) { // that one is always searched first
-                roots.add(new Root(directory, directory.startsWith(sourceDirectory)
-                        ? sourceDirectory.relativize(directory)
-                        : Path.of("include-" + roots.size() + DEEP))); // deep enough for "../"
+                roots.add(new Root(
+                        directory,
+                        directory.startsWith(sourceDirectory)
+                                ? sourceDirectory.relativize(directory)
+                                : Path.of("include-" + roots.size()
+                                        + DEEP))); // deep enough for "../"
             }
         }
     }
@@ -113,8 +119,9 @@ public final class KernelSourceResolver {
         if (source.isBlank()) {
             throw new IOException(kernel.source() + " is empty: correct source in the manifest");
         }
-        KernelDescriptor.Builder builder =
-                KernelDescriptor.builder(target, kernel.name()).source(source).options(kernel.options());
+        KernelDescriptor.Builder builder = KernelDescriptor.builder(target, kernel.name())
+                .source(source)
+                .options(kernel.options());
         collect(source);
         if (hasComputedInclude) {
             collectAll();
@@ -123,7 +130,9 @@ public final class KernelSourceResolver {
             }
         }
         headers.forEach(builder::header);
-        roots.stream().skip(1).forEach(root -> builder.includeDirectory(root.place().toString()));
+        roots.stream()
+                .skip(1)
+                .forEach(root -> builder.includeDirectory(root.place().toString()));
         kernel.entries().forEach(builder::entry);
         kernel.geometry().ifPresent(builder::launch);
         return builder.build();
@@ -132,7 +141,8 @@ public final class KernelSourceResolver {
     /** Collects the files that {@code source} includes, transitively. */
     private void collect(String source) throws IOException {
         record PendingFile(Root directory, String text) {}
-        Deque<PendingFile> toScan = new ArrayDeque<>(List.of(new PendingFile(roots.getFirst(), source)));
+        Deque<PendingFile> toScan =
+                new ArrayDeque<>(List.of(new PendingFile(roots.getFirst(), source)));
         hasUnseen = kernel.options().stream().anyMatch(option -> option.startsWith("-include"));
         while (!toScan.isEmpty()) {
             PendingFile pending = toScan.remove();
@@ -157,7 +167,9 @@ public final class KernelSourceResolver {
             return List.of();
         }
         Stream<Root> searched = Stream.concat(Stream.of(includer), roots.stream());
-        return searched.map(root -> root.file(name)).filter(found -> Files.isRegularFile(found.file())).toList();
+        return searched.map(root -> root.file(name))
+                .filter(found -> Files.isRegularFile(found.file()))
+                .toList();
     }
 
     private static boolean isRelative(String name) {
@@ -172,18 +184,24 @@ public final class KernelSourceResolver {
         int files = 0;
         for (Root root : roots) {
             try (Stream<Path> all = Files.walk(root.directory(), FileVisitOption.FOLLOW_LINKS)) {
-                for (Path file : (Iterable<Path>) all.filter(Files::isRegularFile).sorted()::iterator) {
+                for (Path file :
+                        (Iterable<Path>) all.filter(Files::isRegularFile).sorted()::iterator) {
                     if (++files > MAX_FILES) {
-                        throw new IOException("there are more than " + MAX_FILES + " files in the include directories; name smaller ones");
+                        throw new IOException("there are more than " + MAX_FILES
+                                + " files in the include directories; name smaller ones");
                     }
-                    IncludedFile found = root.file(root.directory().relativize(file).toString());
+                    IncludedFile found =
+                            root.file(root.directory().relativize(file).toString());
                     if (!headers.containsKey(found.place().toString())) {
                         headers.put(found.place().toString(), text(file));
                         headerFiles.put(found.place().toString(), file);
                     }
                 }
             } catch (UncheckedIOException e) {
-                throw new IOException("the include directory " + root.directory() + " cannot be read: " + e.getCause(), e);
+                throw new IOException(
+                        "the include directory " + root.directory() + " cannot be read: "
+                                + e.getCause(),
+                        e);
             }
         }
     }
@@ -202,16 +220,19 @@ public final class KernelSourceResolver {
                 byte[] content = in.readNBytes((int) (MAX_BYTES - bytes) + 1);
                 bytes += content.length;
                 if (bytes > MAX_BYTES) {
-                    throw new IOException("there are more than " + (MAX_BYTES >> 20) + " MiB of sources and headers; name smaller directories");
+                    throw new IOException("there are more than " + (MAX_BYTES >> 20)
+                            + " MiB of sources and headers; name smaller directories");
                 }
                 return new String(content, UTF_8);
             }
         } catch (NoSuchFileException e) {
-            throw new IOException("there is no file " + file + ": correct source in the manifest", e);
+            throw new IOException(
+                    "there is no file " + file + ": correct source in the manifest", e);
         } catch (FileSystemException e) {
             throw new IOException(file + " cannot be read: " + e, e);
         } catch (OutOfMemoryError e) {
-            throw new IOException(file + " needs more memory than this process has left", e); // other kernels may fit
+            // other kernels may fit
+            throw new IOException(file + " needs more memory than this process has left", e);
         }
     }
 

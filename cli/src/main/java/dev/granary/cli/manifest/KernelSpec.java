@@ -1,6 +1,7 @@
 package dev.granary.cli.manifest;
 
 import dev.granary.gpu.Geometry;
+
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -17,7 +18,12 @@ import java.util.Optional;
  * @param geometry the launch that it will be used with, if known
  */
 public record KernelSpec(
-        String name, Path source, List<Path> includeDirectories, List<String> options, List<String> entries, Optional<Geometry> geometry) {
+        String name,
+        Path source,
+        List<Path> includeDirectories,
+        List<String> options,
+        List<String> entries,
+        Optional<Geometry> geometry) {
     /** Copies the lists. */
     public KernelSpec {
         includeDirectories = List.copyOf(includeDirectories);

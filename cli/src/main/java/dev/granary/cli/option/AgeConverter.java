@@ -13,7 +13,8 @@ public final class AgeConverter {
     public static Duration parse(String text, String option) throws UsageException {
         Matcher matcher = AGE.matcher(text.strip());
         if (!matcher.matches()) {
-            throw new UsageException(option + " is '" + text + "', but should be an age such as 30d, 12h, 45m, 90s or 2w");
+            throw new UsageException(option + " is '" + text
+                    + "', but should be an age such as 30d, 12h, 45m, 90s or 2w");
         }
         int number = Integer.parseInt(matcher.group(1));
         return switch (matcher.group(2)) {

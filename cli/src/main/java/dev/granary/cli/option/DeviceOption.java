@@ -2,15 +2,21 @@ package dev.granary.cli.option;
 
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
+
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine.Option;
+
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Option;
 
 /** The option that selects an OpenCL device. */
 public final class DeviceOption {
-    @Option(names = "--device", paramLabel = "NAME", description = "a part of the device's or platform's name; default: the first device")
+    @Option(
+            names = "--device",
+            paramLabel = "NAME",
+            description = "a part of the device's or platform's name; default: the first device")
     private @Nullable String name;
 
     /** Returns the arguments that select the same device in another process. */
@@ -19,20 +25,28 @@ public final class DeviceOption {
     }
 
     public OpenClDevice device() throws CommandFailedException {
-        List<OpenClDevice> devices = switch (OpenCl.probe()) {
-            case OpenCl.Probe.Found found -> found.devices();
-            case OpenCl.Probe.Missing missing -> throw new CommandFailedException("no OpenCL was found: " + missing.cause()
-                    + "; install the loader and the driver of the device, on Debian: apt-get install ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)");
-        };
+        List<OpenClDevice> devices =
+                switch (OpenCl.probe()) {
+                    case OpenCl.Probe.Found found -> found.devices();
+                    case OpenCl.Probe.Missing missing ->
+                        throw new CommandFailedException("no OpenCL was found: " + missing.cause()
+                                + "; install the loader and the driver of the device, on"
+                                + " Debian: apt-get install ocl-icd-libopencl1"
+                                + " pocl-opencl-icd (for the CPU)");
+                };
         if (devices.isEmpty()) {
-            throw new CommandFailedException("the OpenCL loader found no device; install the driver of the device, on Debian for the CPU:"
-                    + " apt-get install pocl-opencl-icd");
+            throw new CommandFailedException(
+                    "the OpenCL loader found no device; install the driver of the device, on"
+                            + " Debian for the CPU: apt-get install pocl-opencl-icd");
         }
         String wanted = name == null ? "" : name.toLowerCase(Locale.ROOT);
         return devices.stream()
                 .filter(device -> device.toString().toLowerCase(Locale.ROOT).contains(wanted))
                 .findFirst()
-                .orElseThrow(() -> new CommandFailedException("no device name contains '" + name + "'; the devices are: "
-                        + devices.stream().map(OpenClDevice::toString).collect(Collectors.joining(", "))));
+                .orElseThrow(() -> new CommandFailedException(
+                        "no device name contains '" + name + "'; the devices are: "
+                                + devices.stream()
+                                        .map(OpenClDevice::toString)
+                                        .collect(Collectors.joining(", "))));
     }
 }

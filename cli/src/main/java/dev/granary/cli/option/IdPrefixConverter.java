@@ -9,7 +9,9 @@ public final class IdPrefixConverter {
     public static String parse(String text) throws UsageException {
         String prefix = text.toLowerCase(Locale.ROOT);
         if (!prefix.matches("[0-9a-f]{1,64}")) {
-            throw new UsageException("'" + text + "' is not an id: ids consist of up to 64 digits 0-9 and a-f, as granary ls shows them");
+            throw new UsageException("'" + text
+                    + "' is not an id: ids consist of up to 64 digits 0-9 and a-f, as"
+                    + " granary ls shows them");
         }
         return prefix;
     }

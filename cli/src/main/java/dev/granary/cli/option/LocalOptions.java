@@ -2,17 +2,27 @@ package dev.granary.cli.option;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+
 import org.jspecify.annotations.Nullable;
+
 import picocli.CommandLine.Option;
 
 /**
  * The options of the local directory. Each overrides the environment and the configuration file.
  */
 public final class LocalOptions {
-    @Option(names = "--dir", paramLabel = "DIR", description = "the local directory (GRANARY_DIR; default: granary under XDG_CACHE_HOME)")
+    @Option(
+            names = "--dir",
+            paramLabel = "DIR",
+            description =
+                    "the local directory (GRANARY_DIR; default: granary under XDG_CACHE_HOME)")
     private @Nullable String directory;
 
-    @Option(names = "--capacity", paramLabel = "SIZE", description = "the capacity of the local directory, such as 4GiB, or a number of MiB (GRANARY_CAPACITY)")
+    @Option(
+            names = "--capacity",
+            paramLabel = "SIZE",
+            description = "the capacity of the local directory, such as 4GiB, or a number of MiB"
+                    + " (GRANARY_CAPACITY)")
     private @Nullable String capacity;
 
     public GranaryConfig.Builder builder() throws ConfigException {

@@ -1,25 +1,38 @@
 package dev.granary.cli.option;
 
 import dev.granary.cache.EntryCatalog;
+
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine.Option;
+
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Option;
 
 /**
  * The options that select entries: those that match all given options, or all entries if none is
  * given.
  */
 public final class SelectionOptions {
-    @Option(names = "--target", paramLabel = "PREFIX", description = "only entries whose target, as ls shows it, begins with PREFIX: opencl/nvidia")
+    @Option(
+            names = "--target",
+            paramLabel = "PREFIX",
+            description =
+                    "only entries whose target, as ls shows it, begins with PREFIX: opencl/nvidia")
     private @Nullable String target;
 
-    @Option(names = "--older-than", paramLabel = "AGE", description = "only entries not used for that long: 30d, 12h, 45m")
+    @Option(
+            names = "--older-than",
+            paramLabel = "AGE",
+            description = "only entries not used for that long: 30d, 12h, 45m")
     private @Nullable String olderThan;
 
-    @Option(names = "--id", paramLabel = "PREFIX", description = "only entries whose ids begin with these digits")
+    @Option(
+            names = "--id",
+            paramLabel = "PREFIX",
+            description = "only entries whose ids begin with these digits")
     private @Nullable String id;
 
     /** Returns true if at least one option was given. */
@@ -33,7 +46,8 @@ public final class SelectionOptions {
     }
 
     /** Returns the selected ones of {@code entries}, in their order. */
-    public List<EntryCatalog.Listed> from(List<EntryCatalog.Listed> entries, Instant now) throws UsageException {
+    public List<EntryCatalog.Listed> from(List<EntryCatalog.Listed> entries, Instant now)
+            throws UsageException {
         return entries.stream().filter(predicate(now)).toList();
     }
 
@@ -43,6 +57,8 @@ public final class SelectionOptions {
         String digits = id == null ? "" : IdPrefixConverter.parse(id);
         Duration age = olderThan == null ? null : AgeConverter.parse(olderThan, "--older-than");
         long latest = age == null ? Long.MAX_VALUE : now.minus(age).toEpochMilli();
-        return entry -> entry.namespace().startsWith(prefix) && (digits.isEmpty() || entry.beginsWith(digits)) && entry.lastUsedMillis() <= latest;
+        return entry -> entry.namespace().startsWith(prefix)
+                && (digits.isEmpty() || entry.beginsWith(digits))
+                && entry.lastUsedMillis() <= latest;
     }
 }

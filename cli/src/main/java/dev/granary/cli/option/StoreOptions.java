@@ -2,24 +2,37 @@ package dev.granary.cli.option;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import java.util.List;
+
 import org.jspecify.annotations.Nullable;
+
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
+
+import java.util.List;
 
 /**
  * The options of all stores, buckets included. Each overrides the environment and the configuration
  * file.
  */
 public final class StoreOptions {
-    @Option(names = "--bucket", paramLabel = "s3://NAME/PREFIX",
-            description = "the shared bucket (GRANARY_BUCKET); may be given several times: lookups use them in this order")
+    @Option(
+            names = "--bucket",
+            paramLabel = "s3://NAME/PREFIX",
+            description =
+                    "the shared bucket (GRANARY_BUCKET); may be given several times: lookups use"
+                            + " them in this order")
     private List<String> buckets = List.of();
 
-    @Option(names = "--endpoint", paramLabel = "URL", description = "the object store's address (GRANARY_S3_ENDPOINT)")
+    @Option(
+            names = "--endpoint",
+            paramLabel = "URL",
+            description = "the object store's address (GRANARY_S3_ENDPOINT)")
     private @Nullable String endpoint;
 
-    @Option(names = "--client", paramLabel = "aws|minio", description = "the client library (GRANARY_S3_CLIENT)")
+    @Option(
+            names = "--client",
+            paramLabel = "aws|minio",
+            description = "the client library (GRANARY_S3_CLIENT)")
     private @Nullable String client;
 
     @Mixin

@@ -5,6 +5,7 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
+
 import picocli.CommandLine.Option;
 
 /** The option that selects the tier to inspect. */
@@ -13,8 +14,13 @@ public final class TierOption {
     private static final String BUCKET = "bucket";
     private static final String ADDRESS = "s3://";
 
-    @Option(names = "--tier", paramLabel = "local|bucket|s3://NAME/PREFIX", defaultValue = LOCAL,
-            description = "the tier to inspect: local, bucket (the first one), or one of the configured buckets (default: ${DEFAULT-VALUE})")
+    @Option(
+            names = "--tier",
+            paramLabel = "local|bucket|s3://NAME/PREFIX",
+            defaultValue = LOCAL,
+            description =
+                    "the tier to inspect: local, bucket (the first one), or one of the configured"
+                            + " buckets (default: ${DEFAULT-VALUE})")
     private String tier = LOCAL;
 
     /**
@@ -24,7 +30,9 @@ public final class TierOption {
     public TierInventory open(StoreOptions stores) throws ConfigException, UsageException {
         GranaryConfig config = stores.config();
         if (isLocal() && stores.hasBucketOption()) {
-            throw new UsageException("--bucket, --endpoint and --client have no effect with --tier local; give --tier bucket to inspect the bucket");
+            throw new UsageException(
+                    "--bucket, --endpoint and --client have no effect with --tier local; give"
+                            + " --tier bucket to inspect the bucket");
         }
         return switch (tier) {
             case LOCAL -> TierInventory.ofLocal(config);
@@ -39,9 +47,16 @@ public final class TierOption {
 
     private BucketConfig named(GranaryConfig config) throws UsageException {
         if (!tier.startsWith(ADDRESS)) {
-            throw new UsageException("--tier must be local, bucket, or a configured bucket such as s3://kernels/team-a, not " + SafeText.of(tier));
+            throw new UsageException("--tier must be local, bucket, or a configured bucket such as"
+                    + " s3://kernels/team-a, not "
+                    + SafeText.of(tier));
         }
-        return config.buckets().stream().filter(layer -> layer.location().toString().equals(tier) || layer.name().equals(tier)).findFirst()
-                .orElseThrow(() -> new UsageException(SafeText.of(tier) + " is none of the configured buckets; configure it with --bucket or GRANARY_BUCKET too"));
+        return config.buckets().stream()
+                .filter(layer ->
+                        layer.location().toString().equals(tier) || layer.name().equals(tier))
+                .findFirst()
+                .orElseThrow(() -> new UsageException(SafeText.of(tier)
+                        + " is none of the configured buckets; configure it with"
+                        + " --bucket or GRANARY_BUCKET too"));
     }
 }

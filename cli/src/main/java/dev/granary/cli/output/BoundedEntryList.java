@@ -1,6 +1,7 @@
 package dev.granary.cli.output;
 
 import dev.granary.cache.EntryCatalog;
+
 import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;

@@ -1,6 +1,7 @@
 package dev.granary.cli.output;
 
 import dev.granary.cli.manifest.KernelSources;
+
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,12 +21,17 @@ public final class BuildLog {
     /** Maximum number of lines of an excerpt. */
     public static final int MAX_LINES = 20;
 
-    private static final Pattern DIAGNOSTIC = Pattern.compile(
-            "^(?:(?:error|warning): )?(?<file>[^:\\n]{1,4096}):(?<place>\\d+(?::\\d+)?): (?<kind>fatal error|error|warning|note|remark): (?<rest>.*)$");
+    private static final Pattern DIAGNOSTIC =
+            Pattern.compile("^(?:(?:error|warning): )?(?<file>[^:\\n"
+                    + "]{1,4096}):(?<place>\\d+(?::\\d+)?): (?<kind>fatal"
+                    + " error|error|warning|note|remark): (?<rest>.*)$");
     /** PoCL's format: the kind first, and no notes. */
-    private static final Pattern KIND_FIRST = Pattern.compile(
-            "^(?<kind>fatal error|error|warning|note|remark): (?<file>[^:\\n]{1,4096}):(?<place>\\d+(?::\\d+)?): (?<rest>.*)$");
-    private static final Pattern INCLUDED = Pattern.compile("^(?<head>In file included from )(?<file>[^:\\n]{1,4096}):(?<rest>\\d+.*)$");
+    private static final Pattern KIND_FIRST =
+            Pattern.compile("^(?<kind>fatal error|error|warning|note|remark): (?<file>[^:\\n"
+                    + "]{1,4096}):(?<place>\\d+(?::\\d+)?): (?<rest>.*)$");
+
+    private static final Pattern INCLUDED = Pattern.compile(
+            "^(?<head>In file included from )(?<file>[^:\\n]{1,4096}):(?<rest>\\d+.*)$");
 
     private final List<Block> blocks = new ArrayList<>();
 
@@ -40,7 +46,8 @@ public final class BuildLog {
 
     /** Creates the log of a kernel that was built from these files. */
     public BuildLog(String log, KernelSources sources) {
-        Block current = new Block(true, new ArrayList<>()); // lines before any location are the driver's own
+        // lines before any location are the driver's own
+        Block current = new Block(true, new ArrayList<>());
         List<String> includes = new ArrayList<>();
         blocks.add(current);
         for (String line : log.strip().lines().toList()) {
@@ -50,7 +57,8 @@ public final class BuildLog {
                 diagnostic = KIND_FIRST.matcher(line);
             }
             if (included.matches()) {
-                includes.add(included.group("head") + name(included.group("file"), sources) + ":" + included.group("rest"));
+                includes.add(included.group("head") + name(included.group("file"), sources) + ":"
+                        + included.group("rest"));
             } else if (diagnostic.matches()) {
                 String kind = diagnostic.group("kind");
                 if (!kind.equals("note")) {
@@ -59,7 +67,10 @@ public final class BuildLog {
                 }
                 current.lines().addAll(includes);
                 includes.clear();
-                current.lines().add(name(diagnostic.group("file"), sources) + ":" + diagnostic.group("place") + ": " + kind + ": " + diagnostic.group("rest"));
+                current.lines()
+                        .add(name(diagnostic.group("file"), sources) + ":"
+                                + diagnostic.group("place") + ": " + kind + ": "
+                                + diagnostic.group("rest"));
             } else {
                 current.lines().addAll(includes);
                 includes.clear();
@@ -79,15 +90,19 @@ public final class BuildLog {
      * omitted lines.
      */
     public List<String> lines(Extent extent) {
-        List<String> all = blocks.stream().flatMap(block -> block.lines().stream()).toList();
+        List<String> all =
+                blocks.stream().flatMap(block -> block.lines().stream()).toList();
         if (extent == Extent.WHOLE || all.size() <= MAX_LINES) {
             return all;
         }
         List<String> sorted = new ArrayList<>();
         blocks.stream().filter(Block::isError).forEach(block -> sorted.addAll(block.lines()));
-        blocks.stream().filter(block -> !block.isError()).forEach(block -> sorted.addAll(block.lines()));
+        blocks.stream()
+                .filter(block -> !block.isError())
+                .forEach(block -> sorted.addAll(block.lines()));
         List<String> first = new ArrayList<>(sorted.subList(0, MAX_LINES - 1));
-        first.add("... and " + Units.count(all.size() - (MAX_LINES - 1)) + " more lines; --verbose shows all");
+        first.add("... and " + Units.count(all.size() - (MAX_LINES - 1))
+                + " more lines; --verbose shows all");
         return first;
     }
 }

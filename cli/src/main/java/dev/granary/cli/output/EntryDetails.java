@@ -6,6 +6,7 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.LoadResult;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.admin.TierVerifier;
+
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.List;
@@ -24,10 +25,15 @@ public record EntryDetails(Duration compileTime, List<String> kernels, String da
         try (Arena memory = Arena.ofConfined()) {
             return switch (inventory.read(listed, memory)) {
                 case LoadResult.Hit(Entry entry) ->
-                    new EntryDetails(entry.compileTime(), entry.metadata().map(EntryMetadata::kernels).orElse(List.of()), "");
-                case LoadResult.Damaged damaged -> new EntryDetails(Duration.ZERO, List.of(), TierVerifier.name(damaged.damage()));
+                    new EntryDetails(
+                            entry.compileTime(),
+                            entry.metadata().map(EntryMetadata::kernels).orElse(List.of()),
+                            "");
+                case LoadResult.Damaged damaged ->
+                    new EntryDetails(Duration.ZERO, List.of(), TierVerifier.name(damaged.damage()));
                 case LoadResult.Absent _ -> new EntryDetails(Duration.ZERO, List.of(), "gone");
-                case LoadResult.Unavailable _ -> new EntryDetails(Duration.ZERO, List.of(), "unreadable");
+                case LoadResult.Unavailable _ ->
+                    new EntryDetails(Duration.ZERO, List.of(), "unreadable");
             };
         }
     }

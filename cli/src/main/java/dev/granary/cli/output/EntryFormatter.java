@@ -2,8 +2,10 @@ package dev.granary.cli.output;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+
 import dev.granary.cache.EntryCatalog;
 import dev.granary.coordinator.admin.TierVerifier;
+
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -14,7 +16,8 @@ import java.util.Map;
 
 /** Formatter of listed entries, as text and as JSON. */
 public final class EntryFormatter {
-    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
+    private static final DateTimeFormatter TIME =
+            DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
     private static final int MAX_LISTED = 20;
     private static final int WIDTH = 80;
     private static final int KERNELS_CHARACTERS = 24;
@@ -22,12 +25,16 @@ public final class EntryFormatter {
     private EntryFormatter() {}
 
     public static long bytes(List<EntryCatalog.Listed> entries) {
-        return entries.stream().mapToLong(EntryCatalog.Listed::bytes).reduce(0, EntryFormatter::sumOf);
+        return entries.stream()
+                .mapToLong(EntryCatalog.Listed::bytes)
+                .reduce(0, EntryFormatter::sumOf);
     }
 
     /** Returns the sum of two sizes, without overflow: a server may report any size. */
     public static long sumOf(long one, long other) {
-        return Math.max(0, other) > Long.MAX_VALUE - one ? Long.MAX_VALUE : one + Math.max(0, other);
+        return Math.max(0, other) > Long.MAX_VALUE - one
+                ? Long.MAX_VALUE
+                : one + Math.max(0, other);
     }
 
     /** Returns text such as {@code 3 entries, 1.2 MiB}. */
@@ -52,19 +59,32 @@ public final class EntryFormatter {
      * Prints one table per target, in the order of their first entries, with the details that are
      * given.
      */
-    public static void print(PrintWriter out, List<EntryCatalog.Listed> entries, Map<EntryCatalog.Listed, EntryDetails> details) {
+    public static void print(
+            PrintWriter out,
+            List<EntryCatalog.Listed> entries,
+            Map<EntryCatalog.Listed, EntryDetails> details) {
         Map<String, TextTable> tables = new LinkedHashMap<>();
         for (EntryCatalog.Listed entry : entries) {
-            TextTable table = tables.computeIfAbsent(entry.namespace(), _ -> details.isEmpty()
-                    ? new TextTable("id", "size", "<last used")
-                    : new TextTable("id", "size", "<last used", "compiled", "<kernels"));
+            TextTable table = tables.computeIfAbsent(
+                    entry.namespace(),
+                    _ -> details.isEmpty()
+                            ? new TextTable("id", "size", "<last used")
+                            : new TextTable("id", "size", "<last used", "compiled", "<kernels"));
             EntryDetails detail = details.get(entry);
             if (detail == null) {
                 table.row(shortId(entry), Units.bytes(entry.bytes()), lastUsed(entry));
             } else {
                 boolean isSound = detail.damage().isEmpty();
-                table.row(shortId(entry), Units.bytes(entry.bytes()), lastUsed(entry), isSound ? Units.time(detail.compileTime()) : "-",
-                        Units.cut(isSound ? String.join(" ", detail.kernels()) : "(" + detail.damage() + ")", KERNELS_CHARACTERS));
+                table.row(
+                        shortId(entry),
+                        Units.bytes(entry.bytes()),
+                        lastUsed(entry),
+                        isSound ? Units.time(detail.compileTime()) : "-",
+                        Units.cut(
+                                isSound
+                                        ? String.join(" ", detail.kernels())
+                                        : "(" + detail.damage() + ")",
+                                KERNELS_CHARACTERS));
             }
         }
         tables.forEach((namespace, table) -> {
@@ -83,8 +103,15 @@ public final class EntryFormatter {
     }
 
     public static JsonObject json(EntryCatalog.Listed entry) {
-        return JsonOutput.object("id", entry.hash().hex(), "namespace", entry.namespace(), "bytes", entry.bytes(),
-                "lastUsed", Instant.ofEpochMilli(entry.lastUsedMillis()).toString());
+        return JsonOutput.object(
+                "id",
+                entry.hash().hex(),
+                "namespace",
+                entry.namespace(),
+                "bytes",
+                entry.bytes(),
+                "lastUsed",
+                Instant.ofEpochMilli(entry.lastUsedMillis()).toString());
     }
 
     public static JsonArray json(List<EntryCatalog.Listed> entries) {
@@ -97,9 +124,12 @@ public final class EntryFormatter {
     public static void print(PrintWriter out, List<TierVerifier.Bad> bad) {
         TextTable table = new TextTable("id", "<found", "<where");
         List<TierVerifier.Bad> listed = bad.stream().limit(MAX_LISTED).toList();
-        int reasonWidth = listed.stream().mapToInt(one -> one.reason().length()).max().orElse(0);
-        int detailWidth = WIDTH - Units.SHORT_ID - reasonWidth - 2 * 2; // two spaces between columns
-        listed.forEach(one -> table.row(shortId(one.listed()), one.reason(), Units.cut(one.detail(), detailWidth)));
+        int reasonWidth =
+                listed.stream().mapToInt(one -> one.reason().length()).max().orElse(0);
+        // two spaces between columns
+        int detailWidth = WIDTH - Units.SHORT_ID - reasonWidth - 2 * 2;
+        listed.forEach(one -> table.row(
+                shortId(one.listed()), one.reason(), Units.cut(one.detail(), detailWidth)));
         table.print(out);
         if (bad.size() > MAX_LISTED) {
             out.println("... and " + (bad.size() - MAX_LISTED) + " more; --json lists all");

@@ -3,6 +3,7 @@ package dev.granary.cli.output;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+
 import java.io.PrintWriter;
 
 /** Output of JSON values. */
@@ -10,7 +11,12 @@ public final class JsonOutput {
     private JsonOutput() {}
 
     public static void print(PrintWriter out, JsonElement value) {
-        new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().serializeNulls().create().toJson(value, out);
+        new GsonBuilder()
+                .setPrettyPrinting()
+                .disableHtmlEscaping()
+                .serializeNulls()
+                .create()
+                .toJson(value, out);
         out.println();
         out.flush();
     }

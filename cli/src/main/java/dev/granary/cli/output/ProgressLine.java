@@ -1,11 +1,13 @@
 package dev.granary.cli.output;
 
 import dev.granary.coordinator.stores.SilenceMonitor;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.PrintWriter;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Progress indicator on one line of a terminal, which is rewritten in place. It prints nothing if
@@ -47,7 +49,8 @@ public final class ProgressLine implements AutoCloseable {
     /** Equivalent to {@link #watching(SilenceMonitor)}. */
     synchronized ProgressLine watching(Supplier<Optional<String>> waits) {
         if (isShown && watcher == null) {
-            watcher = Thread.ofPlatform().daemon().name("granary-progress").start(() -> watch(waits));
+            watcher =
+                    Thread.ofPlatform().daemon().name("granary-progress").start(() -> watch(waits));
         }
         return this;
     }

@@ -46,7 +46,9 @@ public final class TextTable {
 
     public void print(PrintWriter out) {
         int[] widths = new int[headings.size()];
-        List<String> shown = headings.stream().map(heading -> heading.startsWith(LEFT) ? heading.substring(1) : heading).toList();
+        List<String> shown = headings.stream()
+                .map(heading -> heading.startsWith(LEFT) ? heading.substring(1) : heading)
+                .toList();
         List<List<String>> all = new ArrayList<>(List.of(shown));
         all.addAll(rows);
         for (List<String> row : all) {
@@ -55,14 +57,16 @@ public final class TextTable {
             }
         }
         int total = Arrays.stream(widths).sum() + GAP * (widths.length - 1);
-        widths[0] = Math.max(Math.min(widths[0], MIN_FIRST_WIDTH), widths[0] - Math.max(0, total - WIDTH));
+        widths[0] = Math.max(
+                Math.min(widths[0], MIN_FIRST_WIDTH), widths[0] - Math.max(0, total - WIDTH));
         for (List<String> row : all) {
             StringBuilder line = new StringBuilder();
             for (int i = 0; i < row.size(); i++) {
                 String cell = i == 0 ? Units.cut(row.get(i), widths[0]) : row.get(i);
                 String padding = " ".repeat(Math.max(0, widths[i] - cell.length()));
                 boolean left = i == 0 || headings.get(i).startsWith(LEFT);
-                line.append(i == 0 ? "" : " ".repeat(GAP)).append(left ? cell + padding : padding + cell);
+                line.append(i == 0 ? "" : " ".repeat(GAP))
+                        .append(left ? cell + padding : padding + cell);
             }
             out.println(line.toString().stripTrailing());
         }

@@ -12,8 +12,11 @@ public final class Units {
 
     /** Returns the text, truncated to that number of characters with trailing dots. */
     public static String cut(String text, int characters) {
-        int end = text.offsetByCodePoints(0, Math.min(characters, text.codePointCount(0, text.length())));
-        return end == text.length() ? text : text.substring(0, text.offsetByCodePoints(0, characters - 3)) + "...";
+        int end = text.offsetByCodePoints(
+                0, Math.min(characters, text.codePointCount(0, text.length())));
+        return end == text.length()
+                ? text
+                : text.substring(0, text.offsetByCodePoints(0, characters - 3)) + "...";
     }
 
     /** Returns text such as {@code 512 B}, {@code 63.0 KiB}, {@code 5.6 MiB}. */
@@ -39,7 +42,9 @@ public final class Units {
         if (millis < 100) {
             return String.format(Locale.ROOT, "%.1f ms", millis);
         }
-        return millis < 10_000 ? String.format(Locale.ROOT, "%,.0f ms", millis) : String.format(Locale.ROOT, "%,.1f s", millis / 1000);
+        return millis < 10_000
+                ? String.format(Locale.ROOT, "%,.0f ms", millis)
+                : String.format(Locale.ROOT, "%,.1f s", millis / 1000);
     }
 
     /** Returns milliseconds, rounded to three decimals. */
@@ -53,6 +58,11 @@ public final class Units {
     }
 
     public static String plural(long count, String noun) {
-        return count(count) + " " + (count == 1 ? noun : noun.endsWith("y") ? noun.substring(0, noun.length() - 1) + "ies" : noun + "s");
+        return count(count) + " "
+                + (count == 1
+                        ? noun
+                        : noun.endsWith("y")
+                                ? noun.substring(0, noun.length() - 1) + "ies"
+                                : noun + "s");
     }
 }

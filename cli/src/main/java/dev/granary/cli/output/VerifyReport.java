@@ -2,15 +2,18 @@ package dev.granary.cli.output;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+
 import dev.granary.cache.DamageKind;
 import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.coordinator.admin.TierVerifier.Count;
 import dev.granary.local.DirectoryUsage;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Report of {@code granary verify}.
@@ -36,11 +39,15 @@ public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage
             EntryFormatter.print(out, verifier.bad());
         }
         out.println();
-        out.println("reclaimable  " + Units.bytes(usage.reclaimableBytes()) + " that maintenance will reclaim");
+        out.println("reclaimable  " + Units.bytes(usage.reclaimableBytes())
+                + " that maintenance will reclaim");
         out.println("overhead     " + Units.bytes(usage.overheadBytes()) + " beside the entries");
-        out.println("foreign      " + (usage.foreign().isEmpty() ? "nothing" : foreignCount() + ", ignored:"));
+        out.println("foreign      "
+                + (usage.foreign().isEmpty() ? "nothing" : foreignCount() + ", ignored:"));
         TextTable files = new TextTable("");
-        usage.foreign().stream().limit(MAX_LISTED_FILES).forEach(file -> files.row("  " + relative(file)));
+        usage.foreign().stream()
+                .limit(MAX_LISTED_FILES)
+                .forEach(file -> files.row("  " + relative(file)));
         files.printRows(out);
         out.println();
         out.println(verdict());
@@ -56,14 +63,18 @@ public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage
     private String verdict() {
         List<String> parts = new ArrayList<>();
         if (verifier.repaired().entries() > 0) {
-            parts.add(EntryFormatter.inSentence(verifier.repaired().entries(), verifier.repaired().bytes()) + " removed.");
+            parts.add(EntryFormatter.inSentence(
+                            verifier.repaired().entries(), verifier.repaired().bytes())
+                    + " removed.");
         }
         if (!verifier.isHealthy()) {
             parts.add("There is damage. Damaged entries are never used; --repair removes them.");
         } else if (parts.isEmpty()) {
             parts.add("No damage found.");
         }
-        if (verifier.damaged(DamageKind.TOO_OLD).entries() + verifier.damaged(DamageKind.TOO_NEW).entries() > 0) {
+        if (verifier.damaged(DamageKind.TOO_OLD).entries()
+                        + verifier.damaged(DamageKind.TOO_NEW).entries()
+                > 0) {
             parts.add("Entries of other versions are kept for those versions.");
         }
         return String.join(System.lineSeparator(), parts);
@@ -87,19 +98,39 @@ public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage
         add(reasons, "unreadable", verifier.unreadable());
         JsonArray foreign = new JsonArray();
         usage.foreign().forEach(file -> foreign.add(file.toString()));
-        return JsonOutput.object("directory", directory, "well", verifier.isHealthy(), "found", reasons,
-                "removedEntries", verifier.repaired().entries(), "removedBytes", verifier.repaired().bytes(),
-                "damaged", EntryFormatter.badJson(verifier.bad()), "reclaimableBytes", usage.reclaimableBytes(),
-                "overheadBytes", usage.overheadBytes(), "foreign", foreign);
+        return JsonOutput.object(
+                "directory",
+                directory,
+                "well",
+                verifier.isHealthy(),
+                "found",
+                reasons,
+                "removedEntries",
+                verifier.repaired().entries(),
+                "removedBytes",
+                verifier.repaired().bytes(),
+                "damaged",
+                EntryFormatter.badJson(verifier.bad()),
+                "reclaimableBytes",
+                usage.reclaimableBytes(),
+                "overheadBytes",
+                usage.overheadBytes(),
+                "foreign",
+                foreign);
     }
 
     private static void add(JsonObject reasons, String name, @Nullable Count count) {
         Count total = count == null ? Count.NONE : count;
-        reasons.add(camel(name), JsonOutput.object("entries", total.entries(), "bytes", total.bytes()));
+        reasons.add(
+                camel(name), JsonOutput.object("entries", total.entries(), "bytes", total.bytes()));
     }
 
     private static String camel(String name) {
         int space = name.indexOf(' ');
-        return space < 0 ? name : name.substring(0, space) + Character.toUpperCase(name.charAt(space + 1)) + name.substring(space + 2);
+        return space < 0
+                ? name
+                : name.substring(0, space)
+                        + Character.toUpperCase(name.charAt(space + 1))
+                        + name.substring(space + 2);
     }
 }

@@ -1,5 +1,7 @@
 package dev.granary.cli.process;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -9,7 +11,6 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A temporary directory that is deleted with its content when it is closed, or when this process is
@@ -74,13 +75,15 @@ public final class TemporaryDirectory implements AutoCloseable {
     private void delete() throws IOException {
         Files.walkFileTree(path, new SimpleFileVisitor<>() {
             @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                    throws IOException {
                 Files.deleteIfExists(file);
                 return FileVisitResult.CONTINUE;
             }
 
             @Override
-            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failure) throws IOException {
+            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failure)
+                    throws IOException {
                 Files.deleteIfExists(visited);
                 return FileVisitResult.CONTINUE;
             }

@@ -2,9 +2,11 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
+
 import javax.crypto.Cipher;
 import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
@@ -35,17 +37,29 @@ final class Aes256Counter {
         OpenClBuffer schedule = harness.bytes(SCHEDULE_BYTES);
         OpenClBuffer result = harness.bytes(LENGTH);
         harness.launch("expand_key", harness.input(key), schedule);
-        harness.launch("encrypt_counter", schedule, harness.input(counter), harness.input(text), result, LENGTH);
-        return new ResultComparison().bytes("text", reference(key, counter, text), KernelHarness.bytesOf(result)).result();
+        harness.launch(
+                "encrypt_counter",
+                schedule,
+                harness.input(counter),
+                harness.input(text),
+                result,
+                LENGTH);
+        return new ResultComparison()
+                .bytes("text", reference(key, counter, text), KernelHarness.bytesOf(result))
+                .result();
     }
 
     private static byte[] reference(byte[] key, byte[] counter, byte[] text) {
         try {
             Cipher cipher = Cipher.getInstance("AES/CTR/NoPadding");
-            cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "AES"), new IvParameterSpec(counter));
+            cipher.init(
+                    Cipher.ENCRYPT_MODE,
+                    new SecretKeySpec(key, "AES"),
+                    new IvParameterSpec(counter));
             return cipher.doFinal(text);
         } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("The JDK lacks AES in counter mode, the reference of the demo", e);
+            throw new IllegalStateException(
+                    "The JDK lacks AES in counter mode, the reference of the demo", e);
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
@@ -44,6 +45,8 @@ final class BitonicSort {
         int[] expected = Arrays.copyOf(values, PADDED);
         Arrays.fill(expected, COUNT, PADDED, Integer.MAX_VALUE);
         Arrays.sort(expected);
-        return new ResultComparison().ints("sorted", expected, KernelHarness.intsOf(sorted)).result();
+        return new ResultComparison()
+                .ints("sorted", expected, KernelHarness.intsOf(sorted))
+                .result();
     }
 }

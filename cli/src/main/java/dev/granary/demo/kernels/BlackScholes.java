@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
@@ -25,7 +26,14 @@ final class BlackScholes {
     private record Quantity(String name, Tolerance tolerance) {}
 
     /** The terms of an option; {@code sign} is 1 for a call and -1 for a put. */
-    private record Terms(double sign, double spot, double strike, double years, double rate, double yield, double volatility) {
+    private record Terms(
+            double sign,
+            double spot,
+            double strike,
+            double years,
+            double rate,
+            double yield,
+            double volatility) {
         Terms(double sign, float[] f) {
             this(sign, f[0], f[1], f[2], f[3], f[4], f[5]);
         }
@@ -50,7 +58,9 @@ final class BlackScholes {
             double spread = volatility * Math.sqrt(years);
             double forward = spot * Math.exp((rate - yield) * years);
             double d1 = Math.log(forward / strike) / spread + spread / 2;
-            return sign * Math.exp(-rate * years) * (forward * cumulative(sign * d1) - strike * cumulative(sign * (d1 - spread)));
+            return sign
+                    * Math.exp(-rate * years)
+                    * (forward * cumulative(sign * d1) - strike * cumulative(sign * (d1 - spread)));
         }
     }
 
@@ -66,8 +76,14 @@ final class BlackScholes {
         float[][] options = new float[COUNT][];
         float[] flat = new float[COUNT * 6];
         for (int i = 0; i < COUNT; i++) {
-            options[i] = new float[] {random.nextFloat(60, 140), random.nextFloat(60, 140), random.nextFloat(0.25f, 3),
-                random.nextFloat(0.01f, 0.08f), random.nextFloat(0, 0.04f), random.nextFloat(0.15f, 0.6f)};
+            options[i] = new float[] {
+                random.nextFloat(60, 140),
+                random.nextFloat(60, 140),
+                random.nextFloat(0.25f, 3),
+                random.nextFloat(0.01f, 0.08f),
+                random.nextFloat(0, 0.04f),
+                random.nextFloat(0.15f, 0.6f)
+            };
             System.arraycopy(options[i], 0, flat, i * 6, 6);
         }
         OpenClBuffer calls = harness.floats(QUANTITIES.length * COUNT);
@@ -80,7 +96,12 @@ final class BlackScholes {
         return comparison.result();
     }
 
-    private static void compare(ResultComparison comparison, String kind, double sign, float[][] options, float[] actual) {
+    private static void compare(
+            ResultComparison comparison,
+            String kind,
+            double sign,
+            float[][] options,
+            float[] actual) {
         double[][] expected = new double[QUANTITIES.length][COUNT];
         for (int i = 0; i < COUNT; i++) {
             double[] values = reference(new Terms(sign, options[i]));
@@ -90,7 +111,11 @@ final class BlackScholes {
         }
         for (int q = 0; q < QUANTITIES.length; q++) {
             float[] ofQuantity = Arrays.copyOfRange(actual, q * COUNT, (q + 1) * COUNT);
-            comparison.floats(kind + QUANTITIES[q].name(), expected[q], ofQuantity, QUANTITIES[q].tolerance());
+            comparison.floats(
+                    kind + QUANTITIES[q].name(),
+                    expected[q],
+                    ofQuantity,
+                    QUANTITIES[q].tolerance());
         }
     }
 

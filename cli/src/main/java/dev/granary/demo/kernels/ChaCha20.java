@@ -2,8 +2,10 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.security.GeneralSecurityException;
 import java.util.random.RandomGenerator;
+
 import javax.crypto.Cipher;
 import javax.crypto.spec.ChaCha20ParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
@@ -30,14 +32,26 @@ final class ChaCha20 {
         int counter = random.nextInt(1, 1_000_000);
         byte[] text = SyntheticData.bytes(random, LENGTH);
         OpenClBuffer result = harness.bytes(LENGTH);
-        harness.launch("chacha20", harness.input(key), harness.input(nonce), counter, harness.input(text), result, LENGTH);
-        return new ResultComparison().bytes("text", reference(key, nonce, counter, text), KernelHarness.bytesOf(result)).result();
+        harness.launch(
+                "chacha20",
+                harness.input(key),
+                harness.input(nonce),
+                counter,
+                harness.input(text),
+                result,
+                LENGTH);
+        return new ResultComparison()
+                .bytes("text", reference(key, nonce, counter, text), KernelHarness.bytesOf(result))
+                .result();
     }
 
     private static byte[] reference(byte[] key, byte[] nonce, int counter, byte[] text) {
         try {
             Cipher cipher = Cipher.getInstance("ChaCha20");
-            cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "ChaCha20"), new ChaCha20ParameterSpec(nonce, counter));
+            cipher.init(
+                    Cipher.ENCRYPT_MODE,
+                    new SecretKeySpec(key, "ChaCha20"),
+                    new ChaCha20ParameterSpec(nonce, counter));
             return cipher.doFinal(text);
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("The JDK lacks ChaCha20, the reference of the demo", e);

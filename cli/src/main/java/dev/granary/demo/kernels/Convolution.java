@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -25,7 +26,8 @@ final class Convolution {
         float[] image = SyntheticData.floats(random, WIDTH * HEIGHT, 0, 1);
         float[] filter = SyntheticData.floats(random, 9, -1, 1);
         OpenClBuffer result = harness.floats(WIDTH * HEIGHT);
-        harness.launch("convolution", harness.input(image), harness.input(filter), result, WIDTH, HEIGHT);
+        harness.launch(
+                "convolution", harness.input(image), harness.input(filter), result, WIDTH, HEIGHT);
 
         double[] expected = new double[WIDTH * HEIGHT];
         for (int y = 0; y < HEIGHT; y++) {
@@ -33,12 +35,19 @@ final class Convolution {
                 for (int dy = -1; dy <= 1; dy++) {
                     for (int dx = -1; dx <= 1; dx++) {
                         // (f * g)(x, y) = sum of f(dx, dy) g(x - dx, y - dy)
-                        expected[y * WIDTH + x] += (double) filter[(dy + 1) * 3 + dx + 1] * nearest(image, x - dx, y - dy);
+                        expected[y * WIDTH + x] += (double) filter[(dy + 1) * 3 + dx + 1]
+                                * nearest(image, x - dx, y - dy);
                     }
                 }
             }
         }
-        return new ResultComparison().floats("image", expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-6)).result();
+        return new ResultComparison()
+                .floats(
+                        "image",
+                        expected,
+                        KernelHarness.floatsOf(result),
+                        new Tolerance(1e-6, 2e-6))
+                .result();
     }
 
     private static float nearest(float[] image, int x, int y) {

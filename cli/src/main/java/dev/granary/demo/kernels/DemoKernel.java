@@ -4,6 +4,7 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
+
 import java.util.random.RandomGenerator;
 
 /** A program of kernels with a check of its results on a device. Immutable, thread-safe. */

@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -27,7 +28,13 @@ final class DotProduct {
         int groups = harness.groupsOf("dot_partial");
         OpenClBuffer partial = harness.floats(groups);
         OpenClBuffer total = harness.floats(1);
-        harness.launch("dot_partial", harness.input(left), harness.input(right), COUNT, partial, harness.floatPerItem("dot_partial"));
+        harness.launch(
+                "dot_partial",
+                harness.input(left),
+                harness.input(right),
+                COUNT,
+                partial,
+                harness.floatPerItem("dot_partial"));
         harness.launch("dot_total", partial, groups, total, harness.floatPerItem("dot_total"));
 
         double sum = 0;
@@ -39,6 +46,8 @@ final class DotProduct {
         }
         // Terms cancel: the rounding error depends on their magnitudes, not on their sum.
         Tolerance tolerance = new Tolerance(0, 2e-7 * magnitude);
-        return new ResultComparison().floats("dot product", new double[] {sum}, KernelHarness.floatsOf(total), tolerance).result();
+        return new ResultComparison()
+                .floats("dot product", new double[] {sum}, KernelHarness.floatsOf(total), tolerance)
+                .result();
     }
 }

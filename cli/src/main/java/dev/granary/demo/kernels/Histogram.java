@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -37,6 +38,8 @@ final class Histogram {
         for (byte value : values) {
             expected[Byte.toUnsignedInt(value)]++;
         }
-        return new ResultComparison().ints("bin", expected, KernelHarness.intsOf(histogram)).result();
+        return new ResultComparison()
+                .ints("bin", expected, KernelHarness.intsOf(histogram))
+                .result();
     }
 }

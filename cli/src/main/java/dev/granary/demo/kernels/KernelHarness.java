@@ -5,6 +5,7 @@ import dev.granary.gpu.opencl.LocalMemory;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
+
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -29,7 +30,8 @@ final class KernelHarness implements AutoCloseable {
     private final SortedSet<String> notLaunched;
     private final List<OpenClBuffer> buffers = new ArrayList<>();
 
-    KernelHarness(OpenClEngine engine, OpenClKernels kernels, SortedMap<String, Geometry> launches) {
+    KernelHarness(
+            OpenClEngine engine, OpenClKernels kernels, SortedMap<String, Geometry> launches) {
         this.engine = engine;
         this.kernels = kernels;
         this.launches = launches;

@@ -7,6 +7,7 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -25,7 +26,12 @@ import java.util.random.RandomGenerator;
  * @param options the build options
  * @param launches the geometry of each kernel of the program
  */
-record KernelRecipe(String name, String source, List<String> headers, String options, SortedMap<String, Geometry> launches) {
+record KernelRecipe(
+        String name,
+        String source,
+        List<String> headers,
+        String options,
+        SortedMap<String, Geometry> launches) {
     private static final String FOLDER = "/dev/granary/demo/";
 
     /** Check that launches the kernels on synthetic data and compares the results. */
@@ -63,7 +69,8 @@ record KernelRecipe(String name, String source, List<String> headers, String opt
 
     /** Returns the descriptor for {@code target}. */
     KernelDescriptor descriptor(Target target) {
-        KernelDescriptor.Builder builder = KernelDescriptor.builder(target, name).source(text(source)).options(options);
+        KernelDescriptor.Builder builder =
+                KernelDescriptor.builder(target, name).source(text(source)).options(options);
         headers.forEach(header -> builder.header(header, text(header)));
         launches.forEach((kernel, geometry) -> builder.entry(kernel).launch(kernel, geometry));
         return builder.build();
@@ -73,11 +80,13 @@ record KernelRecipe(String name, String source, List<String> headers, String opt
     static String text(String resource) {
         try (InputStream in = KernelRecipe.class.getResourceAsStream(FOLDER + resource)) {
             if (in == null) {
-                throw new IllegalStateException("The demo's source " + FOLDER + resource + " is missing from this build");
+                throw new IllegalStateException(
+                        "The demo's source " + FOLDER + resource + " is missing from this build");
             }
             return new String(in.readAllBytes(), UTF_8);
         } catch (IOException e) {
-            throw new UncheckedIOException("The demo's source " + FOLDER + resource + " cannot be read", e);
+            throw new UncheckedIOException(
+                    "The demo's source " + FOLDER + resource + " cannot be read", e);
         }
     }
 
@@ -93,12 +102,14 @@ record KernelRecipe(String name, String source, List<String> headers, String opt
         }
 
         @Override
-        public KernelCheckResult verify(OpenClEngine engine, OpenClKernels kernels, RandomGenerator random) {
+        public KernelCheckResult verify(
+                OpenClEngine engine, OpenClKernels kernels, RandomGenerator random) {
             try (KernelHarness harness = new KernelHarness(engine, kernels, recipe.launches())) {
                 KernelCheckResult result = check.run(harness, random);
                 SortedSet<String> notLaunched = harness.notLaunched();
                 if (!notLaunched.isEmpty()) {
-                    throw new IllegalStateException("The check of " + name() + " never launches " + String.join(", ", notLaunched));
+                    throw new IllegalStateException("The check of " + name() + " never launches "
+                            + String.join(", ", notLaunched));
                 }
                 return result;
             }

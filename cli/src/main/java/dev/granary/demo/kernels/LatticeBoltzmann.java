@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.demo.kernels.LatticeReference.Kind;
 import dev.granary.gpu.Geometry;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -19,9 +20,20 @@ final class LatticeBoltzmann {
     private LatticeBoltzmann() {}
 
     static DemoKernel kernel() {
-        KernelRecipe recipe = KernelRecipe.of("lattice-boltzmann", "lattice_boltzmann.cl").with("-D GROUP=64");
-        for (String kernel : new String[] {"mark_cells", "initialise", "collide_bgk", "collide_trt", "collide_mrt", "collide_smagorinsky",
-            "stream_periodic", "stream_walls", "observe", "vorticity"}) {
+        KernelRecipe recipe =
+                KernelRecipe.of("lattice-boltzmann", "lattice_boltzmann.cl").with("-D GROUP=64");
+        for (String kernel : new String[] {
+            "mark_cells",
+            "initialise",
+            "collide_bgk",
+            "collide_trt",
+            "collide_mrt",
+            "collide_smagorinsky",
+            "stream_periodic",
+            "stream_walls",
+            "observe",
+            "vorticity"
+        }) {
             recipe = recipe.launching(kernel, CELLS);
         }
         return recipe.launching("inlet_velocity", ROWS)
@@ -47,7 +59,13 @@ final class LatticeBoltzmann {
      */
     private static LatticeFlow channel(KernelHarness harness, RandomGenerator random) {
         LatticeFlow flow = new LatticeFlow(harness, random, WIDTH, HEIGHT);
-        flow.mark(Kind.WALL, Kind.WALL, Kind.FLUID, random.nextInt(10, 20) + 0.25f, random.nextInt(12, 18) + 0.5f, 5.3f);
+        flow.mark(
+                Kind.WALL,
+                Kind.WALL,
+                Kind.FLUID,
+                random.nextInt(10, 20) + 0.25f,
+                random.nextInt(12, 18) + 0.5f,
+                5.3f);
         float omega = random.nextFloat(1, 1.8f);
         for (int step = 0; step < STEPS; step++) {
             flow.collideBgk(omega, 2e-4f, -1e-4f);
@@ -74,7 +92,13 @@ final class LatticeBoltzmann {
     /** Flow past a small disc between frictionless walls, with a zero-gradient outlet. */
     private static LatticeFlow smoothChannel(KernelHarness harness, RandomGenerator random) {
         LatticeFlow flow = new LatticeFlow(harness, random, WIDTH, HEIGHT);
-        flow.mark(Kind.SLIP_WALL, Kind.SLIP_WALL, Kind.FLUID, 14.25f, random.nextInt(4, 25) + 0.5f, 3.2f);
+        flow.mark(
+                Kind.SLIP_WALL,
+                Kind.SLIP_WALL,
+                Kind.FLUID,
+                14.25f,
+                random.nextInt(4, 25) + 0.5f,
+                3.2f);
         float stress = random.nextFloat(1, 1.8f);
         for (int step = 0; step < STEPS; step++) {
             flow.collideMrt(1.1f, 1.3f, 1.6f, stress);

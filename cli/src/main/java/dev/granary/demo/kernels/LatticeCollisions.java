@@ -7,7 +7,9 @@ package dev.granary.demo.kernels;
  */
 final class LatticeCollisions {
     /** The velocities. */
-    static final int[][] C = {{0, 0}, {1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, 1}, {-1, 1}, {-1, -1}, {1, -1}};
+    static final int[][] C = {
+        {0, 0}, {1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, 1}, {-1, 1}, {-1, -1}, {1, -1}
+    };
 
     /**
      * Transformation of populations to moments: the matrix of Lallemand and Luo, "Theory of the
@@ -71,7 +73,9 @@ final class LatticeCollisions {
         double[] populations = new double[C.length];
         for (int q = 0; q < C.length; q++) {
             double cu = C[q][0] * ux + C[q][1] * uy;
-            populations[q] = weight(q) * density * (1 + 3 * cu + 9 * cu * cu / 2 - 3 * (ux * ux + uy * uy) / 2);
+            populations[q] = weight(q)
+                    * density
+                    * (1 + 3 * cu + 9 * cu * cu / 2 - 3 * (ux * ux + uy * uy) / 2);
         }
         return populations;
     }
@@ -82,7 +86,9 @@ final class LatticeCollisions {
      */
     static void relaxWithForce(double[] f, double omega, double[] force) {
         double density = density(f);
-        double[] u = {(momentum(f, 0) + force[0] / 2) / density, (momentum(f, 1) + force[1] / 2) / density};
+        double[] u = {
+            (momentum(f, 0) + force[0] / 2) / density, (momentum(f, 1) + force[1] / 2) / density
+        };
         double[] rest = equilibrium(density, u[0], u[1]);
         for (int q = 0; q < C.length; q++) {
             double push = 0;
@@ -100,7 +106,8 @@ final class LatticeCollisions {
      */
     static void relaxPairs(double[] f, double even, double magic) {
         double odd = 1 / (magic / (1 / even - 0.5) + 0.5);
-        double[] rest = equilibrium(density(f), momentum(f, 0) / density(f), momentum(f, 1) / density(f));
+        double[] rest =
+                equilibrium(density(f), momentum(f, 0) / density(f), momentum(f, 1) / density(f));
         double[] before = f.clone();
         for (int q = 0; q < C.length; q++) {
             int back = opposite(q);
@@ -114,9 +121,11 @@ final class LatticeCollisions {
      * Many relaxation times: f - M^-1 S M (f - equilibrium); rates of energy, its square, heat flux
      * and stress.
      */
-    static void relaxMoments(double[] f, double energy, double energySquare, double flux, double stress) {
+    static void relaxMoments(
+            double[] f, double energy, double energySquare, double flux, double stress) {
         double[] rates = {0, energy, energySquare, 0, flux, 0, flux, stress, stress};
-        double[] rest = equilibrium(density(f), momentum(f, 0) / density(f), momentum(f, 1) / density(f));
+        double[] rest =
+                equilibrium(density(f), momentum(f, 0) / density(f), momentum(f, 1) / density(f));
         double[] change = new double[C.length];
         for (int m = 0; m < MOMENTS.length; m++) {
             double moment = 0;
@@ -152,7 +161,9 @@ final class LatticeCollisions {
             }
         }
         double time = 1 / omega;
-        double eddies = Math.sqrt(time * time + 18 * Math.sqrt(2 * contraction) * constantSquare / density) - time;
+        double eddies =
+                Math.sqrt(time * time + 18 * Math.sqrt(2 * contraction) * constantSquare / density)
+                        - time;
         for (int q = 0; q < C.length; q++) {
             f[q] -= (f[q] - rest[q]) / (time + eddies / 2);
         }

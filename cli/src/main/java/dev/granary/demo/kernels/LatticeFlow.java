@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.demo.kernels.LatticeReference.Kind;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /** A flow on a device and in the reference. Every method applies the same step to both. */
@@ -39,19 +40,37 @@ final class LatticeFlow {
         float[] density = SyntheticData.floats(random, cells, 0.98f, 1.02f);
         float[] velocityX = SyntheticData.floats(random, cells, -0.02f, 0.08f);
         float[] velocityY = SyntheticData.floats(random, cells, -0.05f, 0.05f);
-        harness.launch("initialise", f, harness.input(density), harness.input(velocityX), harness.input(velocityY), width, height);
+        harness.launch(
+                "initialise",
+                f,
+                harness.input(density),
+                harness.input(velocityX),
+                harness.input(velocityY),
+                width,
+                height);
         reference.initialise(density, velocityX, velocityY);
     }
 
     void mark(Kind lower, Kind upper, Kind sides, float discX, float discY, float radius) {
         int closed = sides == Kind.WALL ? 1 : 0;
-        harness.launch("mark_cells", kinds, width, height, lower.number(), upper.number(), closed, discX, discY, radius);
+        harness.launch(
+                "mark_cells",
+                kinds,
+                width,
+                height,
+                lower.number(),
+                upper.number(),
+                closed,
+                discX,
+                discY,
+                radius);
         reference.mark(lower, upper, sides, discX, discY, radius);
     }
 
     void collideBgk(float omega, float forceX, float forceY) {
         harness.launch("collide_bgk", f, kinds, width, height, omega, forceX, forceY);
-        reference.collide(cell -> LatticeCollisions.relaxWithForce(cell, omega, new double[] {forceX, forceY}));
+        reference.collide(cell ->
+                LatticeCollisions.relaxWithForce(cell, omega, new double[] {forceX, forceY}));
     }
 
     void collideTrt(float even, float magic) {
@@ -61,7 +80,8 @@ final class LatticeFlow {
 
     void collideMrt(float energy, float energySquare, float flux, float stress) {
         harness.launch("collide_mrt", f, kinds, width, height, energy, energySquare, flux, stress);
-        reference.collide(cell -> LatticeCollisions.relaxMoments(cell, energy, energySquare, flux, stress));
+        reference.collide(
+                cell -> LatticeCollisions.relaxMoments(cell, energy, energySquare, flux, stress));
     }
 
     void collideSmagorinsky(float omega, float constantSquare) {
@@ -116,11 +136,31 @@ final class LatticeFlow {
         harness.launch("vorticity", velocityX, velocityY, curl, width, height);
         comparison
                 .ints(what + " kind", reference.kinds(), KernelHarness.intsOf(kinds))
-                .floats(what + " population", reference.populations(), KernelHarness.floatsOf(f), POPULATION)
-                .floats(what + " density", reference.density(), KernelHarness.floatsOf(density), POPULATION)
-                .floats(what + " velocity x", reference.velocity(0), KernelHarness.floatsOf(velocityX), VELOCITY)
-                .floats(what + " velocity y", reference.velocity(1), KernelHarness.floatsOf(velocityY), VELOCITY)
-                .floats(what + " vorticity", reference.curl(), KernelHarness.floatsOf(curl), VELOCITY);
+                .floats(
+                        what + " population",
+                        reference.populations(),
+                        KernelHarness.floatsOf(f),
+                        POPULATION)
+                .floats(
+                        what + " density",
+                        reference.density(),
+                        KernelHarness.floatsOf(density),
+                        POPULATION)
+                .floats(
+                        what + " velocity x",
+                        reference.velocity(0),
+                        KernelHarness.floatsOf(velocityX),
+                        VELOCITY)
+                .floats(
+                        what + " velocity y",
+                        reference.velocity(1),
+                        KernelHarness.floatsOf(velocityY),
+                        VELOCITY)
+                .floats(
+                        what + " vorticity",
+                        reference.curl(),
+                        KernelHarness.floatsOf(curl),
+                        VELOCITY);
         if (expectedForce.length > 0) {
             comparison.floats(what + " force", expectedForce, KernelHarness.floatsOf(force), FORCE);
         }

@@ -51,7 +51,9 @@ final class LatticeReference {
             for (int y = 0; y < height; y++) {
                 Kind row = y == 0 ? lower : y == height - 1 ? upper : Kind.FLUID;
                 Kind side = x == 0 || x == width - 1 ? sides : Kind.FLUID;
-                Kind disc = radius > 0 && Math.hypot(x - discX, y - discY) <= radius ? Kind.OBSTACLE : Kind.FLUID;
+                Kind disc = radius > 0 && Math.hypot(x - discX, y - discY) <= radius
+                        ? Kind.OBSTACLE
+                        : Kind.FLUID;
                 kinds[x][y] = row != Kind.FLUID ? row : side != Kind.FLUID ? side : disc;
             }
         }
@@ -67,7 +69,8 @@ final class LatticeReference {
 
     void initialise(float[] density, float[] velocityX, float[] velocityY) {
         for (int cell = 0; cell < density.length; cell++) {
-            f[cell % width][cell / width] = equilibrium(density[cell], velocityX[cell], velocityY[cell]);
+            f[cell % width][cell / width] =
+                    equilibrium(density[cell], velocityX[cell], velocityY[cell]);
         }
     }
 
@@ -86,7 +89,8 @@ final class LatticeReference {
         for (int x = 0; x < width; x++) {
             for (int y = 0; y < height; y++) {
                 for (int q = 0; q < C.length; q++) {
-                    next[Math.floorMod(x + C[q][0], width)][Math.floorMod(y + C[q][1], height)][q] = f[x][y][q];
+                    next[Math.floorMod(x + C[q][0], width)][Math.floorMod(y + C[q][1], height)][q] =
+                            f[x][y][q];
                 }
             }
         }
@@ -97,7 +101,8 @@ final class LatticeReference {
         double[][][] next = new double[width][height][];
         for (int x = 0; x < width; x++) {
             for (int y = 0; y < height; y++) {
-                next[x][y] = f[x][y].clone(); // walls keep their populations, fluid cells are overwritten
+                // walls keep their populations, fluid cells are overwritten
+                next[x][y] = f[x][y].clone();
             }
         }
         for (int x = 0; x < width; x++) {
@@ -119,7 +124,8 @@ final class LatticeReference {
             case WALL, OBSTACLE -> next[x][y][opposite(q)] = moving;
             case MOVING_WALL -> {
                 double along = C[q][0] * wallX + C[q][1] * wallY;
-                next[x][y][opposite(q)] = moving - 6 * weight(q) * LatticeCollisions.density(f[x][y]) * along;
+                next[x][y][opposite(q)] =
+                        moving - 6 * weight(q) * LatticeCollisions.density(f[x][y]) * along;
             }
             case SLIP_WALL -> {
                 if (kinds[toX][y] == Kind.FLUID) {
@@ -169,7 +175,8 @@ final class LatticeReference {
     private static void closeEdge(double[] p, double flux, int enters) {
         p[index(enters, 0)] = p[index(-enters, 0)] + enters * 2 * flux / 3;
         for (int cy = -1; cy <= 1; cy += 2) {
-            p[index(enters, cy)] = p[index(-enters, -cy)] - cy * (p[2] - p[4]) / 2 + enters * flux / 6;
+            p[index(enters, cy)] =
+                    p[index(-enters, -cy)] - cy * (p[2] - p[4]) / 2 + enters * flux / 6;
         }
     }
 
@@ -178,7 +185,8 @@ final class LatticeReference {
         for (int x = 0; x < width; x++) {
             for (int y = 0; y < height; y++) {
                 for (int q = 0; q < C.length && kinds[x][y] == Kind.FLUID; q++) {
-                    if (kinds[Math.floorMod(x + C[q][0], width)][Math.floorMod(y + C[q][1], height)] == Kind.OBSTACLE) {
+                    if (kinds[Math.floorMod(x + C[q][0], width)][Math.floorMod(y + C[q][1], height)]
+                            == Kind.OBSTACLE) {
                         force[0] += 2 * C[q][0] * f[x][y][q];
                         force[1] += 2 * C[q][1] * f[x][y][q];
                     }
@@ -212,7 +220,9 @@ final class LatticeReference {
         double[] velocity = density();
         for (int cell = 0; cell < velocity.length; cell++) {
             double density = velocity[cell];
-            velocity[cell] = density == 0 ? 0 : LatticeCollisions.momentum(f[cell % width][cell / width], axis) / density;
+            velocity[cell] = density == 0
+                    ? 0
+                    : LatticeCollisions.momentum(f[cell % width][cell / width], axis) / density;
         }
         return velocity;
     }
@@ -223,7 +233,8 @@ final class LatticeReference {
         double[] curl = new double[width * height];
         for (int y = 0; y < height; y++) {
             for (int x = 0; x < width; x++) {
-                curl[y * width + x] = slope(uy, y * width, 1, x, width) - slope(ux, x, width, y, height);
+                curl[y * width + x] =
+                        slope(uy, y * width, 1, x, width) - slope(ux, x, width, y, height);
             }
         }
         return curl;

@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -30,7 +31,16 @@ final class LayerNorm {
         OpenClBuffer result = harness.floats(rows.length);
         OpenClBuffer means = harness.floats(ROWS);
         OpenClBuffer deviations = harness.floats(ROWS);
-        harness.launch("layer_norm", harness.input(rows), harness.input(scale), harness.input(shift), result, means, deviations, COLUMNS, EPSILON,
+        harness.launch(
+                "layer_norm",
+                harness.input(rows),
+                harness.input(scale),
+                harness.input(shift),
+                result,
+                means,
+                deviations,
+                COLUMNS,
+                EPSILON,
                 harness.floatPerItem("layer_norm"));
 
         double[] expected = new double[rows.length];
@@ -47,14 +57,23 @@ final class LayerNorm {
             double mean = sum / COLUMNS;
             double deviation = Math.sqrt(squares / COLUMNS - mean * mean + EPSILON);
             for (int i = 0; i < COLUMNS; i++) {
-                expected[row * COLUMNS + i] = (rows[row * COLUMNS + i] - mean) / deviation * scale[i] + shift[i];
+                expected[row * COLUMNS + i] =
+                        (rows[row * COLUMNS + i] - mean) / deviation * scale[i] + shift[i];
             }
             expectedMeans[row] = mean;
             expectedDeviations[row] = deviation;
         }
         return new ResultComparison()
-                .floats("mean", expectedMeans, KernelHarness.floatsOf(means), new Tolerance(1e-6, 0))
-                .floats("deviation", expectedDeviations, KernelHarness.floatsOf(deviations), new Tolerance(2e-6, 0))
+                .floats(
+                        "mean",
+                        expectedMeans,
+                        KernelHarness.floatsOf(means),
+                        new Tolerance(1e-6, 0))
+                .floats(
+                        "deviation",
+                        expectedDeviations,
+                        KernelHarness.floatsOf(deviations),
+                        new Tolerance(2e-6, 0))
                 .floats("row", expected, KernelHarness.floatsOf(result), new Tolerance(4e-6, 4e-6))
                 .result();
     }

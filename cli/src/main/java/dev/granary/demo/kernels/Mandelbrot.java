@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -32,10 +33,13 @@ final class Mandelbrot {
         int[] expected = new int[WIDTH * HEIGHT];
         for (int row = 0; row < HEIGHT; row++) {
             for (int column = 0; column < WIDTH; column++) {
-                expected[row * WIDTH + column] = steps(Math.fma(column, pitch, left), Math.fma(row, -pitch, top));
+                expected[row * WIDTH + column] =
+                        steps(Math.fma(column, pitch, left), Math.fma(row, -pitch, top));
             }
         }
-        return new ResultComparison().ints("steps", expected, KernelHarness.intsOf(steps)).result();
+        return new ResultComparison()
+                .ints("steps", expected, KernelHarness.intsOf(steps))
+                .result();
     }
 
     /**

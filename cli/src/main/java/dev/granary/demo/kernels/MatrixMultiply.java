@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -18,7 +19,10 @@ final class MatrixMultiply {
     static DemoKernel kernel(int tile) {
         return KernelRecipe.of("gemm-" + tile, "gemm.cl")
                 .with("-D TILE=" + tile)
-                .launching("gemm", Geometry.of(roundedUp(COLUMNS, tile), roundedUp(ROWS, tile)).local(tile, tile))
+                .launching(
+                        "gemm",
+                        Geometry.of(roundedUp(COLUMNS, tile), roundedUp(ROWS, tile))
+                                .local(tile, tile))
                 .checkedBy(MatrixMultiply::check);
     }
 
@@ -33,7 +37,16 @@ final class MatrixMultiply {
         float[] b = SyntheticData.floats(random, INNER * COLUMNS, -1, 1);
         float[] c = SyntheticData.floats(random, ROWS * COLUMNS, -1, 1);
         OpenClBuffer result = harness.input(c);
-        harness.launch("gemm", ROWS, COLUMNS, INNER, alpha, harness.input(a), harness.input(b), beta, result);
+        harness.launch(
+                "gemm",
+                ROWS,
+                COLUMNS,
+                INNER,
+                alpha,
+                harness.input(a),
+                harness.input(b),
+                beta,
+                result);
 
         double[] expected = new double[c.length];
         for (int row = 0; row < ROWS; row++) {
@@ -45,6 +58,8 @@ final class MatrixMultiply {
                 expected[row * COLUMNS + column] = alpha * sum + beta * c[row * COLUMNS + column];
             }
         }
-        return new ResultComparison().floats("C", expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-5)).result();
+        return new ResultComparison()
+                .floats("C", expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-5))
+                .result();
     }
 }

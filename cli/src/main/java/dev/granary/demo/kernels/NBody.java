@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -45,9 +46,21 @@ final class NBody {
             move(expectedBodies, expectedVelocities, expectedAccelerations);
         }
         return new ResultComparison()
-                .floats("acceleration", expectedAccelerations, KernelHarness.floatsOf(accelerations), new Tolerance(5e-6, 4e-4))
-                .floats("velocity", expectedVelocities, KernelHarness.floatsOf(speeds), new Tolerance(1e-6, 5e-6))
-                .floats("body", expectedBodies, KernelHarness.floatsOf(places), new Tolerance(1e-6, 1e-6))
+                .floats(
+                        "acceleration",
+                        expectedAccelerations,
+                        KernelHarness.floatsOf(accelerations),
+                        new Tolerance(5e-6, 4e-4))
+                .floats(
+                        "velocity",
+                        expectedVelocities,
+                        KernelHarness.floatsOf(speeds),
+                        new Tolerance(1e-6, 5e-6))
+                .floats(
+                        "body",
+                        expectedBodies,
+                        KernelHarness.floatsOf(places),
+                        new Tolerance(1e-6, 1e-6))
                 .result();
     }
 

@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -25,8 +26,12 @@ final class PackedMatrixMultiply {
     static final KernelRecipe PACK = KernelRecipe.of("pack-weights", "pack_weights.cl")
             .with("-D PANEL=" + PANEL)
             .launching("pack_weights", Geometry.of(64, PANELS).local(16, 4));
-    static final KernelRecipe LINEAR = KernelRecipe.of("packed-gemm", "packed_gemm.cl").launching("packed_gemm", PRODUCT);
-    static final KernelRecipe RELU = KernelRecipe.of("packed-gemm-relu", "packed_gemm.cl").with("-D RELU").launching("packed_gemm", PRODUCT);
+
+    static final KernelRecipe LINEAR =
+            KernelRecipe.of("packed-gemm", "packed_gemm.cl").launching("packed_gemm", PRODUCT);
+    static final KernelRecipe RELU = KernelRecipe.of("packed-gemm-relu", "packed_gemm.cl")
+            .with("-D RELU")
+            .launching("packed_gemm", PRODUCT);
 
     private PackedMatrixMultiply() {}
 
@@ -55,11 +60,24 @@ final class PackedMatrixMultiply {
      * Multiplies synthetic inputs by packed weights on the device and compares with a product in
      * Java.
      */
-    static KernelCheckResult multiply(KernelHarness harness, RandomGenerator random, KernelRecipe recipe, float[] weights, OpenClBuffer packed) {
+    static KernelCheckResult multiply(
+            KernelHarness harness,
+            RandomGenerator random,
+            KernelRecipe recipe,
+            float[] weights,
+            OpenClBuffer packed) {
         float[] inputs = SyntheticData.floats(random, ROWS * INNER, -1, 1);
         float[] bias = SyntheticData.floats(random, COLUMNS, -1, 1);
         OpenClBuffer result = harness.floats(ROWS * COLUMNS);
-        harness.launch("packed_gemm", ROWS, COLUMNS, INNER, harness.input(inputs), packed, harness.input(bias), result);
+        harness.launch(
+                "packed_gemm",
+                ROWS,
+                COLUMNS,
+                INNER,
+                harness.input(inputs),
+                packed,
+                harness.input(bias),
+                result);
 
         double[] expected = new double[ROWS * COLUMNS];
         for (int row = 0; row < ROWS; row++) {
@@ -71,14 +89,21 @@ final class PackedMatrixMultiply {
                 expected[row * COLUMNS + column] = recipe == RELU ? Math.max(sum, 0) : sum;
             }
         }
-        return new ResultComparison().floats(recipe.name(), expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-5)).result();
+        return new ResultComparison()
+                .floats(
+                        recipe.name(),
+                        expected,
+                        KernelHarness.floatsOf(result),
+                        new Tolerance(1e-6, 2e-5))
+                .result();
     }
 
     private static float[] packed(float[] weights) {
         float[] packed = new float[PACKED];
         for (int row = 0; row < INNER; row++) {
             for (int column = 0; column < COLUMNS; column++) {
-                packed[(column / PANEL * INNER + row) * PANEL + column % PANEL] = weights[row * COLUMNS + column];
+                packed[(column / PANEL * INNER + row) * PANEL + column % PANEL] =
+                        weights[row * COLUMNS + column];
             }
         }
         return packed;
@@ -93,10 +118,13 @@ final class PackedMatrixMultiply {
         for (int i = 0; i < PACKED; i++) {
             expected[i] = reference[i];
         }
-        return new ResultComparison().floats("packed", expected, KernelHarness.floatsOf(packed), Tolerance.NONE).result();
+        return new ResultComparison()
+                .floats("packed", expected, KernelHarness.floatsOf(packed), Tolerance.NONE)
+                .result();
     }
 
-    private static KernelCheckResult checkProduct(KernelHarness harness, RandomGenerator random, KernelRecipe recipe) {
+    private static KernelCheckResult checkProduct(
+            KernelHarness harness, RandomGenerator random, KernelRecipe recipe) {
         float[] weights = weights(random);
         return multiply(harness, random, recipe, weights, harness.input(packed(weights)));
     }

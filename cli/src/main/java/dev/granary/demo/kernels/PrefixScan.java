@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -37,6 +38,8 @@ final class PrefixScan {
         for (int i = 1; i < COUNT; i++) {
             expected[i] = expected[i - 1] + values[i - 1];
         }
-        return new ResultComparison().ints("scan", expected, KernelHarness.intsOf(scanned)).result();
+        return new ResultComparison()
+                .ints("scan", expected, KernelHarness.intsOf(scanned))
+                .result();
     }
 }

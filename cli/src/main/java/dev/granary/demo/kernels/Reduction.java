@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 
@@ -31,7 +32,8 @@ final class Reduction {
         return comparison.result();
     }
 
-    private static void compare(ResultComparison comparison, String what, KernelHarness harness, IntStream numbers) {
+    private static void compare(
+            ResultComparison comparison, String what, KernelHarness harness, IntStream numbers) {
         // Few distinct numbers: the largest occurs more than once, and its first position matters.
         int[] values = numbers.map(number -> number * 1_000_003).toArray();
         int groups = harness.groupsOf("reduce_elements");
@@ -39,7 +41,10 @@ final class Reduction {
         OpenClBuffer total = harness.ints(SUMMARY_INTS);
         harness.launch("reduce_elements", harness.input(values), COUNT, summaries);
         harness.launch("reduce_groups", summaries, groups, total);
-        comparison.ints(what + ": sum, smallest, largest, place", reference(values), KernelHarness.intsOf(total));
+        comparison.ints(
+                what + ": sum, smallest, largest, place",
+                reference(values),
+                KernelHarness.intsOf(total));
     }
 
     private static int[] reference(int[] values) {

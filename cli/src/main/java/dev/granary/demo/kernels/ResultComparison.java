@@ -38,7 +38,11 @@ final class ResultComparison {
         if (sameLength(label, expected.length, actual.length)) {
             for (int i = 0; i < expected.length; i++) {
                 if (expected[i] != actual[i]) {
-                    return differ(label, i, Byte.toUnsignedInt(expected[i]), Byte.toUnsignedInt(actual[i]));
+                    return differ(
+                            label,
+                            i,
+                            Byte.toUnsignedInt(expected[i]),
+                            Byte.toUnsignedInt(actual[i]));
                 }
             }
         }
@@ -47,7 +51,9 @@ final class ResultComparison {
 
     /** Returns the result of all comparisons. */
     KernelCheckResult result() {
-        return difference == null ? new KernelCheckResult.Right() : new KernelCheckResult.Wrong(difference);
+        return difference == null
+                ? new KernelCheckResult.Right()
+                : new KernelCheckResult.Wrong(difference);
     }
 
     private boolean sameLength(String label, int expected, int actual) {

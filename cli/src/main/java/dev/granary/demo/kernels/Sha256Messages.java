@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
@@ -37,7 +38,9 @@ final class Sha256Messages {
             byte[] digest = sha256.digest(Arrays.copyOfRange(messages, starts[i], starts[i + 1]));
             System.arraycopy(digest, 0, expected, i * DIGEST_BYTES, DIGEST_BYTES);
         }
-        return new ResultComparison().bytes("digests", expected, KernelHarness.bytesOf(digests)).result();
+        return new ResultComparison()
+                .bytes("digests", expected, KernelHarness.bytesOf(digests))
+                .result();
     }
 
     private static MessageDigest sha256() {

@@ -8,6 +8,7 @@ import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClConstants;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
+
 import java.util.List;
 import java.util.random.RandomGenerator;
 
@@ -38,23 +39,29 @@ public final class SharedWeights {
      *
      * @throws dev.granary.gpu.opencl.OpenClException if the driver refuses a launch or a buffer
      */
-    public static KernelCheckResult use(OpenClEngine engine, OpenClConstants constants, Loader loader, RandomGenerator random)
+    public static KernelCheckResult use(
+            OpenClEngine engine, OpenClConstants constants, Loader loader, RandomGenerator random)
             throws CompileException, RestoreException {
         float[] weights = PackedMatrixMultiply.weights(random);
         Key key = new Key("weights of the demo", PackedMatrixMultiply.PACK);
         KernelCheckResult result = new KernelCheckResult.Right();
         for (int use = 0; use < USES && result instanceof KernelCheckResult.Right; use++) {
-            KernelRecipe product = List.of(PackedMatrixMultiply.LINEAR, PackedMatrixMultiply.RELU).get(use % 2);
+            KernelRecipe product = List.of(PackedMatrixMultiply.LINEAR, PackedMatrixMultiply.RELU)
+                    .get(use % 2);
             try (OpenClKernels kernels = loader.load(product.descriptor(engine.target()));
-                    ConstantHold<OpenClBuffer> packed = constants.get(key, BYTES, () -> pack(engine, loader, weights));
-                    KernelHarness harness = new KernelHarness(engine, kernels, product.launches())) {
-                result = PackedMatrixMultiply.multiply(harness, random, product, weights, packed.buffer());
+                    ConstantHold<OpenClBuffer> packed =
+                            constants.get(key, BYTES, () -> pack(engine, loader, weights));
+                    KernelHarness harness =
+                            new KernelHarness(engine, kernels, product.launches())) {
+                result = PackedMatrixMultiply.multiply(
+                        harness, random, product, weights, packed.buffer());
             }
         }
         return result;
     }
 
-    private static OpenClBuffer pack(OpenClEngine engine, Loader loader, float[] weights) throws RestoreException {
+    private static OpenClBuffer pack(OpenClEngine engine, Loader loader, float[] weights)
+            throws RestoreException {
         KernelRecipe packing = PackedMatrixMultiply.PACK;
         try (OpenClKernels kernels = loader.load(packing.descriptor(engine.target()));
                 KernelHarness harness = new KernelHarness(engine, kernels, packing.launches())) {

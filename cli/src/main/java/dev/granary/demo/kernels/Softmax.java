@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
@@ -27,7 +28,8 @@ final class Softmax {
         // Values whose exponentials overflow in floats unless they are shifted.
         float[] rows = SyntheticData.floats(random, ROWS * COLUMNS, 190, 200);
         OpenClBuffer result = harness.floats(rows.length);
-        harness.launch("softmax", harness.input(rows), result, COLUMNS, harness.floatPerItem("softmax"));
+        harness.launch(
+                "softmax", harness.input(rows), result, COLUMNS, harness.floatPerItem("softmax"));
 
         double[] expected = new double[rows.length];
         for (int start = 0; start < rows.length; start += COLUMNS) {
@@ -40,6 +42,8 @@ final class Softmax {
                 expected[start + i] = powers[i] / sum;
             }
         }
-        return new ResultComparison().floats("softmax", expected, KernelHarness.floatsOf(result), new Tolerance(5e-6, 0)).result();
+        return new ResultComparison()
+                .floats("softmax", expected, KernelHarness.floatsOf(result), new Tolerance(5e-6, 0))
+                .result();
     }
 }

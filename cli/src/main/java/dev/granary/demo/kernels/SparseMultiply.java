@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -32,7 +33,13 @@ final class SparseMultiply {
         float[] values = SyntheticData.floats(random, starts[ROWS], -1, 1);
         float[] vector = SyntheticData.floats(random, COLUMNS, -1, 1);
         OpenClBuffer product = harness.floats(ROWS);
-        harness.launch("sparse_multiply", harness.input(starts), harness.input(columns), harness.input(values), harness.input(vector), product,
+        harness.launch(
+                "sparse_multiply",
+                harness.input(starts),
+                harness.input(columns),
+                harness.input(values),
+                harness.input(vector),
+                product,
                 harness.floatPerItem("sparse_multiply"));
 
         // The reference multiplies the dense matrix; elements stored twice are added.
@@ -48,6 +55,12 @@ final class SparseMultiply {
                 expected[row] += dense[row][column] * vector[column];
             }
         }
-        return new ResultComparison().floats("product", expected, KernelHarness.floatsOf(product), new Tolerance(1e-6, 1e-5)).result();
+        return new ResultComparison()
+                .floats(
+                        "product",
+                        expected,
+                        KernelHarness.floatsOf(product),
+                        new Tolerance(1e-6, 1e-5))
+                .result();
     }
 }

@@ -16,6 +16,7 @@ record Tolerance(double relative, double absolute) {
      * finite.
      */
     boolean allows(double expected, double actual) {
-        return Double.isFinite(expected) && Math.abs(actual - expected) <= absolute + relative * Math.abs(expected);
+        return Double.isFinite(expected)
+                && Math.abs(actual - expected) <= absolute + relative * Math.abs(expected);
     }
 }

@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -30,6 +31,8 @@ final class Transpose {
         for (int i = 0; i < expected.length; i++) {
             expected[i % COLUMNS * ROWS + i / COLUMNS] = matrix[i];
         }
-        return new ResultComparison().floats("transposed", expected, KernelHarness.floatsOf(transposed), Tolerance.NONE).result();
+        return new ResultComparison()
+                .floats("transposed", expected, KernelHarness.floatsOf(transposed), Tolerance.NONE)
+                .result();
     }
 }

@@ -2,6 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
+
 import java.util.random.RandomGenerator;
 
 /**
@@ -39,7 +40,9 @@ final class VectorArithmetic {
         for (int i = 0; i < COUNT; i++) {
             expected[i] = (double) left[i] + right[i];
         }
-        return new ResultComparison().floats("sum", expected, KernelHarness.floatsOf(sum), ROUNDING).result();
+        return new ResultComparison()
+                .floats("sum", expected, KernelHarness.floatsOf(sum), ROUNDING)
+                .result();
     }
 
     private static KernelCheckResult checkSaxpy(KernelHarness harness, RandomGenerator random) {
@@ -54,6 +57,8 @@ final class VectorArithmetic {
             // Gaps between elements are not written.
             expected[i] = i % Y_STEP == 0 ? (double) a * x[i / Y_STEP * X_STEP] + y[i] : y[i];
         }
-        return new ResultComparison().floats("y", expected, KernelHarness.floatsOf(result), new Tolerance(3e-7, 5e-7)).result();
+        return new ResultComparison()
+                .floats("y", expected, KernelHarness.floatsOf(result), new Tolerance(3e-7, 5e-7))
+                .result();
     }
 }

@@ -5,15 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.gpu.Geometry;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
-import java.util.Optional;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
 
 /** Tests of reading manifests, and of the messages for invalid ones. */
 class KernelManifestTest {
@@ -29,71 +31,125 @@ class KernelManifestTest {
     @DisplayName("All keys of a kernel are read, and paths are relative to the manifest")
     void everything() throws Exception {
         Files.writeString(file, """
-                [[kernel]]
-                name = "gemm"
-                source = "src/gemm.cl"
-                include = ["include", "../shared"]
-                options = "-D TILE=16 -I extra -cl-fast-relaxed-math -Imore"
-                entry = ["gemm", "gemm_edge"]
-                geometry = { global = [1024, 512], local = [16, 16] }
+            [[kernel]]
+            name = "gemm"
+            source = "src/gemm.cl"
+            include = ["include", "../shared"]
+            options = "-D TILE=16 -I extra -cl-fast-relaxed-math -Imore"
+            entry = ["gemm", "gemm_edge"]
+            geometry = { global = [1024, 512], local = [16, 16] }
 
-                [[kernel]]
-                name = "saxpy"
-                source = "/abs/saxpy.cl"
-                """);
-        assertEquals(new KernelManifest(List.of(
-                new KernelSpec("gemm", directory.resolve("src/gemm.cl"), List.of(directory.resolve("include"),
-                        directory.resolveSibling("shared"), directory.resolve("extra"), directory.resolve("more")),
-                        List.of("-DTILE=16", "-cl-fast-relaxed-math"), List.of("gemm", "gemm_edge"),
-                        Optional.of(new Geometry(List.of(1024L, 512L), List.of(16L, 16L)))),
-                new KernelSpec("saxpy", Path.of("/abs/saxpy.cl"), List.of(), List.of(), List.of(), Optional.empty()))), KernelManifest.read(file));
+            [[kernel]]
+            name = "saxpy"
+            source = "/abs/saxpy.cl"
+            """);
+        assertEquals(
+                new KernelManifest(List.of(
+                        new KernelSpec(
+                                "gemm",
+                                directory.resolve("src/gemm.cl"),
+                                List.of(
+                                        directory.resolve("include"),
+                                        directory.resolveSibling("shared"),
+                                        directory.resolve("extra"),
+                                        directory.resolve("more")),
+                                List.of("-DTILE=16", "-cl-fast-relaxed-math"),
+                                List.of("gemm", "gemm_edge"),
+                                Optional.of(new Geometry(List.of(1024L, 512L), List.of(16L, 16L)))),
+                        new KernelSpec(
+                                "saxpy",
+                                Path.of("/abs/saxpy.cl"),
+                                List.of(),
+                                List.of(),
+                                List.of(),
+                                Optional.empty()))),
+                KernelManifest.read(file));
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-        "name = 5|2:1|name must be a string", "name = 'k'\\nsource = ['a']|3:1|source must be a string",
-        "source = 'a.cl'|1:1|has no name; add: name = \"...\"", "name = 'k'|1:1|has no source; add: source", "name = ' '|1:1|no name",
-        "name = 'k'\\nsource = 'a'\\noption = ''|4:1|unknown key 'option'; a kernel has entry, geometry, include",
-        "name = 'k'\\nsource = 'a'\\n'a b' = ''|4:1|unknown key 'a b'",
-        "name = 'k'\\nsource = 'a'\\ninclude = 'inc'|4:1|include must be a list of strings",
-        "name = 'k'\\nsource = 'a'\\nentry = ['a', 5]|4:1|entry must be a list of strings",
-        "name = 'k'\\nsource = 'a'\\noptions = '-D'|4:1|needs a value",
-        "name = 'k'\\nsource = 'a'\\noptions = '\"'|4:1|quote is not closed",
-        "name = 'k'\\nsource = 'a'\\ngeometry = [64]|4:1|geometry must be a table such as { global",
-        "name = 'k'\\nsource = 'a'\\ngeometry = { globl = [64] }|4:14|unknown key 'globl'; a geometry has global, local",
-        "name = 'k'\\nsource = 'a'\\ngeometry = { global = [64.5] }|4:14|list of whole numbers",
-        "name = 'k'\\nsource = 'a'\\ngeometry = { global = [0] }|4:1|must be positive",
-        "name = 'k'\\nsource = 'a'\\ngeometry = { local = [4] }|4:1|one to three dimensions",
-        "name = 'k'\\nsource = 'a'\\ngeometry = { global = [4], local = [2, 2] }|4:1|1 global sizes, but 2 local",
-        "name = 'k'\\nsource = 'a'\\n[[kernel]]\\nname = 'k'\\nsource = 'b'|4:1|'k' is used twice",
-        "name = 'k'\\nsource = 'a'\\n[settings]\\nx = 1|4:1|unknown key 'settings'; a manifest consists of [[kernel]] tables",
-        "name = |2:|this is not TOML", "name = 'a'\\nname = 'b'|3:1|this is not TOML"
-    })
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "name = 5|2:1|name must be a string",
+                "name = 'k'\\nsource = ['a']|3:1|source must be a string",
+                "source = 'a.cl'|1:1|has no name; add: name = \"...\"",
+                "name = 'k'|1:1|has no source; add: source",
+                "name = ' '|1:1|no name",
+                "name = 'k'\\n"
+                        + "source = 'a'\\n"
+                        + "option = ''|4:1|unknown key 'option'; a kernel has entry, geometry,"
+                        + " include",
+                "name = 'k'\\nsource = 'a'\\n'a b' = ''|4:1|unknown key 'a b'",
+                "name = 'k'\\nsource = 'a'\\ninclude = 'inc'|4:1|include must be a list of strings",
+                "name = 'k'\\nsource = 'a'\\nentry = ['a', 5]|4:1|entry must be a list of strings",
+                "name = 'k'\\nsource = 'a'\\noptions = '-D'|4:1|needs a value",
+                "name = 'k'\\nsource = 'a'\\noptions = '\"'|4:1|quote is not closed",
+                "name = 'k'\\n"
+                        + "source = 'a'\\n"
+                        + "geometry = [64]|4:1|geometry must be a table such as { global",
+                "name = 'k'\\n"
+                        + "source = 'a'\\n"
+                        + "geometry = { globl = [64] }|4:14|unknown key 'globl'; a geometry has"
+                        + " global, local",
+                "name = 'k'\\n"
+                        + "source = 'a'\\n"
+                        + "geometry = { global = [64.5] }|4:14|list of whole numbers",
+                "name = 'k'\\nsource = 'a'\\ngeometry = { global = [0] }|4:1|must be positive",
+                "name = 'k'\\n"
+                        + "source = 'a'\\n"
+                        + "geometry = { local = [4] }|4:1|one to three dimensions",
+                "name = 'k'\\n"
+                        + "source = 'a'\\n"
+                        + "geometry = { global = [4], local = [2, 2] }|4:1|1 global sizes, but 2"
+                        + " local",
+                "name = 'k'\\n"
+                        + "source = 'a'\\n"
+                        + "[[kernel]]\\n"
+                        + "name = 'k'\\n"
+                        + "source = 'b'|4:1|'k' is used twice",
+                "name = 'k'\\n"
+                        + "source = 'a'\\n"
+                        + "[settings]\\n"
+                        + "x = 1|4:1|unknown key 'settings'; a manifest consists of [[kernel]] tables",
+                "name = |2:|this is not TOML",
+                "name = 'a'\\nname = 'b'|3:1|this is not TOML"
+            })
     @DisplayName("An error is reported with file, line, column and remedy")
     void errors(String body, String position, String expected) throws Exception {
         Files.writeString(file, "[[kernel]]\n" + body.replace("\\n", "\n"));
         String message = errorMessage(file);
-        assertTrue(message.startsWith(file + ":" + position) && message.contains(expected), message);
+        assertTrue(
+                message.startsWith(file + ":" + position) && message.contains(expected), message);
     }
 
     @Test
-    @DisplayName("An empty file, one pair of brackets, a list of something else, a directory, no file, no text: each has its own message")
+    @DisplayName(
+            "An empty file, one pair of brackets, a list of something else, a directory, no file,"
+                    + " no text: each has its own message")
     void notManifests() throws Exception {
         assertMessage("", "has no kernel: add a [[kernel]] table");
         assertMessage("[kernel]\nname = 'a'", "kernels.toml:1:1", "with two brackets");
         assertMessage("kernel = [1]", "kernels.toml:1:1", "with two brackets");
         assertMessage("kernel = []", "kernels.toml:1:1", "[[kernel]]");
         assertMessage("__kernel void k() {}", "kernels.toml:1:", "this is not TOML");
-        assertTrue(errorMessage(directory).contains("is a directory; name the manifest file in it"));
+        assertTrue(
+                errorMessage(directory).contains("is a directory; name the manifest file in it"));
         assertTrue(errorMessage(directory.resolve("missing")).contains("there is no such file"));
         Files.write(file, new byte[] {'#', (byte) 0xff});
         assertTrue(errorMessage(file).contains("not UTF-8"));
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {"a = %NEST%|1:105|nested more than 100 deep", "\\n\\nb = %NEST%|3:105|nested more than 100 deep",
-        "x = 1\\n# [[[\\ny = 2000-01-01T00:00:00-1'|3:|not TOML", "[\"\\u|1:|not TOML", "a = 1\\n\\n\\nb = 1979-05-27T07:32:00-1'\\nc = 1\\n|4:|not TOML",
-        "[[kernel]]\\nname = 'k'\\nsource = 'a'\\noptions = '-D \"\"'|4:1|is empty"})
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "a = %NEST%|1:105|nested more than 100 deep",
+                "\\n\\nb = %NEST%|3:105|nested more than 100 deep",
+                "x = 1\\n# [[[\\ny = 2000-01-01T00:00:00-1'|3:|not TOML",
+                "[\"\\u|1:|not TOML",
+                "a = 1\\n\\n\\nb = 1979-05-27T07:32:00-1'\\nc = 1\\n|4:|not TOML",
+                "[[kernel]]\\nname = 'k'\\nsource = 'a'\\noptions = '-D \"\"'|4:1|is empty"
+            })
     @DisplayName("F6 failures of the parser itself are errors with line and column")
     void parserFails(String text, String place, String expected) throws Exception {
         String nested = text.replace("%NEST%", "[".repeat(4000)).replace("\\n", "\n");
@@ -101,23 +157,45 @@ class KernelManifestTest {
     }
 
     @Test
-    @DisplayName("F6 brackets in strings and comments are not nested, and neither are those of a long list")
+    @DisplayName(
+            "F6 brackets in strings and comments are not nested, and neither are those of a long"
+                    + " list")
     void bracketsThatDoNotNest() throws Exception {
         String many = "[".repeat(3000);
-        assertMessage("# " + many + "\na = '" + many + "'\nb = \"\\\"" + many + "\"\nc = '''" + many + "'''\nd = \"\"\"" + many + "\\\"\"\"\"\ne = [" + "[1], ".repeat(300) + "]\n",
+        assertMessage(
+                "# " + many + "\na = '" + many + "'\nb = \"\\\"" + many + "\"\nc = '''" + many
+                        + "'''\nd = \"\"\"" + many + "\\\"\"\"\"\ne = [" + "[1], ".repeat(300)
+                        + "]\n",
                 "unknown key 'a'");
     }
 
     @Test
-    @DisplayName("F9 user information is not echoed: neither from a key, nor from a name, nor from invalid TOML")
+    @DisplayName("F9 user information is not echoed: neither from a key, nor from a name, nor from"
+            + " invalid TOML")
     void userInformation() throws Exception {
-        for (String text : List.of("\"//u:p@\" = 1", "\"//u:p@\" = 1\n\"//u:p@\" = 2", "\"s3://u:p@host\" = 1", "[[kernel]]\nname = '//u:p@'", "[[kernel]]\nname = 'k'\nsource = 'a'\n'x//u:p@h' = 1",
-                "[[kernel]]\nname = 'k'\nsource = 'a'\noptions = '-DX=//u:p@ \"'", "[[kernel]]\nname = '//u:p@'\nsource = 'a'\n[[kernel]]\nname = '//u:p@'\nsource = 'a'")) {
+        for (String text : List.of(
+                "\"//u:p@\" = 1",
+                "\"//u:p@\" = 1\n\"//u:p@\" = 2",
+                "\"s3://u:p@host\" = 1",
+                "[[kernel]]\nname = '//u:p@'",
+                "[[kernel]]\nname = 'k'\nsource = 'a'\n'x//u:p@h' = 1",
+                "[[kernel]]\nname = 'k'\nsource = 'a'\noptions = '-DX=//u:p@ \"'",
+                "[[kernel]]\n"
+                        + "name = '//u:p@'\n"
+                        + "source = 'a'\n"
+                        + "[[kernel]]\n"
+                        + "name = '//u:p@'\n"
+                        + "source = 'a'")) {
             Files.writeString(file, text);
-            assertTrue(!errorMessage(file).contains("u:p") && errorMessage(file).contains("//...@"), errorMessage(file));
+            assertTrue(
+                    !errorMessage(file).contains("u:p") && errorMessage(file).contains("//...@"),
+                    errorMessage(file));
         }
         Files.writeString(file, "\"a\\u001b[31m\\n" + "x".repeat(500) + "\" = 1");
-        assertTrue(errorMessage(file).chars().noneMatch(Character::isISOControl) && errorMessage(file).length() < 500, errorMessage(file));
+        assertTrue(
+                errorMessage(file).chars().noneMatch(Character::isISOControl)
+                        && errorMessage(file).length() < 500,
+                errorMessage(file));
     }
 
     private void assertMessage(String text, String... parts) throws Exception {
@@ -129,6 +207,8 @@ class KernelManifestTest {
     }
 
     private static String errorMessage(Path manifest) {
-        return String.valueOf(assertThrows(KernelManifestException.class, () -> KernelManifest.read(manifest)).getMessage());
+        return String.valueOf(
+                assertThrows(KernelManifestException.class, () -> KernelManifest.read(manifest))
+                        .getMessage());
     }
 }

@@ -11,6 +11,13 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -22,11 +29,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests of the files that belong to a kernel of a manifest, and of their effect on its id. */
 class KernelSourceResolverTest {
@@ -56,11 +58,17 @@ class KernelSourceResolverTest {
     }
 
     private static KernelDescriptor descriptor(Path tree) throws Exception {
-        return KernelSourceResolver.descriptor(KernelManifest.read(tree.resolve("m/kernels.toml")).kernels().getFirst(), TARGET);
+        return KernelSourceResolver.descriptor(
+                KernelManifest.read(tree.resolve("m/kernels.toml")).kernels().getFirst(), TARGET);
     }
 
     private static String contents(KernelDescriptor descriptor) {
-        return String.join(" ", descriptor.headers().values().stream().map(String::strip).sorted().toList());
+        return String.join(
+                " ",
+                descriptor.headers().values().stream()
+                        .map(String::strip)
+                        .sorted()
+                        .toList());
     }
 
     @Test
@@ -97,7 +105,8 @@ class KernelSourceResolverTest {
         assertEquals("#include \"../beside/b.h\" // b // inner // up", contents(before));
         write("m/src/k.cl", Files.readString(tree.resolve("m/src/k.cl")).replace("\n", "\r\n"));
         write("beside/b.h", "// b\r\n");
-        Path elsewhere = Files.createDirectories(directory.resolve("quite/elsewhere")).resolve("t");
+        Path elsewhere =
+                Files.createDirectories(directory.resolve("quite/elsewhere")).resolve("t");
         Files.move(tree, elsewhere);
         KernelDescriptor after = descriptor(elsewhere);
         assertEquals(before.getId(), after.getId());
@@ -105,7 +114,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K9 the order of include directories, from include and from -I, is in the id; all files of a name become headers")
+    @DisplayName("K9 the order of include directories, from include and from -I, is in the id; all"
+            + " files of a name become headers")
     void sameNameTwice() throws Exception {
         write("m/src/k.cl", "#include <x.h>\n" + BODY);
         write("m/one/x.h", "// one\n");
@@ -117,11 +127,16 @@ class KernelSourceResolverTest {
         assertNotEquals(first.getId(), second.getId());
         assertEquals("// one // two", contents(first));
         manifest("include = ['one', 'two']");
-        assertEquals(first.getId(), descriptor().getId(), "where the directory was named does not matter");
+        assertEquals(
+                first.getId(),
+                descriptor().getId(),
+                "where the directory was named does not matter");
     }
 
     @Test
-    @DisplayName("K9 a header beside the including one does not hide the one that angle brackets refer to")
+    @DisplayName(
+            "K9 a header beside the including one does not hide the one that angle brackets refer"
+                    + " to")
     void anglesAndQuotes() throws Exception {
         manifest("include = ['inc']");
         write("m/src/k.cl", "#include \"sub/outer.h\"\n" + BODY);
@@ -135,7 +150,9 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("A header that does not exist, in a branch that is never taken, is no error; once it exists, the id changes")
+    @DisplayName(
+            "A header that does not exist, in a branch that is never taken, is no error; once it"
+                    + " exists, the id changes")
     void branchNeverTaken() throws Exception {
         manifest("");
         write("m/src/k.cl", "#ifdef NEVER\n#include \"missing-here.h\"\n#endif\n" + BODY);
@@ -147,7 +164,9 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K7 if a macro expands to the name, all files of the directories are headers, and the kernel stays cacheable")
+    @DisplayName(
+            "K7 if a macro expands to the name, all files of the directories are headers, and the"
+                    + " kernel stays cacheable")
     void computedInclude() throws Exception {
         manifest("include = ['inc']");
         write("m/src/k.cl", "#define H \"x.h\"\n#include H\n" + BODY);
@@ -161,7 +180,9 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K7 inputs that the key cannot see make the kernel not cacheable, a computed include beside them or not")
+    @DisplayName(
+            "K7 inputs that the key cannot see make the kernel not cacheable, a computed include"
+                    + " beside them or not")
     void unseenInputs() throws Exception {
         Path outside = Files.writeString(directory.resolve("outside.h"), "// outside\n");
         for (String computed : new String[] {"", "#define H \"x.h\"\n#include H\n"}) {
@@ -177,11 +198,15 @@ class KernelSourceResolverTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"-DS='\"ab\"'", "-DS='\"a b\"'", "-DS=\"a'b\"", "-DX='a b' -D Y=1"})
-    @DisplayName("F8 a manifest's options reach the driver as the same options in code do, quotes included, with the same id")
+    @DisplayName("F8 a manifest's options reach the driver as the same options in code do, quotes"
+            + " included, with the same id")
     void optionsAsInCode(String options) throws Exception {
         manifest("options = \"\"\"" + options + "\"\"\"");
         write("m/src/k.cl", BODY);
-        KernelDescriptor inCode = KernelDescriptor.builder(TARGET, "k").source(BODY).options(options).build();
+        KernelDescriptor inCode = KernelDescriptor.builder(TARGET, "k")
+                .source(BODY)
+                .options(options)
+                .build();
         assertEquals(inCode.options(), descriptor().options());
         assertEquals(inCode.getId(), descriptor().getId());
     }
@@ -208,14 +233,27 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("F7 blank names, names like trigraphs and empty sources: a descriptor, or an IOException that names the file")
+    @DisplayName("F7 blank names, names like trigraphs and empty sources: a descriptor, or an"
+            + " IOException that names the file")
     void oddNames() throws Exception {
         manifest("include = ['inc']");
         write("m/inc/x.h", "// x\n");
         write("m/src/ ", "// blank\n");
         write("m/src/k.cl", "#include \" \"\n#include <\u3000>\n" + BODY);
         assertEquals("// blank", contents(descriptor()));
-        for (String name : new String[] {".", "..", "./", "../src", "inc/", "??=", "~", "a\\b", "a\0b", "x".repeat(300), "a/".repeat(3000) + "b"}) {
+        for (String name : new String[] {
+            ".",
+            "..",
+            "./",
+            "../src",
+            "inc/",
+            "??=",
+            "~",
+            "a\\b",
+            "a\0b",
+            "x".repeat(300),
+            "a/".repeat(3000) + "b"
+        }) {
             write("m/src/k.cl", "#include \"" + name + "\"\n#include H\n" + BODY);
             descriptor();
         }
@@ -226,31 +264,44 @@ class KernelSourceResolverTest {
     }
 
     private static void assertRefused(Path source, String cause) {
-        KernelSpec kernel = new KernelSpec("k", source, List.of(), List.of(), List.of(), Optional.empty());
-        IOException thrown = assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
-        assertTrue(String.valueOf(thrown.getMessage()).contains(source + " ") && String.valueOf(thrown.getMessage()).contains(cause), thrown::toString);
+        KernelSpec kernel =
+                new KernelSpec("k", source, List.of(), List.of(), List.of(), Optional.empty());
+        IOException thrown = assertThrows(
+                IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
+        assertTrue(
+                String.valueOf(thrown.getMessage()).contains(source + " ")
+                        && String.valueOf(thrown.getMessage()).contains(cause),
+                thrown::toString);
     }
 
     @Test
-    @DisplayName("F7 a source of 4 GiB is an IOException with the limit; no memory is allocated from its length")
+    @DisplayName(
+            "F7 a source of 4 GiB is an IOException with the limit; no memory is allocated from"
+                    + " its length")
     void longSource() throws Exception {
         Path file = write("m/src/long.cl", "");
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             channel.write(ByteBuffer.wrap(new byte[1]), 4L << 30); // after a hole
         }
-        KernelSpec kernel = new KernelSpec("k", file, List.of(), List.of(), List.of(), Optional.empty());
-        IOException thrown = assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
-        assertTrue(String.valueOf(thrown.getMessage()).contains("more than 64 MiB"), thrown::toString);
+        KernelSpec kernel =
+                new KernelSpec("k", file, List.of(), List.of(), List.of(), Optional.empty());
+        IOException thrown = assertThrows(
+                IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
+        assertTrue(
+                String.valueOf(thrown.getMessage()).contains("more than 64 MiB"), thrown::toString);
     }
 
     @Test
-    @DisplayName("a pipe without a writer and a device are rejected as sources at once, by name; as headers they are not found")
+    @DisplayName("a pipe without a writer and a device are rejected as sources at once, by name; as"
+            + " headers they are not found")
     void pipesAndDevices() throws Exception {
         Path pipe = Files.createDirectories(tree.resolve("m/src")).resolve("pipe.cl");
         Process made = new ProcessBuilder("mkfifo", pipe.toString()).start();
         assumeTrue(made.waitFor() == 0, "pipes cannot be created here");
         assertRefused(pipe, "is a pipe, a device or a socket");
-        assertRefused(Files.createSymbolicLink(tree.resolve("m/src/link.cl"), pipe), "is a pipe, a device or a socket");
+        assertRefused(
+                Files.createSymbolicLink(tree.resolve("m/src/link.cl"), pipe),
+                "is a pipe, a device or a socket");
         Path zero = Path.of("/dev/zero");
         assumeTrue(Files.exists(zero), "there is no /dev/zero");
         assertRefused(zero, "is a pipe, a device or a socket");
@@ -260,7 +311,9 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("F5 a line that compilers interpret differently makes the kernel not cacheable, with the reason; CRLF after a backslash does not")
+    @DisplayName(
+            "F5 a line that compilers interpret differently makes the kernel not cacheable, with"
+                    + " the reason; CRLF after a backslash does not")
     void unclearLines() throws Exception {
         manifest("");
         write("m/src/a.h", "// a\n");
@@ -268,15 +321,23 @@ class KernelSourceResolverTest {
         assertEquals(Set.of("a.h"), descriptor().headers().keySet());
         assertFalse(descriptor().getId().isEmpty(), descriptor().getId().reason());
         write("m/src/k.cl", "??=include \"a.h\"\n" + BODY);
-        assertTrue(descriptor().getId().reason().contains("trigraph"), descriptor().getId().reason());
+        assertTrue(
+                descriptor().getId().reason().contains("trigraph"),
+                descriptor().getId().reason());
     }
 
     @Test
-    @DisplayName("F5 a computed include does not excuse the clock, an absolute name, or a path out of the tree")
+    @DisplayName(
+            "F5 a computed include does not excuse the clock, an absolute name, or a path out of"
+                    + " the tree")
     void computedExcusesNamesOnly() throws Exception {
         manifest("");
         write("m/src/x.h", "// x\n");
-        for (String more : new String[] {"int t = sizeof(__TIME__);\n", "#define H \"/etc/x.h\"\n", "#include \"../../../../../../../../../x.h\"\n"}) {
+        for (String more : new String[] {
+            "int t = sizeof(__TIME__);\n",
+            "#define H \"/etc/x.h\"\n",
+            "#include \"../../../../../../../../../x.h\"\n"
+        }) {
             write("m/src/k.cl", more + "#include H\n" + BODY);
             assertTrue(descriptor().getId().isEmpty(), more);
         }
@@ -293,7 +354,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("A missing source, a missing include directory, a directory as source: each is reported with its name and remedy")
+    @DisplayName("A missing source, a missing include directory, a directory as source: each is"
+            + " reported with its name and remedy")
     void missingFiles() throws Exception {
         manifest("");
         assertMessage("there is no file " + tree.resolve("m/src/k.cl") + ": correct source");
@@ -304,7 +366,8 @@ class KernelSourceResolverTest {
     }
 
     private void assertMessage(String expected) {
-        String message = String.valueOf(assertThrows(IOException.class, this::descriptor).getMessage());
+        String message =
+                String.valueOf(assertThrows(IOException.class, this::descriptor).getMessage());
         assertTrue(message.contains(expected), message);
     }
 }

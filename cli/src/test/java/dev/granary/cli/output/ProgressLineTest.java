@@ -4,12 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 class ProgressLineTest {
     private final StringWriter shown = new StringWriter();
@@ -45,9 +46,12 @@ class ProgressLineTest {
     }
 
     @Test
-    @DisplayName("S5 O10 a thread polls while the work waits; without a terminal nothing is polled or shown")
+    @DisplayName(
+            "S5 O10 a thread polls while the work waits; without a terminal nothing is polled or"
+                    + " shown")
     void polled() throws Exception {
-        CountDownLatch seen = new CountDownLatch(2); // the second poll comes after the first was shown
+        // the second poll comes after the first was shown
+        CountDownLatch seen = new CountDownLatch(2);
         try (ProgressLine progress = progress(true)) {
             progress.watching(() -> {
                 seen.countDown();
@@ -55,7 +59,9 @@ class ProgressLineTest {
             });
             seen.await();
         }
-        assertTrue(shown.toString().contains("warming: waiting for s3://b: no data for 3 s"), shown::toString);
+        assertTrue(
+                shown.toString().contains("warming: waiting for s3://b: no data for 3 s"),
+                shown::toString);
         shown.getBuffer().setLength(0);
         try (ProgressLine progress = progress(false)) {
             progress.watching(() -> {

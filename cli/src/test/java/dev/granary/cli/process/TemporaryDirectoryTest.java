@@ -4,14 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.io.BufferedReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests that a temporary directory is deleted, however the process ends. */
 class TemporaryDirectoryTest {
@@ -30,9 +31,12 @@ class TemporaryDirectoryTest {
     }
 
     @Test
-    @DisplayName("U10 Ctrl-C: a terminated process deletes its directory, and kills its child processes")
+    @DisplayName(
+            "U10 Ctrl-C: a terminated process deletes its directory, and kills its child processes")
     void terminated() throws Exception {
-        Process process = new ProcessBuilder(JvmCommand.command(Waiting.class)).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        Process process = new ProcessBuilder(JvmCommand.command(Waiting.class))
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
         try (BufferedReader output = process.inputReader()) {
             Path directory = Path.of(Objects.requireNonNull(output.readLine()));
             long child = Long.parseLong(Objects.requireNonNull(output.readLine()));
@@ -40,7 +44,9 @@ class TemporaryDirectoryTest {
             process.destroy(); // SIGTERM, which the JVM handles like Ctrl-C
             assertTrue(process.waitFor(600, TimeUnit.SECONDS));
             assertTrue(Files.notExists(directory), "the directory is left");
-            assertFalse(ProcessHandle.of(child).filter(ProcessHandle::isAlive).isPresent(), "the child is alive");
+            assertFalse(
+                    ProcessHandle.of(child).filter(ProcessHandle::isAlive).isPresent(),
+                    "the child is alive");
         } finally {
             process.destroyForcibly();
         }
@@ -51,7 +57,9 @@ class TemporaryDirectoryTest {
     void closed() throws Exception {
         for (int i = 0; i < 2; i++) {
             TemporaryDirectory directory = new TemporaryDirectory("granary-test-");
-            Files.writeString(Files.createDirectory(directory.path().resolve("below")).resolve("file"), "content");
+            Files.writeString(
+                    Files.createDirectory(directory.path().resolve("below")).resolve("file"),
+                    "content");
             directory.close();
             assertEquals(List.of(false), List.of(Files.exists(directory.path())));
         }

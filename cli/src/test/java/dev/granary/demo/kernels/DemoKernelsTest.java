@@ -1,9 +1,10 @@
 package dev.granary.demo.kernels;
 
-import static java.util.stream.Collectors.toSet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.util.stream.Collectors.toSet;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
@@ -14,11 +15,7 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.testing.TestSeed;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Set;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Stream;
+
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.DynamicTest;
@@ -26,13 +23,20 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+
 /** Tests of the demo's kernels as a set, and of each on every OpenCL device of this machine. */
 class DemoKernelsTest {
     private static final Target SOME_POCL = new Target(Backend.OPENCL, "pocl", "cpu", "1");
     private static final int NAME_LIMIT = 18;
 
     @TestFactory
-    @DisplayName("Each kernel compiles, agrees with its reference, and its launches are those it declares")
+    @DisplayName("Each kernel compiles, agrees with its reference, and its launches are those it"
+            + " declares")
     @Tag("exhaustive")
     Stream<DynamicTest> everyKernelOnEveryDevice() {
         List<OpenClDevice> devices = OpenCl.devices();
@@ -43,7 +47,9 @@ class DemoKernelsTest {
         List<DynamicTest> tests = new ArrayList<>();
         for (OpenClDevice device : devices) {
             for (DemoKernel kernel : DemoKernels.all()) {
-                tests.add(DynamicTest.dynamicTest(kernel.name() + " on " + device.target().name(), () -> verify(device, kernel)));
+                tests.add(DynamicTest.dynamicTest(
+                        kernel.name() + " on " + device.target().name(),
+                        () -> verify(device, kernel)));
             }
         }
         return tests.stream();
@@ -56,11 +62,20 @@ class DemoKernelsTest {
             AtomicBoolean complete = new AtomicBoolean();
             primitive.onBinariesComplete(() -> complete.set(true));
             try (OpenClKernels kernels = engine.load(primitive)) {
-                assertEquals(new KernelCheckResult.Right(), kernel.verify(engine, kernels, TestSeed.random(kernel.name())));
-                assertEquals(new KernelCheckResult.Right(), kernel.verify(engine, kernels, TestSeed.random(kernel.name() + " again")));
+                assertEquals(
+                        new KernelCheckResult.Right(),
+                        kernel.verify(engine, kernels, TestSeed.random(kernel.name())));
+                assertEquals(
+                        new KernelCheckResult.Right(),
+                        kernel.verify(engine, kernels, TestSeed.random(kernel.name() + " again")));
             }
-            assertTrue(complete.get(), "not all declared launches were made: " + descriptor.launches());
-            assertEquals(descriptor.entries(), Set.copyOf(primitive.kernels()), "the kernels of the program");
+            assertTrue(
+                    complete.get(),
+                    "not all declared launches were made: " + descriptor.launches());
+            assertEquals(
+                    descriptor.entries(),
+                    Set.copyOf(primitive.kernels()),
+                    "the kernels of the program");
         }
     }
 
@@ -76,34 +91,76 @@ class DemoKernelsTest {
     }
 
     @Test
-    @DisplayName("K1 K2 each descriptor is cacheable, the same each time, and different from all others, two from one source too")
+    @DisplayName("K1 K2 each descriptor is cacheable, the same each time, and different from all"
+            + " others, two from one source too")
     void ids() {
         for (DemoKernel kernel : DemoKernels.all()) {
-            assertFalse(kernel.descriptor(SOME_POCL).getId().isEmpty(), () -> kernel.descriptor(SOME_POCL).getId().reason());
-            assertEquals(kernel.descriptor(SOME_POCL).getId(), kernel.descriptor(SOME_POCL).getId());
+            assertFalse(
+                    kernel.descriptor(SOME_POCL).getId().isEmpty(),
+                    () -> kernel.descriptor(SOME_POCL).getId().reason());
+            assertEquals(
+                    kernel.descriptor(SOME_POCL).getId(),
+                    kernel.descriptor(SOME_POCL).getId());
         }
-        assertEquals(DemoKernels.all().size(), DemoKernels.all().stream().map(k -> k.descriptor(SOME_POCL).getId()).collect(toSet()).size());
+        assertEquals(
+                DemoKernels.all().size(),
+                DemoKernels.all().stream()
+                        .map(k -> k.descriptor(SOME_POCL).getId())
+                        .collect(toSet())
+                        .size());
     }
 
     @Test
-    @DisplayName("The set shows what real programs have: headers, headers of headers, options, several kernels, a long source")
+    @DisplayName(
+            "The set shows what real programs have: headers, headers of headers, options, several"
+                    + " kernels, a long source")
     void variety() {
-        List<KernelDescriptor> all = DemoKernels.all().stream().map(kernel -> kernel.descriptor(SOME_POCL)).toList();
-        assertTrue(all.stream().filter(descriptor -> !descriptor.headers().isEmpty()).count() >= 2, "programs with headers");
-        assertTrue(all.stream().anyMatch(DemoKernelsTest::hasChain), "a header that includes another");
-        assertTrue(all.stream().filter(descriptor -> descriptor.options().contains("-D")).count() >= 2, "programs with options");
-        assertTrue(all.stream().filter(descriptor -> descriptor.entries().size() > 1).count() >= 3, "programs of several kernels");
-        assertTrue(all.stream().anyMatch(descriptor -> descriptor.sources().getFirst().lines().count() >= 400), "a long source");
-        assertTrue(all.stream().allMatch(DemoKernelsTest::declaresEveryKernel), "every kernel has its launch");
+        List<KernelDescriptor> all = DemoKernels.all().stream()
+                .map(kernel -> kernel.descriptor(SOME_POCL))
+                .toList();
+        assertTrue(
+                all.stream()
+                                .filter(descriptor -> !descriptor.headers().isEmpty())
+                                .count()
+                        >= 2,
+                "programs with headers");
+        assertTrue(
+                all.stream().anyMatch(DemoKernelsTest::hasChain), "a header that includes another");
+        assertTrue(
+                all.stream()
+                                .filter(descriptor -> descriptor.options().contains("-D"))
+                                .count()
+                        >= 2,
+                "programs with options");
+        assertTrue(
+                all.stream()
+                                .filter(descriptor -> descriptor.entries().size() > 1)
+                                .count()
+                        >= 3,
+                "programs of several kernels");
+        assertTrue(
+                all.stream()
+                        .anyMatch(descriptor ->
+                                descriptor.sources().getFirst().lines().count() >= 400),
+                "a long source");
+        assertTrue(
+                all.stream().allMatch(DemoKernelsTest::declaresEveryKernel),
+                "every kernel has its launch");
     }
 
     private static boolean hasChain(KernelDescriptor descriptor) {
-        return descriptor.headers().values().stream().anyMatch(header -> header.contains("#include \""));
+        return descriptor.headers().values().stream()
+                .anyMatch(header -> header.contains("#include \""));
     }
 
     private static boolean declaresEveryKernel(KernelDescriptor descriptor) {
-        return descriptor.entries().equals(descriptor.launches().stream().map(launch -> launch.kernel()).collect(toSet()))
-                && descriptor.launches().stream().allMatch(launch -> groupSize(launch.geometry().local()) <= 256);
+        return descriptor
+                        .entries()
+                        .equals(descriptor.launches().stream()
+                                .map(launch -> launch.kernel())
+                                .collect(toSet()))
+                && descriptor.launches().stream()
+                        .allMatch(launch -> groupSize(launch.geometry().local()) <= 256);
     }
 
     private static long groupSize(List<Long> local) {

@@ -12,10 +12,12 @@ import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.testing.TestSeed;
-import java.util.List;
+
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.util.List;
 
 /** Tests of weights that two primitives share, on every OpenCL device of this machine. */
 class SharedWeightsTest {
@@ -29,23 +31,28 @@ class SharedWeightsTest {
     }
 
     @Test
-    @DisplayName("M15 a matrix product whose packed weights are prepared once and used by two primitives; the results are the reference's")
+    @DisplayName("M15 a matrix product whose packed weights are prepared once and used by two"
+            + " primitives; the results are the reference's")
     void packedOnce() throws Exception {
         for (OpenClDevice device : devices()) {
-            try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE); OpenClEngine engine = OpenClEngine.open(device)) {
+            try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
+                    OpenClEngine engine = OpenClEngine.open(device)) {
                 assertEquals(new KernelCheckResult.Right(), use(engine, caches));
                 assertEquals(1, caches.statistics().made());
                 assertEquals(SharedWeights.USES - 1, caches.statistics().reused());
-                assertEquals(4L * PackedMatrixMultiply.PACKED, caches.statistics().bytes());
+                assertEquals(
+                        4L * PackedMatrixMultiply.PACKED, caches.statistics().bytes());
             }
         }
     }
 
     @Test
-    @DisplayName("M15 without space in the cache each use packs its own, and the results are the same")
+    @DisplayName(
+            "M15 without space in the cache each use packs its own, and the results are the same")
     void notKept() throws Exception {
         for (OpenClDevice device : devices()) {
-            try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.parse("cpu:0;gpu:0").limits());
+            try (ConstantTensorCaches caches = new ConstantTensorCaches(
+                            ConstantLimits.parse("cpu:0;gpu:0").limits());
                     OpenClEngine engine = OpenClEngine.open(device)) {
                 assertEquals(new KernelCheckResult.Right(), use(engine, caches));
                 assertEquals(SharedWeights.USES, caches.statistics().made());
@@ -57,17 +64,29 @@ class SharedWeightsTest {
     @DisplayName("The check detects wrong weights: another packing gives another result")
     void seesWrongWeights() throws Exception {
         try (OpenClEngine engine = OpenClEngine.open(devices().getFirst());
-                OpenClKernels kernels = engine.load(engine.create(PackedMatrixMultiply.LINEAR.descriptor(engine.target())));
-                KernelHarness harness = new KernelHarness(engine, kernels, PackedMatrixMultiply.LINEAR.launches())) {
+                OpenClKernels kernels = engine.load(
+                        engine.create(PackedMatrixMultiply.LINEAR.descriptor(engine.target())));
+                KernelHarness harness = new KernelHarness(
+                        engine, kernels, PackedMatrixMultiply.LINEAR.launches())) {
             OpenClBuffer zeros = harness.input(new float[PackedMatrixMultiply.PACKED]);
             float[] weights = PackedMatrixMultiply.weights(TestSeed.random("weights"));
-            assertInstanceOf(KernelCheckResult.Wrong.class,
-                    PackedMatrixMultiply.multiply(harness, TestSeed.random("inputs"), PackedMatrixMultiply.LINEAR, weights, zeros));
+            assertInstanceOf(
+                    KernelCheckResult.Wrong.class,
+                    PackedMatrixMultiply.multiply(
+                            harness,
+                            TestSeed.random("inputs"),
+                            PackedMatrixMultiply.LINEAR,
+                            weights,
+                            zeros));
         }
     }
 
-    private static KernelCheckResult use(OpenClEngine engine, ConstantTensorCaches caches) throws Exception {
-        return SharedWeights.use(engine, new OpenClConstants(caches, engine), descriptor -> engine.load(engine.create(descriptor)),
+    private static KernelCheckResult use(OpenClEngine engine, ConstantTensorCaches caches)
+            throws Exception {
+        return SharedWeights.use(
+                engine,
+                new OpenClConstants(caches, engine),
+                descriptor -> engine.load(engine.create(descriptor)),
                 TestSeed.random("shared weights"));
     }
 }

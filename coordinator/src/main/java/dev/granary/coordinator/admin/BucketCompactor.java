@@ -11,6 +11,7 @@ import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.probe.ConditionalWriteSupport;
+
 import java.time.Duration;
 import java.util.function.LongConsumer;
 
@@ -32,7 +33,8 @@ public final class BucketCompactor {
      * @param namespace the target
      * @param grace how long replaced packs stay in the bucket
      */
-    public BucketCompactor(GranaryConfig config, BucketConfig bucket, String namespace, Duration grace) {
+    public BucketCompactor(
+            GranaryConfig config, BucketConfig bucket, String namespace, Duration grace) {
         this.config = config;
         this.bucket = bucket;
         this.namespace = namespace;
@@ -74,7 +76,8 @@ public final class BucketCompactor {
      * @throws ConfigException if the bucket cannot be opened as configured
      */
     public Outcome plan() throws ConfigException {
-        try (BulkBucket bulk = BucketTierFactory.openBulk(bucket, BucketTierFactory.directory(config))) {
+        try (BulkBucket bulk =
+                BucketTierFactory.openBulk(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), bulk.traffic()::quiet);
             return switch (bulk.compactor(namespace).plan(grace)) {
                 case PackCompactor.Planned.Ready ready -> new Outcome.Planned(ready.plan());
@@ -90,14 +93,19 @@ public final class BucketCompactor {
      * @param progress receives the number of bytes read so far
      * @throws ConfigException if the bucket cannot be opened as configured
      */
-    public Outcome run(PackManifest.UnpackedEntries unpacked, LongConsumer progress) throws ConfigException {
-        try (BucketTier tier = BucketTierFactory.open(bucket, BucketTierFactory.directory(config))) {
+    public Outcome run(PackManifest.UnpackedEntries unpacked, LongConsumer progress)
+            throws ConfigException {
+        try (BucketTier tier =
+                BucketTierFactory.open(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), tier.traffic()::quiet);
             if (tier.conditionalWrites() == ConditionalWriteSupport.NONE) {
-                return new Outcome.Failed("the server does not support conditional writes, which packs need; entries stay unpacked there");
+                return new Outcome.Failed(
+                        "the server does not support conditional writes, which packs need; entries"
+                                + " stay unpacked there");
             }
         }
-        try (BulkBucket bulk = BucketTierFactory.openBulk(bucket, BucketTierFactory.directory(config))) {
+        try (BulkBucket bulk =
+                BucketTierFactory.openBulk(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), bulk.traffic()::quiet);
             for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
                 switch (bulk.compactor(namespace).plan(grace)) {
@@ -117,7 +125,8 @@ public final class BucketCompactor {
                     }
                 }
             }
-            return new Outcome.Failed("other writers were faster " + MAX_ATTEMPTS + " times; try again");
+            return new Outcome.Failed(
+                    "other writers were faster " + MAX_ATTEMPTS + " times; try again");
         }
     }
 }

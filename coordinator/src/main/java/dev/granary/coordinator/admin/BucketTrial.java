@@ -4,7 +4,7 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.s3.BucketTier;
-import dev.granary.s3.probe.BucketFinding;
+
 import java.util.Optional;
 
 /** Test of a bucket with one request, before a long operation uses it. */

@@ -12,6 +12,7 @@ import dev.granary.local.LocalTier;
 import dev.granary.local.directory.FileSystemType;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.probe.BucketFinding;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -58,7 +59,8 @@ public final class Doctor {
     /** Checks the driver, the local directory and the buckets, in this order. */
     public static List<Check> examine(GranaryConfig config) {
         Doctor doctor = new Doctor();
-        doctor.sound("java", System.getProperty("java.version") + ", granary " + LibraryVersion.NUMBER);
+        doctor.sound(
+                "java", System.getProperty("java.version") + ", granary " + LibraryVersion.NUMBER);
         doctor.examineOpenCl();
         doctor.examineDirectory(config);
         doctor.examineBucket(config);
@@ -67,9 +69,19 @@ public final class Doctor {
 
     private void examineOpenCl() {
         switch (OpenCl.probe()) {
-            case OpenCl.Probe.Missing missing -> problem("opencl", missing.cause(), "install it and the driver of the device, on Debian: apt-get install ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)");
-            case OpenCl.Probe.Found found when found.devices().isEmpty() ->
-                problem("opencl", "the loader reports no device", "install the driver of the device, on Debian for the CPU: apt-get install pocl-opencl-icd");
+            case OpenCl.Probe.Missing missing ->
+                problem(
+                        "opencl",
+                        missing.cause(),
+                        "install it and the driver of the device, on Debian: apt-get install"
+                                + " ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)");
+            case OpenCl.Probe.Found found
+            when found.devices().isEmpty() ->
+                problem(
+                        "opencl",
+                        "the loader reports no device",
+                        "install the driver of the device, on Debian for the CPU: apt-get install"
+                                + " pocl-opencl-icd");
             case OpenCl.Probe.Found found -> {
                 for (OpenClDevice device : found.devices()) {
                     sound("opencl", device + ", target " + device.target().path());
@@ -85,30 +97,50 @@ public final class Doctor {
         }
         try (LocalTier tier = LocalTierFactory.openWithoutEviction(config)) {
             if (!Files.isWritable(config.directory())) {
-                problem("directory", config.directory() + " is not writable: entries are read, but none are stored",
-                        "give this user write access, or name another directory with --dir or GRANARY_DIR");
+                problem(
+                        "directory",
+                        config.directory()
+                                + " is not writable: entries are read, but none are stored",
+                        "give this user write access, or name another directory with --dir or"
+                                + " GRANARY_DIR");
                 return;
             }
             long space = Files.getFileStore(config.directory()).getUsableSpace();
             if (space < LOW_SPACE_BYTES) {
-                problem("directory", config.directory() + " has only " + (space >> 20) + " MiB of disk left", "free some, or name another");
+                problem(
+                        "directory",
+                        config.directory() + " has only " + (space >> 20) + " MiB of disk left",
+                        "free some, or name another");
             } else {
-                sound("directory", config.directory() + ", " + fileSystem(config) + ", " + (tier.usedBytes() >> 20) + " of " + (config.capacityBytes() >> 20) + " MiB used");
+                sound(
+                        "directory",
+                        config.directory() + ", " + fileSystem(config) + ", "
+                                + (tier.usedBytes() >> 20) + " of " + (config.capacityBytes() >> 20)
+                                + " MiB used");
             }
         } catch (ConfigException | IOException e) {
-            problem("directory", String.valueOf(e.getMessage()), "name another directory with --dir or GRANARY_DIR");
+            problem(
+                    "directory",
+                    String.valueOf(e.getMessage()),
+                    "name another directory with --dir or GRANARY_DIR");
         }
     }
 
     private static String fileSystem(GranaryConfig config) {
         FileSystemType type = FileSystemType.of(config.directory());
-        return "on " + type.name() + (type.isNetwork()
-                ? " (a network file system, allowed by network-dir: no other machine may use this directory)" : "");
+        return "on " + type.name()
+                + (type.isNetwork()
+                        ? " (a network file system, allowed by network-dir: no other machine may"
+                                + " use this directory)"
+                        : "");
     }
 
     private void examineBucket(GranaryConfig config) {
         if (config.buckets().isEmpty()) {
-            sound("bucket", "none is configured: kernels are shared on this machine only (--bucket or GRANARY_BUCKET)");
+            sound(
+                    "bucket",
+                    "none is configured: kernels are shared on this machine only (--bucket or"
+                            + " GRANARY_BUCKET)");
         }
         for (BucketConfig layer : config.buckets()) {
             examineBucket(config.buckets().size() == 1 ? "bucket" : "bucket " + layer, layer);
@@ -120,12 +152,17 @@ public final class Doctor {
             for (BucketFinding finding : tier.check()) {
                 switch (finding) {
                     case BucketFinding.Sound works -> sound(subject, works.what());
-                    case BucketFinding.Notice notice -> checks.add(new Check.Notice(subject, notice.what(), notice.advice()));
-                    case BucketFinding.Problem broken -> problem(subject, broken.cause(), broken.cure());
+                    case BucketFinding.Notice notice ->
+                        checks.add(new Check.Notice(subject, notice.what(), notice.advice()));
+                    case BucketFinding.Problem broken ->
+                        problem(subject, broken.cause(), broken.cure());
                 }
             }
         } catch (ConfigException e) {
-            problem(subject, String.valueOf(e.getMessage()), "correct --bucket or --endpoint, or GRANARY_BUCKET or GRANARY_S3_ENDPOINT");
+            problem(
+                    subject,
+                    String.valueOf(e.getMessage()),
+                    "correct --bucket or --endpoint, or GRANARY_BUCKET or GRANARY_S3_ENDPOINT");
         }
     }
 

@@ -4,6 +4,7 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +27,8 @@ final class EntryInstaller implements BulkEntryReader.Receiver {
     private final LongAdder present = new LongAdder();
     private final LongAdder installedBytes = new LongAdder();
     private final LongAdder receivedBytes = new LongAdder();
-    private final Map<String, WarmReport.Skipped> skipped = new TreeMap<>(); // guarded by itself
+    // guarded by itself
+    private final Map<String, WarmReport.Skipped> skipped = new TreeMap<>();
 
     /**
      * Creates an installer into {@code local}.
@@ -47,8 +49,10 @@ final class EntryInstaller implements BulkEntryReader.Receiver {
     }
 
     /** Stores entries; returns those to try again, since the directory may have been busy. */
-    private List<BulkEntryReader.Arrival> store(List<BulkEntryReader.Arrival> arrivals, boolean isLastAttempt) {
-        List<StoreResult> results = local.storeAll(arrivals.stream().map(BulkEntryReader.Arrival::entry).toList());
+    private List<BulkEntryReader.Arrival> store(
+            List<BulkEntryReader.Arrival> arrivals, boolean isLastAttempt) {
+        List<StoreResult> results = local.storeAll(
+                arrivals.stream().map(BulkEntryReader.Arrival::entry).toList());
         List<BulkEntryReader.Arrival> retries = new ArrayList<>();
         for (int i = 0; i < results.size(); i++) {
             long bytes = arrivals.get(i).stored().byteSize();
@@ -58,10 +62,14 @@ final class EntryInstaller implements BulkEntryReader.Receiver {
                     installedBytes.add(stored.bytes());
                 }
                 case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
-                case StoreResult.Refused refused -> skipped(1, bytes, "the local tier refused it: " + refused.reason());
-                case StoreResult.Failed failed when isLastAttempt -> skipped(1, bytes, "it could not be stored: " + failed.cause());
+                case StoreResult.Refused refused ->
+                    skipped(1, bytes, "the local tier refused it: " + refused.reason());
+                case StoreResult.Failed failed
+                when isLastAttempt ->
+                    skipped(1, bytes, "it could not be stored: " + failed.cause());
                 case StoreResult.Failed _ -> retries.add(arrivals.get(i));
-                case StoreResult.Unknown unknown -> skipped(1, bytes, "it could not be stored: " + unknown.cause());
+                case StoreResult.Unknown unknown ->
+                    skipped(1, bytes, "it could not be stored: " + unknown.cause());
             }
         }
         return retries;
@@ -83,8 +91,17 @@ final class EntryInstaller implements BulkEntryReader.Receiver {
     /** Returns a report of the counters so far. */
     WarmReport report(BulkReadPlan plan, long requests) {
         synchronized (skipped) {
-            return new WarmReport(plan.entries(), plan.unpackedEntries(), installed.sum(), installedBytes.sum(), plan.present() + present.sum(),
-                    receivedBytes.sum(), requests, new TreeMap<>(skipped), 0, plan.unlisted());
+            return new WarmReport(
+                    plan.entries(),
+                    plan.unpackedEntries(),
+                    installed.sum(),
+                    installedBytes.sum(),
+                    plan.present() + present.sum(),
+                    receivedBytes.sum(),
+                    requests,
+                    new TreeMap<>(skipped),
+                    0,
+                    plan.unlisted());
         }
     }
 }

@@ -4,6 +4,7 @@ import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+
 import java.lang.foreign.Arena;
 
 /**
@@ -21,10 +22,12 @@ public final class EntryVerifier {
 
     private static LoadResult check(Entry entry, EntryCatalog.Listed listed, LoadResult hit) {
         if (!entry.id().target().path().equals(listed.namespace())) {
-            return new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, but of another target");
+            return new LoadResult.Damaged(
+                    DamageKind.WRONG_KEY, "a sound entry, but of another target");
         }
         return Entry.contentHash(entry.id(), entry.binaries()).equals(entry.contentHash())
                 ? hit
-                : new LoadResult.Damaged(DamageKind.CORRUPT, "the content does not match its SHA-256");
+                : new LoadResult.Damaged(
+                        DamageKind.CORRUPT, "the content does not match its SHA-256");
     }
 }

@@ -8,6 +8,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.s3.BucketTier;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -73,10 +74,13 @@ public final class ReadbackVerifier {
      * @throws ConfigException if a bucket cannot be opened as configured
      * @throws InterruptedException if the current thread is interrupted
      */
-    public Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress) throws ConfigException, InterruptedException {
+    public Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress)
+            throws ConfigException, InterruptedException {
         lastReadNanos.set(System.nanoTime());
         Map<Id, String> unreadable = round(new LinkedHashSet<>(ids), progress);
-        for (int round = 2; round <= MAX_ROUNDS && !unreadable.isEmpty() && !isTimedOut(); round++) {
+        for (int round = 2;
+                round <= MAX_ROUNDS && !unreadable.isEmpty() && !isTimedOut();
+                round++) {
             TimeUnit.NANOSECONDS.sleep(pause.toNanos());
             unreadable = round(unreadable.keySet(), progress);
         }
@@ -88,9 +92,11 @@ public final class ReadbackVerifier {
         return waits;
     }
 
-    private Map<Id, String> round(Collection<Id> ids, IntConsumer progress) throws ConfigException, InterruptedException {
+    private Map<Id, String> round(Collection<Id> ids, IntConsumer progress)
+            throws ConfigException, InterruptedException {
         List<BucketTier> readers = new ArrayList<>();
-        ExecutorService threads = Executors.newFixedThreadPool(MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
+        ExecutorService threads = Executors.newFixedThreadPool(
+                MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
         try {
             for (BucketConfig layer : layers) {
                 BucketTier reader = BucketTierFactory.openForBackground(layer);
@@ -98,7 +104,8 @@ public final class ReadbackVerifier {
                 waits.watch(layer.name(), reader.traffic()::quiet);
             }
             Map<Id, Future<Optional<String>>> results = new LinkedHashMap<>();
-            ids.forEach(id -> results.put(id, threads.submit(() -> problem(id, readers, progress))));
+            ids.forEach(
+                    id -> results.put(id, threads.submit(() -> problem(id, readers, progress))));
             Map<Id, String> unreadable = new LinkedHashMap<>();
             for (Map.Entry<Id, Future<Optional<String>>> result : results.entrySet()) {
                 cause(result.getValue()).ifPresent(cause -> unreadable.put(result.getKey(), cause));
@@ -110,7 +117,8 @@ public final class ReadbackVerifier {
         }
     }
 
-    private static Optional<String> cause(Future<Optional<String>> result) throws InterruptedException {
+    private static Optional<String> cause(Future<Optional<String>> result)
+            throws InterruptedException {
         try {
             return result.get();
         } catch (ExecutionException e) {
@@ -133,7 +141,8 @@ public final class ReadbackVerifier {
                     return Optional.empty();
                 }
                 case LoadResult.Absent _ -> causes.add(where + "the entry is absent");
-                case LoadResult.Damaged bad -> causes.add(where + "the entry is damaged (" + bad.detail() + ")");
+                case LoadResult.Damaged bad ->
+                    causes.add(where + "the entry is damaged (" + bad.detail() + ")");
                 case LoadResult.Unavailable lost -> causes.add(where + lost.cause());
             }
         }

@@ -10,6 +10,7 @@ import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.s3.BucketTier;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
@@ -40,7 +41,8 @@ public final class TierInventory implements AutoCloseable {
      * @throws ConfigException if its directory cannot be used
      */
     public static TierInventory ofLocal(GranaryConfig config) throws ConfigException {
-        return new TierInventory(LocalTierFactory.openWithoutEviction(config), config.directory().toString());
+        return new TierInventory(
+                LocalTierFactory.openWithoutEviction(config), config.directory().toString());
     }
 
     /**
@@ -50,7 +52,8 @@ public final class TierInventory implements AutoCloseable {
      */
     public static TierInventory ofBucket(GranaryConfig config) throws ConfigException {
         if (config.buckets().isEmpty()) {
-            throw new ConfigException("No bucket is configured; give --bucket or set GRANARY_BUCKET.");
+            throw new ConfigException(
+                    "No bucket is configured; give --bucket or set GRANARY_BUCKET.");
         }
         return ofBucket(config.buckets().getFirst());
     }
@@ -106,7 +109,8 @@ public final class TierInventory implements AutoCloseable {
     public static List<EntryCatalog.Listed> entries(EntryCatalog catalog) throws IOException {
         List<EntryCatalog.Listed> entries = new ArrayList<>();
         catalog.list(entries::add);
-        entries.sort(Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed());
+        entries.sort(
+                Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed());
         return entries;
     }
 

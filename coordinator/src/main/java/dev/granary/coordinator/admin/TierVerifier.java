@@ -3,6 +3,7 @@ package dev.granary.coordinator.admin;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -77,28 +78,39 @@ public final class TierVerifier {
      * @param repair removes a damaged entry; returns true if it did
      * @param progress receives the position of each entry before it is read
      */
-    public static TierVerifier all(EntryCatalog catalog, List<EntryCatalog.Listed> listed, Predicate<EntryCatalog.Listed> repair, IntConsumer progress) {
+    public static TierVerifier all(
+            EntryCatalog catalog,
+            List<EntryCatalog.Listed> listed,
+            Predicate<EntryCatalog.Listed> repair,
+            IntConsumer progress) {
         TierVerifier verifier = new TierVerifier();
         for (int i = 0; i < listed.size(); i++) {
             progress.accept(i);
             try (Arena memory = Arena.ofConfined()) {
-                verifier.count(listed.get(i), EntryVerifier.read(catalog, listed.get(i), memory), repair);
+                verifier.count(
+                        listed.get(i), EntryVerifier.read(catalog, listed.get(i), memory), repair);
             }
         }
         return verifier;
     }
 
-    private void count(EntryCatalog.Listed listed, LoadResult read, Predicate<EntryCatalog.Listed> repair) {
+    private void count(
+            EntryCatalog.Listed listed, LoadResult read, Predicate<EntryCatalog.Listed> repair) {
         switch (read) {
             case LoadResult.Hit _ -> sound = sound.plus(listed);
             case LoadResult.Absent _ -> {} // evicted meanwhile
             case LoadResult.Damaged damage -> {
-                damaged.merge(damage.damage(), Count.NONE.plus(listed), (old, _) -> old.plus(listed));
+                damaged.merge(
+                        damage.damage(), Count.NONE.plus(listed), (old, _) -> old.plus(listed));
                 boolean isRepaired = !isOtherVersion(damage.damage()) && repair.test(listed);
                 if (isRepaired) {
                     repaired = repaired.plus(listed);
                 }
-                bad.add(new Bad(listed, name(damage.damage()), damage.detail(), isRepaired ? Fate.REMOVED : Fate.LEFT));
+                bad.add(new Bad(
+                        listed,
+                        name(damage.damage()),
+                        damage.detail(),
+                        isRepaired ? Fate.REMOVED : Fate.LEFT));
             }
             case LoadResult.Unavailable lost -> {
                 unreadable = unreadable.plus(listed);

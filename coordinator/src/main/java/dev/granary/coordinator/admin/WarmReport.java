@@ -46,7 +46,17 @@ public record WarmReport(
     }
 
     WarmReport displacing(long count) {
-        return new WarmReport(entries, unpackedEntries, installed, installedBytes, present, receivedBytes, requests, skipped, count, unlisted);
+        return new WarmReport(
+                entries,
+                unpackedEntries,
+                installed,
+                installedBytes,
+                present,
+                receivedBytes,
+                requests,
+                skipped,
+                count,
+                unlisted);
     }
 
     /** Returns true if no entry of the bucket was skipped and none remained unlisted. */

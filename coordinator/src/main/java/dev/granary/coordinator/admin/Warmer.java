@@ -15,6 +15,7 @@ import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.PackManifestLog;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
+
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.Set;
@@ -29,7 +30,8 @@ public final class Warmer implements AutoCloseable {
     private final BulkEntryReader.UnpackedEntries unpacked;
     private final SilenceMonitor waits = new SilenceMonitor();
 
-    private Warmer(GranaryConfig config, LocalTier local, BulkEntryReader.UnpackedEntries unpacked) {
+    private Warmer(
+            GranaryConfig config, LocalTier local, BulkEntryReader.UnpackedEntries unpacked) {
         this.config = config;
         this.local = local;
         this.unpacked = unpacked;
@@ -66,9 +68,12 @@ public final class Warmer implements AutoCloseable {
      * @throws ConfigException if its directory cannot be used, or the configuration has no local
      *     tier
      */
-    public static Warmer open(GranaryConfig config, BulkEntryReader.UnpackedEntries unpacked) throws ConfigException {
+    public static Warmer open(GranaryConfig config, BulkEntryReader.UnpackedEntries unpacked)
+            throws ConfigException {
         if (config.capacityBytes() == 0) {
-            throw new ConfigException("The capacity is 0, so there is no local tier to fill; set --capacity or GRANARY_CAPACITY.");
+            throw new ConfigException(
+                    "The capacity is 0, so there is no local tier to fill; set --capacity or"
+                            + " GRANARY_CAPACITY.");
         }
         return new Warmer(config, LocalTierFactory.open(config), unpacked);
     }
@@ -81,28 +86,43 @@ public final class Warmer implements AutoCloseable {
      * @throws ConfigException if the bucket cannot be opened as configured
      * @throws InterruptedException if the current thread is interrupted
      */
-    public Outcome from(BucketConfig layer, String namespace, Progress progress) throws ConfigException, InterruptedException {
-        try (BulkBucket bucket = BucketTierFactory.openBulk(layer, BucketTierFactory.directory(config))) {
+    public Outcome from(BucketConfig layer, String namespace, Progress progress)
+            throws ConfigException, InterruptedException {
+        try (BulkBucket bucket =
+                BucketTierFactory.openBulk(layer, BucketTierFactory.directory(config))) {
             waits.watch(layer.name(), bucket.traffic()::quiet);
             return switch (bucket.manifests(namespace).newest(PackManifest.NONE)) {
-                case PackManifestLog.Newest.Unavailable lost -> new Outcome.Unavailable(lost.cause());
-                case PackManifestLog.Newest.Found found -> new Outcome.Done(from(bucket, namespace, found.manifest(), progress));
+                case PackManifestLog.Newest.Unavailable lost ->
+                    new Outcome.Unavailable(lost.cause());
+                case PackManifestLog.Newest.Found found ->
+                    new Outcome.Done(from(bucket, namespace, found.manifest(), progress));
             };
         }
     }
 
-    private WarmReport from(BulkBucket bucket, String namespace, PackManifest manifest, Progress progress) throws InterruptedException {
+    private WarmReport from(
+            BulkBucket bucket, String namespace, PackManifest manifest, Progress progress)
+            throws InterruptedException {
         LocalContents before = localContents(namespace);
         Set<Sha256> present = before.hashes();
         BulkEntryReader reader = bucket.bulkReader(namespace);
         BulkReadPlan plan = reader.plan(manifest, unpacked, id -> !present.contains(id));
         long bytes = plan.bytes();
-        EntryInstaller installer = new EntryInstaller(local, received -> progress.at(received, bytes));
-        plan.lost().forEach(pack -> installer.skipped(pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause()));
+        EntryInstaller installer =
+                new EntryInstaller(local, received -> progress.at(received, bytes));
+        plan.lost()
+                .forEach(pack -> installer.skipped(
+                        pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause()));
         reader.run(plan, installer);
         WarmReport report = installer.report(plan, bucket.requests().total());
         boolean mayHaveLeft = before.bytes() + report.installedBytes() > config.capacityBytes();
-        return mayHaveLeft ? report.displacing(Math.max(0, before.entries() + report.installed() - localContents(namespace).entries())) : report;
+        return mayHaveLeft
+                ? report.displacing(Math.max(
+                        0,
+                        before.entries()
+                                + report.installed()
+                                - localContents(namespace).entries()))
+                : report;
     }
 
     /** Contents of the local tier: the hashes of one target, and the size of all entries. */
@@ -124,7 +144,8 @@ public final class Warmer implements AutoCloseable {
                 }
             });
         } catch (IOException e) {
-            LogOnce.warn("warm", "The local directory cannot be listed, so everything is fetched: " + e);
+            LogOnce.warn(
+                    "warm", "The local directory cannot be listed, so everything is fetched: " + e);
         }
         return new LocalContents(hashes, all[0], all[1]);
     }

@@ -2,6 +2,7 @@ package dev.granary.coordinator.claim;
 
 import dev.granary.cache.Id;
 import dev.granary.local.claim.ClaimResult;
+
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;

@@ -8,6 +8,7 @@ import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Stage;
+
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -72,7 +73,12 @@ public final class ClaimCoordinator {
      * @param jitter returns a random number from 0 to its argument
      * @param graceTimer runs a task after {@link #LAUNCH_GRACE}
      */
-    public ClaimCoordinator(Function<Id, ClaimResult> claims, Duration limit, Ticker time, LongUnaryOperator jitter, Executor graceTimer,
+    public ClaimCoordinator(
+            Function<Id, ClaimResult> claims,
+            Duration limit,
+            Ticker time,
+            LongUnaryOperator jitter,
+            Executor graceTimer,
             LookupCounters counters) {
         this.claims = claims;
         this.time = time;
@@ -80,7 +86,8 @@ public final class ClaimCoordinator {
         this.awaitingLaunch = new AwaitingLaunchClaims(graceTimer);
         this.counters = counters;
         this.waitBudget = new WaitBudget(limit.toNanos(), time.nanos());
-        this.launchWaitBudget = new WaitBudget(Math.min(limit.toNanos(), LAUNCH_GRACE.toNanos()), time.nanos());
+        this.launchWaitBudget =
+                new WaitBudget(Math.min(limit.toNanos(), LAUNCH_GRACE.toNanos()), time.nanos());
     }
 
     /**
@@ -101,7 +108,11 @@ public final class ClaimCoordinator {
                 }
                 case ClaimResult.Unavailable(String reason) -> {
                     counters.claimsUnavailable.increment();
-                    LogOnce.warn("claims", "Claims do not work, so the processes of this machine do not wait for each other: " + reason);
+                    LogOnce.warn(
+                            "claims",
+                            "Claims do not work, so the processes of this machine do not wait for"
+                                    + " each other: "
+                                    + reason);
                     return new Outcome.Unclaimed();
                 }
                 case ClaimResult.Taken(Stage stage) -> {
@@ -124,7 +135,8 @@ public final class ClaimCoordinator {
      * Handles an acquired claim. Its last holder may have stored the entry, ended, or had nothing
      * to store.
      */
-    private Outcome claimed(Id id, ClaimResult.Mine localClaim, Supplier<LoadResult> lookup, Wait wait) {
+    private Outcome claimed(
+            Id id, ClaimResult.Mine localClaim, Supplier<LoadResult> lookup, Wait wait) {
         boolean isHeld = false;
         try {
             if (lookup.get() instanceof LoadResult.Hit(Entry entry)) {
@@ -163,11 +175,14 @@ public final class ClaimCoordinator {
             wait.launchStart = now;
         }
         long remaining = waitBudget.remaining(now) - (now - wait.start);
-        return wait.sawLaunch ? Math.min(remaining, launchWaitBudget.remaining(now) - (now - wait.launchStart)) : remaining;
+        return wait.sawLaunch
+                ? Math.min(remaining, launchWaitBudget.remaining(now) - (now - wait.launchStart))
+                : remaining;
     }
 
     private void pause(Wait wait, long remaining) {
-        time.pauseQuietly(Duration.ofNanos(Math.min(remaining, wait.pause / 2 + jitter.applyAsLong(wait.pause))));
+        time.pauseQuietly(Duration.ofNanos(
+                Math.min(remaining, wait.pause / 2 + jitter.applyAsLong(wait.pause))));
         wait.pause = Math.min(MAX_PAUSE_NANOS, wait.pause + wait.pause / 2);
     }
 

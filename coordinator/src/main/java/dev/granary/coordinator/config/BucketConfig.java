@@ -3,6 +3,7 @@ package dev.granary.coordinator.config;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
+
 import java.net.URI;
 import java.util.Locale;
 import java.util.Optional;
@@ -16,7 +17,12 @@ import java.util.Optional;
  * @param region its region; empty: the result of the AWS SDK's usual chain
  * @param client the client library
  */
-public record BucketConfig(S3Location location, S3Access access, Optional<URI> endpoint, Optional<String> region, S3ClientLibrary client) {
+public record BucketConfig(
+        S3Location location,
+        S3Access access,
+        Optional<URI> endpoint,
+        Optional<String> region,
+        S3ClientLibrary client) {
     /** Returns the name of this bucket among all buckets of all servers. */
     public String name() {
         return location + endpoint.map(address -> " at " + address).orElse("");
@@ -30,7 +36,11 @@ public record BucketConfig(S3Location location, S3Access access, Optional<URI> e
     /** Returns a text for people: the name, and the values that differ from the defaults. */
     @Override
     public String toString() {
-        return name() + region.map(text -> " in " + text).orElse("")
-                + (client == S3ClientLibrary.AWS ? "" : " through " + client.name().toLowerCase(Locale.ROOT)) + (isWritable() ? "" : ", read-only");
+        return name()
+                + region.map(text -> " in " + text).orElse("")
+                + (client == S3ClientLibrary.AWS
+                        ? ""
+                        : " through " + client.name().toLowerCase(Locale.ROOT))
+                + (isWritable() ? "" : ", read-only");
     }
 }

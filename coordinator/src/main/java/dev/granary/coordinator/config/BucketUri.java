@@ -4,6 +4,9 @@ import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
+
+import org.jspecify.annotations.Nullable;
+
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -11,7 +14,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Bucket in a configuration text, such as
@@ -19,12 +21,14 @@ import org.jspecify.annotations.Nullable;
  * from the settings for all buckets.
  */
 final class BucketUri {
-    private static final String OPTIONS = "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";
+    private static final String OPTIONS =
+            "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";
     private static final Pattern SEPARATOR = Pattern.compile("[\\s,]+");
     private static final Pattern NAME = Pattern.compile("[a-z][a-z-]{0,31}");
     // no access key is so short
     private static final Pattern SHORT = Pattern.compile("[A-Za-z0-9_.:/-]{0,16}");
-    private static final Set<String> KNOWN_WORDS = Set.of("access", "read", "read-write", "endpoint", "region", "client", "aws", "minio");
+    private static final Set<String> KNOWN_WORDS =
+            Set.of("access", "read", "read-write", "endpoint", "region", "client", "aws", "minio");
     private static final Pattern REGION = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
 
     private final S3Location location;
@@ -52,7 +56,8 @@ final class BucketUri {
 
     private static BucketUri parse(String text) {
         int mark = text.indexOf('?');
-        BucketUri layer = new BucketUri(S3Location.parse(mark < 0 ? text : text.substring(0, mark)));
+        BucketUri layer =
+                new BucketUri(S3Location.parse(mark < 0 ? text : text.substring(0, mark)));
         if (mark >= 0) {
             Set<String> seen = new HashSet<>();
             for (String option : text.substring(mark + 1).split("&", -1)) {
@@ -74,12 +79,14 @@ final class BucketUri {
             return option.isEmpty() || KNOWN_WORDS.contains(option) ? option : "...";
         }
         String value = option.substring(sign + 1);
-        boolean isHarmless = switch (name) {
-            case "access", "client", "region" -> SHORT.matcher(value).matches();
-            case "endpoint" -> true;
-            default -> false;
-        };
-        return (NAME.matcher(name).matches() ? name : "...") + "=" + (isHarmless ? SafeText.of(value) : "...");
+        boolean isHarmless =
+                switch (name) {
+                    case "access", "client", "region" -> SHORT.matcher(value).matches();
+                    case "endpoint" -> true;
+                    default -> false;
+                };
+        return (NAME.matcher(name).matches() ? name : "...") + "="
+                + (isHarmless ? SafeText.of(value) : "...");
     }
 
     /**
@@ -89,16 +96,19 @@ final class BucketUri {
      */
     private void set(String option, String name, String value) {
         switch (name) {
-            case "access" -> access = switch (value) {
-                case "read" -> S3Access.READ;
-                case "read-write" -> S3Access.READ_WRITE;
-                default -> throw new Setting.WrongPart(option, "access=read or access=read-write");
-            };
+            case "access" ->
+                access = switch (value) {
+                    case "read" -> S3Access.READ;
+                    case "read-write" -> S3Access.READ_WRITE;
+                    default ->
+                        throw new Setting.WrongPart(option, "access=read or access=read-write");
+                };
             case "endpoint" -> endpoint = part(Setting.ENDPOINT, option, value);
             case "client" -> client = part(Setting.CLIENT, option, value);
             case "region" -> {
                 if (!REGION.matcher(value).matches()) {
-                    throw new Setting.WrongPart(option, "the name of a region, such as region=eu-central-1");
+                    throw new Setting.WrongPart(
+                            option, "the name of a region, such as region=eu-central-1");
                 }
                 region = value;
             }
@@ -116,7 +126,11 @@ final class BucketUri {
 
     /** Returns the configuration of this bucket, with defaults for omitted options. */
     BucketConfig with(Optional<URI> defaultEndpoint, S3ClientLibrary defaultClient) {
-        return new BucketConfig(location, access, endpoint == null ? defaultEndpoint : Optional.of(endpoint), Optional.ofNullable(region),
+        return new BucketConfig(
+                location,
+                access,
+                endpoint == null ? defaultEndpoint : Optional.of(endpoint),
+                Optional.ofNullable(region),
                 client == null ? defaultClient : client);
     }
 }

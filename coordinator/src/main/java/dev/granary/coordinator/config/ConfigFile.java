@@ -3,6 +3,13 @@ package dev.granary.coordinator.config;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
+
+import org.jspecify.annotations.Nullable;
+import org.tomlj.Toml;
+import org.tomlj.TomlArray;
+import org.tomlj.TomlParseResult;
+import org.tomlj.TomlTable;
+
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
@@ -13,11 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
-import org.tomlj.Toml;
-import org.tomlj.TomlArray;
-import org.tomlj.TomlParseResult;
-import org.tomlj.TomlTable;
 
 /** Parsed configuration file. Unknown keys are mistakes. */
 final class ConfigFile {
@@ -27,7 +29,8 @@ final class ConfigFile {
      * The unexpected token in a message of the parser, which may be an unquoted secret; the message
      * keeps its position.
      */
-    private static final Pattern UNEXPECTED_TOKEN = Pattern.compile("Unexpected '.*', (?=expected)", Pattern.DOTALL);
+    private static final Pattern UNEXPECTED_TOKEN =
+            Pattern.compile("Unexpected '.*', (?=expected)", Pattern.DOTALL);
 
     private final String place;
     private final TomlParseResult values;
@@ -46,8 +49,11 @@ final class ConfigFile {
         if (configured != null && !configured.isBlank()) {
             return read(path(configured, FILE_VARIABLE));
         }
-        Optional<Path> defaultFile = homeOf(environment, "XDG_CONFIG_HOME", ".config").map(home -> home.resolve("granary").resolve("config.toml"));
-        return defaultFile.isPresent() && Files.exists(defaultFile.get()) ? read(defaultFile.get()) : new ConfigFile("nowhere", Toml.parse(""));
+        Optional<Path> defaultFile = homeOf(environment, "XDG_CONFIG_HOME", ".config")
+                .map(home -> home.resolve("granary").resolve("config.toml"));
+        return defaultFile.isPresent() && Files.exists(defaultFile.get())
+                ? read(defaultFile.get())
+                : new ConfigFile("nowhere", Toml.parse(""));
     }
 
     /**
@@ -55,7 +61,8 @@ final class ConfigFile {
      * Specification ignores all others), else {@code fallback} in the user's home. The result is
      * empty if the user has no home.
      */
-    static Optional<Path> homeOf(Map<String, String> environment, String variable, String fallback) throws ConfigException {
+    static Optional<Path> homeOf(Map<String, String> environment, String variable, String fallback)
+            throws ConfigException {
         String configured = environment.get(variable);
         if (configured != null && !configured.isBlank()) {
             Path home = path(configured, variable);
@@ -75,7 +82,8 @@ final class ConfigFile {
         try {
             return Path.of(text);
         } catch (InvalidPathException e) {
-            throw new ConfigException("The environment variable " + variable + " is not a path: " + e.getReason() + ".");
+            throw new ConfigException("The environment variable " + variable + " is not a path: "
+                    + e.getReason() + ".");
         }
     }
 
@@ -87,9 +95,15 @@ final class ConfigFile {
             return null;
         }
         if (setting.inFile().stream().noneMatch(type -> type.isInstance(value))) {
-            throw setting.mistake(value instanceof TomlTable || value instanceof TomlArray ? "a table or list" : value, place + ": " + setting.key());
+            throw setting.mistake(
+                    value instanceof TomlTable || value instanceof TomlArray
+                            ? "a table or list"
+                            : value,
+                    place + ": " + setting.key());
         }
-        return setting.parse(value instanceof TomlArray list ? joined(list, setting) : value.toString(), place + ": " + setting.key());
+        return setting.parse(
+                value instanceof TomlArray list ? joined(list, setting) : value.toString(),
+                place + ": " + setting.key());
     }
 
     /** Joins the texts of a list. */
@@ -97,7 +111,11 @@ final class ConfigFile {
         List<Object> all = list.toList();
         for (Object each : all) {
             if (!(each instanceof String)) {
-                throw setting.mistake(each instanceof TomlTable || each instanceof TomlArray ? "a table or list" : each, place + ": " + setting.key());
+                throw setting.mistake(
+                        each instanceof TomlTable || each instanceof TomlArray
+                                ? "a table or list"
+                                : each,
+                        place + ": " + setting.key());
             }
         }
         return String.join(" ", all.stream().map(Object::toString).toList());
@@ -108,15 +126,20 @@ final class ConfigFile {
         try {
             parsed = TomlFile.read(file);
         } catch (TomlException e) {
-            throw new ConfigException("The configuration file " + file + ":" + e.line() + ":" + e.column() + " is not TOML: "
-                    + UNEXPECTED_TOKEN.matcher(e.getMessage()).replaceFirst("Unexpected text, ") + ".");
+            throw new ConfigException("The configuration file " + file + ":" + e.line() + ":"
+                    + e.column() + " is not TOML: "
+                    + UNEXPECTED_TOKEN.matcher(e.getMessage()).replaceFirst("Unexpected text, ")
+                    + ".");
         } catch (IOException e) {
-            throw new ConfigException("The configuration file " + file + " cannot be read: " + reason(e) + ".");
+            throw new ConfigException(
+                    "The configuration file " + file + " cannot be read: " + reason(e) + ".");
         }
         for (String key : parsed.keySet()) {
             if (Setting.ALL.stream().noneMatch(setting -> setting.key().equals(key))) {
-                throw new ConfigException("The configuration file " + file + " has the unknown key '" + SafeText.of(key) + "'; known are "
-                        + String.join(", ", Setting.ALL.stream().map(Setting::key).toList()) + ".");
+                throw new ConfigException("The configuration file " + file
+                        + " has the unknown key '" + SafeText.of(key) + "'; known are "
+                        + String.join(
+                                ", ", Setting.ALL.stream().map(Setting::key).toList()) + ".");
             }
         }
         return new ConfigFile(file.toString(), parsed);
@@ -124,7 +147,8 @@ final class ConfigFile {
 
     private static String reason(IOException e) {
         return switch (e) {
-            case NoSuchFileException _ -> "there is no such file; create it, or correct " + FILE_VARIABLE;
+            case NoSuchFileException _ ->
+                "there is no such file; create it, or correct " + FILE_VARIABLE;
             case CharacterCodingException _ -> "it is not UTF-8 text";
             default -> String.valueOf(e.getMessage());
         };

@@ -10,6 +10,11 @@ import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.NetworkFileSystemPolicy;
 import dev.granary.s3.config.S3ClientLibrary;
+
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,9 +25,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Configuration of Granary in this process. Immutable.
@@ -86,9 +88,14 @@ public record GranaryConfig(
     public GranaryConfig {
         buckets = List.copyOf(buckets);
         directory = directory.toAbsolutePath().normalize();
-        if (capacityBytes < 0 || primitiveCacheCapacity < 0 || localWait.isNegative() || bucketWait.isNegative() || flushLimit.isNegative()) {
-            throw new IllegalArgumentException("Capacities and times must be 0 or more, not " + capacityBytes + ", "
-                    + primitiveCacheCapacity + ", " + localWait + ", " + bucketWait + " and " + flushLimit);
+        if (capacityBytes < 0
+                || primitiveCacheCapacity < 0
+                || localWait.isNegative()
+                || bucketWait.isNegative()
+                || flushLimit.isNegative()) {
+            throw new IllegalArgumentException("Capacities and times must be 0 or more, not "
+                    + capacityBytes + ", " + primitiveCacheCapacity + ", " + localWait + ", "
+                    + bucketWait + " and " + flushLimit);
         }
     }
 
@@ -225,8 +232,8 @@ public record GranaryConfig(
          * @throws ConfigException if negative
          */
         public Builder primitiveCacheCapacity(int primitives) throws ConfigException {
-            primitiveCacheCapacity =
-                    Setting.PRIMITIVE_CACHE_CAPACITY.parse(Integer.toString(primitives), "The capacity of the primitive cache");
+            primitiveCacheCapacity = Setting.PRIMITIVE_CACHE_CAPACITY.parse(
+                    Integer.toString(primitives), "The capacity of the primitive cache");
             return this;
         }
 
@@ -269,11 +276,14 @@ public record GranaryConfig(
          *     {@link ConstantLimit#UNLIMITED} is no limit
          * @throws ConfigException if negative
          */
-        public Builder constantTensorCacheCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) throws ConfigException {
+        public Builder constantTensorCacheCapacity(
+                EngineKind kind, long megabytes, ConstantPolicy policy) throws ConfigException {
             if (megabytes < 0) {
-                throw new ConfigException("The capacity of the constant tensor cache is " + megabytes + ", but should be a number of MB, 0 or more.");
+                throw new ConfigException("The capacity of the constant tensor cache is "
+                        + megabytes + ", but should be a number of MB, 0 or more.");
             }
-            constantLimits = new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy))).orElse(constantLimits);
+            constantLimits = new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy)))
+                    .orElse(constantLimits);
             return this;
         }
 
@@ -281,7 +291,8 @@ public record GranaryConfig(
          * Sets the memory for constant tensors on each device of a kind; a full cache evicts
          * nothing.
          */
-        public Builder constantTensorCacheCapacity(EngineKind kind, long megabytes) throws ConfigException {
+        public Builder constantTensorCacheCapacity(EngineKind kind, long megabytes)
+                throws ConfigException {
             return constantTensorCacheCapacity(kind, megabytes, ConstantPolicy.NO_EVICT);
         }
 
@@ -292,7 +303,8 @@ public record GranaryConfig(
          */
         public Builder flushLimit(Duration limit) throws ConfigException {
             if (limit.isNegative()) {
-                throw new ConfigException("The flush limit is " + limit + ", but should be 0 or more.");
+                throw new ConfigException(
+                        "The flush limit is " + limit + ", but should be 0 or more.");
             }
             flushLimit = limit;
             return this;
@@ -308,7 +320,8 @@ public record GranaryConfig(
             Path chosenDirectory = first(directory, Setting.DIRECTORY, file);
             Long chosenCapacity = first(capacityBytes, Setting.CAPACITY, file);
             EvictionPolicy chosenEviction = first(eviction, Setting.EVICTION, file);
-            NetworkFileSystemPolicy chosenNetwork = first(networkDirectory, Setting.NETWORK_DIRECTORY, file);
+            NetworkFileSystemPolicy chosenNetwork =
+                    first(networkDirectory, Setting.NETWORK_DIRECTORY, file);
             Duration chosenWait = first(localWait, Setting.LOCAL_WAIT, file);
             Duration chosenBucketWait = first(bucketWait, Setting.BUCKET_WAIT, file);
             return new GranaryConfig(
@@ -317,8 +330,16 @@ public record GranaryConfig(
                     chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity,
                     chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
                     chosenNetwork == null ? NetworkFileSystemPolicy.REFUSE : chosenNetwork,
-                    lenient(primitiveCacheCapacity, Setting.PRIMITIVE_CACHE_CAPACITY, file, PrimitiveCache.DEFAULT_CAPACITY),
-                    lenient(primitiveCachePolicy, Setting.PRIMITIVE_CACHE_POLICY, file, PrimitiveCachePolicy.LRU),
+                    lenient(
+                            primitiveCacheCapacity,
+                            Setting.PRIMITIVE_CACHE_CAPACITY,
+                            file,
+                            PrimitiveCache.DEFAULT_CAPACITY),
+                    lenient(
+                            primitiveCachePolicy,
+                            Setting.PRIMITIVE_CACHE_POLICY,
+                            file,
+                            PrimitiveCachePolicy.LRU),
                     chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
                     chosenBucketWait == null ? DEFAULT_BUCKET_WAIT : chosenBucketWait,
                     flushLimit,
@@ -327,21 +348,26 @@ public record GranaryConfig(
 
         private static Duration checked(Duration wait, String name) throws ConfigException {
             if (wait.isNegative() || wait.compareTo(Setting.MAX_DURATION) > 0) {
-                throw new ConfigException(name + " is " + wait + ", but should be from 0 to a year.");
+                throw new ConfigException(
+                        name + " is " + wait + ", but should be from 0 to a year.");
             }
             return wait;
         }
 
         private List<BucketConfig> chooseBuckets(ConfigFile file) throws ConfigException {
-            List<BucketUri> configured = first(buckets.isEmpty() ? null : buckets, Setting.BUCKET, file);
-            Optional<URI> defaultEndpoint = Optional.ofNullable(first(endpoint, Setting.ENDPOINT, file));
+            List<BucketUri> configured =
+                    first(buckets.isEmpty() ? null : buckets, Setting.BUCKET, file);
+            Optional<URI> defaultEndpoint =
+                    Optional.ofNullable(first(endpoint, Setting.ENDPOINT, file));
             S3ClientLibrary chosenClient = first(client, Setting.CLIENT, file);
             List<BucketConfig> layers = new ArrayList<>();
             Set<String> names = new HashSet<>();
             for (BucketUri each : configured == null ? List.<BucketUri>of() : configured) {
-                BucketConfig layer = each.with(defaultEndpoint, chosenClient == null ? S3ClientLibrary.AWS : chosenClient);
+                BucketConfig layer = each.with(
+                        defaultEndpoint, chosenClient == null ? S3ClientLibrary.AWS : chosenClient);
                 if (!names.add(layer.name())) {
-                    throw new ConfigException("The bucket " + layer.name() + " is named twice; name each once, in lookup order.");
+                    throw new ConfigException("The bucket " + layer.name()
+                            + " is named twice; name each once, in lookup order.");
                 }
                 layers.add(layer);
             }
@@ -352,7 +378,8 @@ public record GranaryConfig(
          * Returns the value of a setting whose wrong values in the environment are ignored: they
          * must not keep a program from starting.
          */
-        private <T> T lenient(@Nullable T inCode, Setting<T> setting, ConfigFile file, T fallback) throws ConfigException {
+        private <T> T lenient(@Nullable T inCode, Setting<T> setting, ConfigFile file, T fallback)
+                throws ConfigException {
             T chosen = inCode;
             if (chosen == null) {
                 try {
@@ -373,18 +400,29 @@ public record GranaryConfig(
          */
         private ConstantLimits chooseConstantLimits(ConfigFile file) throws ConfigException {
             Setting<ConstantLimits> setting = Setting.CONSTANT_TENSOR_CACHE_CAPACITY;
-            ConstantLimits.Parsed inEnvironment = ConstantLimits.parse(environment.getOrDefault(setting.environment(), ""));
+            ConstantLimits.Parsed inEnvironment =
+                    ConstantLimits.parse(environment.getOrDefault(setting.environment(), ""));
             if (!inEnvironment.mistakes().isEmpty()) {
-                String wrong = String.join("' and '", inEnvironment.mistakes().stream().map(SafeText::of).toList());
+                String wrong = String.join(
+                        "' and '",
+                        inEnvironment.mistakes().stream().map(SafeText::of).toList());
                 if (REPORTED_MISTAKES.add(wrong)) {
-                    LOG.warn("The environment variable {} has '{}', but should be {}. That is ignored.", setting.environment(), wrong, setting.expected());
+                    LOG.warn(
+                            "The environment variable {} has '{}', but should be {}. That is"
+                                    + " ignored.",
+                            setting.environment(),
+                            wrong,
+                            setting.expected());
                 }
             }
             ConstantLimits inFile = file.value(setting);
-            return constantLimits.orElse(inEnvironment.limits()).orElse(inFile == null ? ConstantLimits.NONE : inFile);
+            return constantLimits
+                    .orElse(inEnvironment.limits())
+                    .orElse(inFile == null ? ConstantLimits.NONE : inFile);
         }
 
-        private <T> @Nullable T first(@Nullable T inCode, Setting<T> setting, ConfigFile file) throws ConfigException {
+        private <T> @Nullable T first(@Nullable T inCode, Setting<T> setting, ConfigFile file)
+                throws ConfigException {
             if (inCode != null) {
                 return inCode;
             }
@@ -394,13 +432,16 @@ public record GranaryConfig(
 
         private <T> @Nullable T inEnvironment(Setting<T> setting) throws ConfigException {
             String text = environment.get(setting.environment());
-            return text == null || text.isBlank() ? null : setting.parse(text, "The environment variable " + setting.environment());
+            return text == null || text.isBlank()
+                    ? null
+                    : setting.parse(text, "The environment variable " + setting.environment());
         }
 
         private Path defaultDirectory() throws ConfigException {
             return ConfigFile.homeOf(environment, "XDG_CACHE_HOME", ".cache")
-                    .orElseThrow(() -> new ConfigException("This user has no home directory for the cache; set "
-                            + Setting.DIRECTORY.environment() + " or XDG_CACHE_HOME."))
+                    .orElseThrow(() -> new ConfigException(
+                            "This user has no home directory for the cache; set "
+                                    + Setting.DIRECTORY.environment() + " or XDG_CACHE_HOME."))
                     .resolve("granary");
         }
     }

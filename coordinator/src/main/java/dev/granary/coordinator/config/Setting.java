@@ -6,6 +6,9 @@ import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.NetworkFileSystemPolicy;
 import dev.granary.s3.config.S3ClientLibrary;
+
+import org.tomlj.TomlArray;
+
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.InvalidPathException;
@@ -14,7 +17,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import org.tomlj.TomlArray;
 
 /**
  * A setting: its names in the three sources, and its parser.
@@ -25,41 +27,101 @@ import org.tomlj.TomlArray;
  * @param expected the description of correct values, for messages
  * @param parser parses the text; throws {@link IllegalArgumentException} if it is wrong
  */
-record Setting<T>(String key, String environment, Set<Class<?>> inFile, String expected, Parser<T> parser) {
+record Setting<T>(
+        String key, String environment, Set<Class<?>> inFile, String expected, Parser<T> parser) {
     private static final Set<Class<?>> TEXT = Set.of(String.class);
     private static final Set<Class<?>> TEXT_OR_LIST = Set.of(String.class, TomlArray.class);
     private static final Set<Class<?>> TEXT_OR_NUMBER = Set.of(String.class, Long.class);
 
-    static final Setting<List<BucketUri>> BUCKET = new Setting<>("bucket", "GRANARY_BUCKET", TEXT_OR_LIST,
-            "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots and dashes", BucketUri::parseAll);
-    static final Setting<URI> ENDPOINT = new Setting<>("endpoint", "GRANARY_S3_ENDPOINT", TEXT,
-            "an address such as http://127.0.0.1:9000, without user and password, and without a query", Setting::endpoint);
-    static final Setting<S3ClientLibrary> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", TEXT, "aws or minio", Setting::client);
-    static final Setting<Path> DIRECTORY = new Setting<>("dir", "GRANARY_DIR", TEXT,
-            "a directory without ~, which only a shell expands", Setting::path);
-    static final Setting<Long> CAPACITY = new Setting<>("capacity", "GRANARY_CAPACITY", TEXT_OR_NUMBER,
-            "a size such as 4GiB, 500MiB, or a number of MiB; 0 stores nothing on disk", Setting::size);
-    static final Setting<EvictionPolicy> EVICTION = new Setting<>("eviction", "GRANARY_EVICTION", TEXT,
-            "lru (evicts the least recently used first) or fifo (evicts the first stored first)", Setting::eviction);
-    static final Setting<NetworkFileSystemPolicy> NETWORK_DIRECTORY = new Setting<>("network-dir", "GRANARY_NETWORK_DIR", TEXT,
-            "refuse, or allow if no other machine uses the directory", Setting::network);
-    static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>("primitive-cache-capacity",
-            "GRANARY_PRIMITIVE_CACHE_CAPACITY", TEXT_OR_NUMBER, "a number of primitives, 0 or more", Setting::count);
-    static final Setting<PrimitiveCachePolicy> PRIMITIVE_CACHE_POLICY = new Setting<>("primitive-cache-policy",
-            "GRANARY_PRIMITIVE_CACHE_POLICY", TEXT, "lru (evicts the least recently used first) or w-tinylfu (evicts the least frequently used first)", Setting::policy);
-    static final Setting<Duration> LOCAL_WAIT = new Setting<>("local-wait", "GRANARY_LOCAL_WAIT", TEXT_OR_NUMBER,
-            "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait", Setting::time);
-    static final Setting<Duration> BUCKET_WAIT = new Setting<>("bucket-wait", "GRANARY_BUCKET_WAIT", TEXT_OR_NUMBER,
-            "a time such as 4s, 500ms, 1m, or a number of seconds", Setting::time);
-    static final Setting<ConstantLimits> CONSTANT_TENSOR_CACHE_CAPACITY = new Setting<>("constant-tensor-cache-capacity",
-            "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", TEXT, ConstantLimits.FORM, Setting::constantLimits);
+    static final Setting<List<BucketUri>> BUCKET = new Setting<>(
+            "bucket",
+            "GRANARY_BUCKET",
+            TEXT_OR_LIST,
+            "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots"
+                    + " and dashes",
+            BucketUri::parseAll);
+    static final Setting<URI> ENDPOINT = new Setting<>(
+            "endpoint",
+            "GRANARY_S3_ENDPOINT",
+            TEXT,
+            "an address such as http://127.0.0.1:9000, without user and password, and without a"
+                    + " query",
+            Setting::endpoint);
+    static final Setting<S3ClientLibrary> CLIENT =
+            new Setting<>("client", "GRANARY_S3_CLIENT", TEXT, "aws or minio", Setting::client);
+    static final Setting<Path> DIRECTORY = new Setting<>(
+            "dir",
+            "GRANARY_DIR",
+            TEXT,
+            "a directory without ~, which only a shell expands",
+            Setting::path);
+    static final Setting<Long> CAPACITY = new Setting<>(
+            "capacity",
+            "GRANARY_CAPACITY",
+            TEXT_OR_NUMBER,
+            "a size such as 4GiB, 500MiB, or a number of MiB; 0 stores nothing on disk",
+            Setting::size);
+    static final Setting<EvictionPolicy> EVICTION = new Setting<>(
+            "eviction",
+            "GRANARY_EVICTION",
+            TEXT,
+            "lru (evicts the least recently used first) or fifo (evicts the first stored first)",
+            Setting::eviction);
+    static final Setting<NetworkFileSystemPolicy> NETWORK_DIRECTORY = new Setting<>(
+            "network-dir",
+            "GRANARY_NETWORK_DIR",
+            TEXT,
+            "refuse, or allow if no other machine uses the directory",
+            Setting::network);
+    static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>(
+            "primitive-cache-capacity",
+            "GRANARY_PRIMITIVE_CACHE_CAPACITY",
+            TEXT_OR_NUMBER,
+            "a number of primitives, 0 or more",
+            Setting::count);
+    static final Setting<PrimitiveCachePolicy> PRIMITIVE_CACHE_POLICY = new Setting<>(
+            "primitive-cache-policy",
+            "GRANARY_PRIMITIVE_CACHE_POLICY",
+            TEXT,
+            "lru (evicts the least recently used first) or w-tinylfu (evicts the least frequently"
+                    + " used first)",
+            Setting::policy);
+    static final Setting<Duration> LOCAL_WAIT = new Setting<>(
+            "local-wait",
+            "GRANARY_LOCAL_WAIT",
+            TEXT_OR_NUMBER,
+            "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait",
+            Setting::time);
+    static final Setting<Duration> BUCKET_WAIT = new Setting<>(
+            "bucket-wait",
+            "GRANARY_BUCKET_WAIT",
+            TEXT_OR_NUMBER,
+            "a time such as 4s, 500ms, 1m, or a number of seconds",
+            Setting::time);
+    static final Setting<ConstantLimits> CONSTANT_TENSOR_CACHE_CAPACITY = new Setting<>(
+            "constant-tensor-cache-capacity",
+            "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY",
+            TEXT,
+            ConstantLimits.FORM,
+            Setting::constantLimits);
 
     /** The longest configurable time. */
     static final Duration MAX_DURATION = Duration.ofDays(365);
 
     /** All settings. */
-    static final List<Setting<?>> ALL = List.of(BUCKET, ENDPOINT, CLIENT, DIRECTORY, CAPACITY, EVICTION, NETWORK_DIRECTORY,
-            PRIMITIVE_CACHE_CAPACITY, PRIMITIVE_CACHE_POLICY, LOCAL_WAIT, BUCKET_WAIT, CONSTANT_TENSOR_CACHE_CAPACITY);
+    static final List<Setting<?>> ALL = List.of(
+            BUCKET,
+            ENDPOINT,
+            CLIENT,
+            DIRECTORY,
+            CAPACITY,
+            EVICTION,
+            NETWORK_DIRECTORY,
+            PRIMITIVE_CACHE_CAPACITY,
+            PRIMITIVE_CACHE_POLICY,
+            LOCAL_WAIT,
+            BUCKET_WAIT,
+            CONSTANT_TENSOR_CACHE_CAPACITY);
 
     /** Parser of the text of a setting. */
     @FunctionalInterface
@@ -90,7 +152,8 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         try {
             return parser.parse(text.strip());
         } catch (WrongPart e) {
-            throw new ConfigException(place + " has '" + e.part + "', but should have " + e.expected + ".");
+            throw new ConfigException(
+                    place + " has '" + e.part + "', but should have " + e.expected + ".");
         } catch (IllegalArgumentException e) {
             throw mistake(text, place);
         }
@@ -98,7 +161,8 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
 
     /** Returns an exception for the wrong {@code value} at {@code place}. */
     ConfigException mistake(Object value, String place) {
-        return new ConfigException(place + " is '" + SafeText.of(value.toString()) + "', but should be " + expected + ".");
+        return new ConfigException(place + " is '" + SafeText.of(value.toString())
+                + "', but should be " + expected + ".");
     }
 
     private static S3ClientLibrary client(String text) {
@@ -136,8 +200,12 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     private static URI endpoint(String text) {
         try {
             URI uri = new URI(text);
-            if (uri.getHost() == null || uri.getUserInfo() != null || uri.getQuery() != null || uri.getFragment() != null
-                    || !List.of("http", "https").contains(String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT))) {
+            if (uri.getHost() == null
+                    || uri.getUserInfo() != null
+                    || uri.getQuery() != null
+                    || uri.getFragment() != null
+                    || !List.of("http", "https")
+                            .contains(String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT))) {
                 throw new IllegalArgumentException(text);
             }
             return uri;
@@ -168,7 +236,8 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     private static ConstantLimits constantLimits(String text) {
         ConstantLimits.Parsed parsed = ConstantLimits.parse(text);
         if (!parsed.mistakes().isEmpty()) {
-            throw new WrongPart(SafeText.of(String.join(";", parsed.mistakes())), ConstantLimits.FORM);
+            throw new WrongPart(
+                    SafeText.of(String.join(";", parsed.mistakes())), ConstantLimits.FORM);
         }
         return parsed.limits();
     }
@@ -177,13 +246,14 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         String lower = text.toLowerCase(Locale.ROOT);
         int digits = digits(lower);
         long number = Long.parseLong(lower.substring(0, digits));
-        Duration unit = switch (lower.substring(digits).strip()) {
-            case "ms" -> Duration.ofMillis(1);
-            case "", "s" -> Duration.ofSeconds(1);
-            case "m", "min" -> Duration.ofMinutes(1);
-            case "h" -> Duration.ofHours(1);
-            default -> throw new IllegalArgumentException(text);
-        };
+        Duration unit =
+                switch (lower.substring(digits).strip()) {
+                    case "ms" -> Duration.ofMillis(1);
+                    case "", "s" -> Duration.ofSeconds(1);
+                    case "m", "min" -> Duration.ofMinutes(1);
+                    case "h" -> Duration.ofHours(1);
+                    default -> throw new IllegalArgumentException(text);
+                };
         if (number > MAX_DURATION.dividedBy(unit)) {
             throw new IllegalArgumentException(text);
         }
@@ -203,13 +273,14 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         String lower = text.toLowerCase(Locale.ROOT);
         int digits = digits(lower);
         long number = Long.parseLong(lower.substring(0, digits));
-        int shift = switch (lower.substring(digits).strip()) {
-            case "k", "kb", "kib" -> 10;
-            case "", "m", "mb", "mib" -> 20;
-            case "g", "gb", "gib" -> 30;
-            case "t", "tb", "tib" -> 40;
-            default -> throw new IllegalArgumentException(text);
-        };
+        int shift =
+                switch (lower.substring(digits).strip()) {
+                    case "k", "kb", "kib" -> 10;
+                    case "", "m", "mb", "mib" -> 20;
+                    case "g", "gb", "gib" -> 30;
+                    case "t", "tb", "tib" -> 40;
+                    default -> throw new IllegalArgumentException(text);
+                };
         if (number < 0 || number > Long.MAX_VALUE >> shift) {
             throw new IllegalArgumentException(text);
         }

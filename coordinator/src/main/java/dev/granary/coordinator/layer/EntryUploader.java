@@ -3,6 +3,7 @@ package dev.granary.coordinator.layer;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.stores.CountingCache;
+
 import java.util.function.Consumer;
 
 /** Uploader of entries to a bucket for {@link UploadQueue}: unpacked, or in packs. Thread-safe. */

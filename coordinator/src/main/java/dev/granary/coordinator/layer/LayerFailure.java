@@ -1,8 +1,10 @@
 package dev.granary.coordinator.layer;
 
 import dev.granary.cache.LoadResult;
-import java.util.Optional;
+
 import org.jspecify.annotations.Nullable;
+
+import java.util.Optional;
 
 /**
  * The first failure of the lookups in one layer, with its cause as soon as that is known.

@@ -52,7 +52,8 @@ public final class LookupTimeBudget {
     synchronized Decision decide() {
         long left = allowance() - charged;
         if (left > 0) {
-            return new Decision.Load(Math.max(Math.min(left, initialNanos), compileTimes.expected()));
+            return new Decision.Load(
+                    Math.max(Math.min(left, initialNanos), compileTimes.expected()));
         }
         if (isProbing) {
             return new Decision.Skip();

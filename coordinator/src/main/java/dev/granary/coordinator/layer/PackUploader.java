@@ -8,6 +8,7 @@ import dev.granary.s3.BulkBucket;
 import dev.granary.s3.DuplicateFinder;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.probe.ConditionalWriteSupport;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,7 +53,8 @@ public final class PackUploader implements EntryUploader {
         if (existing.isPresent()) {
             whenDone.accept(tier.statistics().count(existing.get()));
         } else if (bucket.conditionalWrites() == ConditionalWriteSupport.NONE
-                || !publisher(entry).add(entry, result -> whenDone.accept(tier.statistics().count(result)))) {
+                || !publisher(entry)
+                        .add(entry, result -> whenDone.accept(tier.statistics().count(result)))) {
             whenDone.accept(tier.store(entry));
         }
     }
@@ -62,7 +64,8 @@ public final class PackUploader implements EntryUploader {
      * since nothing waits for work after the last result.
      */
     private void forgetLostPacks(Entry entry) {
-        if (duplicates.hasFoundMissingPack(entry.id()) && bucket.conditionalWrites() != ConditionalWriteSupport.NONE
+        if (duplicates.hasFoundMissingPack(entry.id())
+                && bucket.conditionalWrites() != ConditionalWriteSupport.NONE
                 && repairedTargets.add(entry.id().target().path())) {
             tier.lostPacks().count(publisher(entry).forgetLost());
         }

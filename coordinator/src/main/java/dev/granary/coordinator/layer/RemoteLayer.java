@@ -7,6 +7,9 @@ import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.stores.OpenLayer;
+
+import org.jspecify.annotations.Nullable;
+
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -18,13 +21,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One bucket as lookups and uploads use it: the tier with its counters, time budget, threads and
- * upload queue. A lookup waits no longer than the {@link LookupTimeBudget} allows. Each load runs on
- * a thread of the layer, so that its caller can go on without the answer. A hanging layer does not
- * affect the others. Thread-safe.
+ * upload queue. A lookup waits no longer than the {@link LookupTimeBudget} allows. Each load runs
+ * on a thread of the layer, so that its caller can go on without the answer. A hanging layer does
+ * not affect the others. Thread-safe.
  */
 public final class RemoteLayer implements AutoCloseable {
     /** The limit of a bucket tier for concurrent requests: more would queue there. */
@@ -39,8 +41,13 @@ public final class RemoteLayer implements AutoCloseable {
     private final Optional<UploadQueue> uploads;
     private final LongAdder skipped = new LongAdder();
     private final LayerFailure failure = new LayerFailure();
-    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(MAX_CONCURRENT, MAX_CONCURRENT, IDLE_SECONDS, TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(), DaemonThreads.named("granary-lookup"));
+    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
+            MAX_CONCURRENT,
+            MAX_CONCURRENT,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            DaemonThreads.named("granary-lookup"));
 
     /**
      * Creates a client of {@code layer}.
@@ -48,7 +55,12 @@ public final class RemoteLayer implements AutoCloseable {
      * @param position the position in the order of lookups, counted from 0
      * @param uploads the queue of uploads; empty for a read-only layer
      */
-    public RemoteLayer(OpenLayer layer, int position, CompileTimeEstimate compileTimes, LookupTimeBudget budget, Optional<UploadQueue> uploads) {
+    public RemoteLayer(
+            OpenLayer layer,
+            int position,
+            CompileTimeEstimate compileTimes,
+            LookupTimeBudget budget,
+            Optional<UploadQueue> uploads) {
         this.layer = layer;
         this.position = position;
         this.budget = budget;
@@ -63,9 +75,11 @@ public final class RemoteLayer implements AutoCloseable {
      */
     public Optional<Entry> load(Id id, long maxNanos) {
         return switch (budget.decide()) {
-            case LookupTimeBudget.Decision.Load(long limitNanos) -> loadAndCount(id, Math.min(limitNanos, maxNanos)) instanceof LoadResult.Hit(Entry entry)
-                    ? Optional.of(entry)
-                    : Optional.empty();
+            case LookupTimeBudget.Decision.Load(long limitNanos) ->
+                loadAndCount(id, Math.min(limitNanos, maxNanos))
+                                instanceof LoadResult.Hit(Entry entry)
+                        ? Optional.of(entry)
+                        : Optional.empty();
             case LookupTimeBudget.Decision.Probe _ -> {
                 skipped.increment();
                 probe(id);
@@ -100,8 +114,14 @@ public final class RemoteLayer implements AutoCloseable {
     }
 
     public LayerStatistics statistics() {
-        return new LayerStatistics(layer.name(), layer.tier().statistics().snapshot(), skipped.sum(), failure.cause(), failure.pending(),
-                failure.lateAnswers(), layer.tier().lostPacks().snapshot());
+        return new LayerStatistics(
+                layer.name(),
+                layer.tier().statistics().snapshot(),
+                skipped.sum(),
+                failure.cause(),
+                failure.pending(),
+                failure.lateAnswers(),
+                layer.tier().lostPacks().snapshot());
     }
 
     /**
@@ -183,7 +203,9 @@ public final class RemoteLayer implements AutoCloseable {
                 try {
                     long start = System.nanoTime();
                     switch (layer.tier().cache().load(id)) {
-                        case LoadResult.Hit(Entry entry) -> savedNanos = entry.compileTime().toNanos() - (System.nanoTime() - start);
+                        case LoadResult.Hit(Entry entry) ->
+                            savedNanos =
+                                    entry.compileTime().toNanos() - (System.nanoTime() - start);
                         case LoadResult.Unavailable lost -> failure.failed(lost.cause());
                         case LoadResult.Absent _, LoadResult.Damaged _ -> {}
                     }

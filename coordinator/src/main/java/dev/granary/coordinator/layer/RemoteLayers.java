@@ -10,12 +10,14 @@ import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.s3.BucketTier;
+
+import org.jspecify.annotations.Nullable;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The buckets in order. A lookup goes through them until one has the entry. The
@@ -44,36 +46,54 @@ public final class RemoteLayers implements AutoCloseable {
     }
 
     /**
-     * Opens lookups and uploads of {@code layers}, and queues the uploads that ended processes left.
+     * Opens lookups and uploads of {@code layers}, and queues the uploads that ended processes
+     * left.
      *
      * @param local the local tier, from which queued entries are read
      * @param bucketWait the initial time budget for each layer
      * @param waits receives the activity of connections that uploads open
      */
-    public static RemoteLayers open(CountingCache local, List<OpenLayer> layers, Duration bucketWait, PublishMode publishing,
-            LookupCounters counters, SilenceMonitor waits) {
+    public static RemoteLayers open(
+            CountingCache local,
+            List<OpenLayer> layers,
+            Duration bucketWait,
+            PublishMode publishing,
+            LookupCounters counters,
+            SilenceMonitor waits) {
         CompileTimeEstimate compileTimes = new CompileTimeEstimate();
         List<RemoteLayer> opened = new ArrayList<>();
         for (OpenLayer layer : layers) {
             Optional<UploadQueue> uploads = layer.bucket().isWritable()
-                    ? Optional.of(new UploadQueue(local, uploader(layer, publishing, waits), layer.outbox(), counters))
+                    ? Optional.of(new UploadQueue(
+                            local, uploader(layer, publishing, waits), layer.outbox(), counters))
                     : Optional.empty();
-            opened.add(new RemoteLayer(layer, opened.size(), compileTimes, new LookupTimeBudget(compileTimes, bucketWait), uploads));
+            opened.add(new RemoteLayer(
+                    layer,
+                    opened.size(),
+                    compileTimes,
+                    new LookupTimeBudget(compileTimes, bucketWait),
+                    uploads));
         }
         for (int i = 0; i < layers.size(); i++) {
             List<Id> inherited = layers.get(i).inherited();
             opened.get(i).uploads().ifPresent(queue -> inherited.forEach(queue::addInherited));
         }
-        return new RemoteLayers(opened, compileTimes, bucketWait.compareTo(DEADLINE) > 0 ? bucketWait : DEADLINE);
+        return new RemoteLayers(
+                opened, compileTimes, bucketWait.compareTo(DEADLINE) > 0 ? bucketWait : DEADLINE);
     }
 
     /** Returns the uploader of a layer. A tier of another implementation has no packs. */
-    private static EntryUploader uploader(OpenLayer layer, PublishMode publishing, SilenceMonitor waits) {
+    private static EntryUploader uploader(
+            OpenLayer layer, PublishMode publishing, SilenceMonitor waits) {
         return switch (publishing) {
             case UNPACKED -> EntryUploader.unpacked(layer.tier());
-            case IN_PACKS -> layer.tier().cache() instanceof BucketTier bucket
-                    ? new PackUploader(bucket, layer.tier(), packed -> waits.watch(layer.name(), packed.traffic()::quiet))
-                    : EntryUploader.unpacked(layer.tier());
+            case IN_PACKS ->
+                layer.tier().cache() instanceof BucketTier bucket
+                        ? new PackUploader(
+                                bucket,
+                                layer.tier(),
+                                packed -> waits.watch(layer.name(), packed.traffic()::quiet))
+                        : EntryUploader.unpacked(layer.tier());
         };
     }
 
@@ -122,8 +142,13 @@ public final class RemoteLayers implements AutoCloseable {
     }
 
     /** Queues the upload of an entry to the first writable layer, if there is one. */
-    public void publish(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
-        all.stream().map(RemoteLayer::uploads).flatMap(Optional::stream).findFirst().ifPresent(queue -> queue.add(entry, inLocalTier, whenDone));
+    public void publish(
+            Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
+        all.stream()
+                .map(RemoteLayer::uploads)
+                .flatMap(Optional::stream)
+                .findFirst()
+                .ifPresent(queue -> queue.add(entry, inLocalTier, whenDone));
     }
 
     /**
@@ -131,7 +156,8 @@ public final class RemoteLayers implements AutoCloseable {
      * entry by then reports a duplicate.
      */
     public void copyToEarlier(Entry entry, StoreResult inLocalTier, RemoteLayer source) {
-        all.subList(0, source.position()).forEach(earlier -> earlier.uploads().ifPresent(queue -> queue.add(entry, inLocalTier, (_, _) -> {})));
+        all.subList(0, source.position()).forEach(earlier -> earlier.uploads()
+                .ifPresent(queue -> queue.add(entry, inLocalTier, (_, _) -> {})));
     }
 
     /**

@@ -12,6 +12,9 @@ import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -23,7 +26,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Queue of uploads to one bucket, sent by a few threads off the callers' path. Thread-safe.
@@ -44,7 +46,8 @@ public final class UploadQueue implements AutoCloseable {
     private final EntryUploader uploader;
     private final Optional<UploadOutbox> outbox;
     private final LookupCounters counters;
-    private final ExecutorService workers = Executors.newFixedThreadPool(MAX_CONCURRENT, DaemonThreads.named("granary-upload"));
+    private final ExecutorService workers =
+            Executors.newFixedThreadPool(MAX_CONCURRENT, DaemonThreads.named("granary-upload"));
 
     /**
      * Lock of the outbox, acquired before {@code this}: the outbox and {@link #pending} change
@@ -76,7 +79,11 @@ public final class UploadQueue implements AutoCloseable {
         }
     }
 
-    public UploadQueue(CountingCache local, EntryUploader uploader, Optional<UploadOutbox> outbox, LookupCounters counters) {
+    public UploadQueue(
+            CountingCache local,
+            EntryUploader uploader,
+            Optional<UploadOutbox> outbox,
+            LookupCounters counters) {
         this.local = local;
         this.uploader = uploader;
         this.outbox = outbox;
@@ -89,23 +96,32 @@ public final class UploadQueue implements AutoCloseable {
      * @param inLocalTier the result of storing it in the local tier
      */
     public void add(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
-        boolean isReadable = inLocalTier instanceof StoreResult.Stored || inLocalTier instanceof StoreResult.Duplicate;
+        boolean isReadable = inLocalTier instanceof StoreResult.Stored
+                || inLocalTier instanceof StoreResult.Duplicate;
         synchronized (outboxLock) {
             boolean isInOutbox = isReadable && addToOutbox(entry.id());
             if (accept(entry, isReadable, isInOutbox, whenDone)) {
                 return;
             }
         }
-        whenDone.accept(entry.id(), new StoreResult.Failed("the upload queue is full, and the entry is not in the local tier"));
+        whenDone.accept(
+                entry.id(),
+                new StoreResult.Failed(
+                        "the upload queue is full, and the entry is not in the local tier"));
     }
 
     /** Returns false if the queue is full. */
-    private synchronized boolean accept(Entry entry, boolean isReadable, boolean isInOutbox, BiConsumer<Id, StoreResult> whenDone) {
+    private synchronized boolean accept(
+            Entry entry,
+            boolean isReadable,
+            boolean isInOutbox,
+            BiConsumer<Id, StoreResult> whenDone) {
         if (isClosed) {
             countUndone(isInOutbox);
             return true;
         }
-        boolean hasRoom = bytesInMemory + entry.binaries().byteSize() <= MEMORY_BYTES || queue.isEmpty();
+        boolean hasRoom =
+                bytesInMemory + entry.binaries().byteSize() <= MEMORY_BYTES || queue.isEmpty();
         PendingUpload existing = pending.get(entry.id());
         if (existing == null && !hasRoom && !isReadable) {
             counters.dropped.increment();
@@ -272,18 +288,27 @@ public final class UploadQueue implements AutoCloseable {
             }
             case LoadResult.Absent _, LoadResult.Damaged _ -> {
                 counters.dropped.increment();
-                complete(next, new StoreResult.Refused("the entry was lost from the local tier before its upload"), true);
+                complete(
+                        next,
+                        new StoreResult.Refused(
+                                "the entry was lost from the local tier before its upload"),
+                        true);
             }
-            case LoadResult.Unavailable lost -> complete(next, new StoreResult.Failed(lost.cause()));
+            case LoadResult.Unavailable lost ->
+                complete(next, new StoreResult.Failed(lost.cause()));
         }
     }
 
     private void complete(PendingUpload upload, StoreResult result) {
-        complete(upload, result, switch (result) {
-            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> true;
-            case StoreResult.Refused _ -> isUnstorable(entryOf(upload));
-            case StoreResult.Failed _, StoreResult.Unknown _ -> false;
-        });
+        complete(
+                upload,
+                result,
+                switch (result) {
+                    case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ ->
+                        true;
+                    case StoreResult.Refused _ -> isUnstorable(entryOf(upload));
+                    case StoreResult.Failed _, StoreResult.Unknown _ -> false;
+                });
     }
 
     /**
@@ -292,7 +317,9 @@ public final class UploadQueue implements AutoCloseable {
      */
     private static boolean isUnstorable(@Nullable Entry entry) {
         try {
-            return entry != null && EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE).isEmpty();
+            return entry != null
+                    && EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE)
+                            .isEmpty();
         } catch (IllegalArgumentException e) {
             return true;
         }
@@ -324,7 +351,8 @@ public final class UploadQueue implements AutoCloseable {
         }
     }
 
-    private static void notifyListener(BiConsumer<Id, StoreResult> listener, Id id, StoreResult result) {
+    private static void notifyListener(
+            BiConsumer<Id, StoreResult> listener, Id id, StoreResult result) {
         try {
             listener.accept(id, result);
         } catch (Throwable e) {
@@ -339,7 +367,9 @@ public final class UploadQueue implements AutoCloseable {
             }
             return outbox.isPresent();
         } catch (IOException e) {
-            LogOnce.warn("outbox", "The outbox cannot be written, so uploads do not survive this process: " + e);
+            LogOnce.warn(
+                    "outbox",
+                    "The outbox cannot be written, so uploads do not survive this process: " + e);
             return false;
         }
     }
@@ -350,7 +380,9 @@ public final class UploadQueue implements AutoCloseable {
                 outbox.get().remove(upload.id);
             }
         } catch (IOException e) {
-            LogOnce.warn("outbox", "The outbox cannot be written; an entry will be uploaded again: " + e);
+            LogOnce.warn(
+                    "outbox",
+                    "The outbox cannot be written; an entry will be uploaded again: " + e);
         }
     }
 }

@@ -19,10 +19,12 @@ import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.CountingCache;
+
+import org.jspecify.annotations.Nullable;
+
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Lookup below the memory tier: the local tier, then, with the claim of this machine, the buckets
@@ -36,7 +38,12 @@ public final class PrimitiveLookup {
     private final WriteBehindQueue writeBehind;
     private final LookupCounters counters;
 
-    public PrimitiveLookup(CountingCache local, RemoteLayers layers, Optional<RestoreQuarantine> quarantine, Optional<ClaimCoordinator> coordinator, WriteBehindQueue writeBehind,
+    public PrimitiveLookup(
+            CountingCache local,
+            RemoteLayers layers,
+            Optional<RestoreQuarantine> quarantine,
+            Optional<ClaimCoordinator> coordinator,
+            WriteBehindQueue writeBehind,
             LookupCounters counters) {
         this.local = local;
         this.layers = layers;
@@ -53,9 +60,11 @@ public final class PrimitiveLookup {
      * @param source where it was found
      * @param layer the position of its bucket, counted from 0; empty unless the source is a bucket
      */
-    public record FoundPrimitive<P extends Primitive>(P primitive, PrimitiveSource source, OptionalInt layer) {}
+    public record FoundPrimitive<P extends Primitive>(
+            P primitive, PrimitiveSource source, OptionalInt layer) {}
 
-    public <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> find(Engine<D, P> engine, D descriptor) throws CompileException {
+    public <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> find(
+            Engine<D, P> engine, D descriptor) throws CompileException {
         // else a stack overflow could leave claims, quarantine marks and locks of the stores behind
         StackReserve.require();
         Id id = descriptor.getId();
@@ -68,10 +77,14 @@ public final class PrimitiveLookup {
             case ClaimCoordinator.Outcome.Stored(Entry entry) -> {
                 FoundPrimitive<P> found = restoreLocal(entry, engine, descriptor, start);
                 // Without a claim: others would wait for an entry that this machine cannot use.
-                yield found != null ? found : findInLayers(engine, descriptor, start, CompileClaim.NONE);
+                yield found != null
+                        ? found
+                        : findInLayers(engine, descriptor, start, CompileClaim.NONE);
             }
-            case ClaimCoordinator.Outcome.Claimed(CompileClaim claim) -> findInLayers(engine, descriptor, start, claim);
-            case ClaimCoordinator.Outcome.Unclaimed _ -> findInLayers(engine, descriptor, start, CompileClaim.NONE);
+            case ClaimCoordinator.Outcome.Claimed(CompileClaim claim) ->
+                findInLayers(engine, descriptor, start, claim);
+            case ClaimCoordinator.Outcome.Unclaimed _ ->
+                findInLayers(engine, descriptor, start, CompileClaim.NONE);
         };
     }
 
@@ -81,13 +94,16 @@ public final class PrimitiveLookup {
      */
     private ClaimCoordinator.Outcome lookUpLocally(Id id) {
         TierLookups lookups = new TierLookups(local, id);
-        ClaimCoordinator.Outcome outcome = switch (lookups.lookup()) {
-            case LoadResult.Hit(Entry entry) -> new ClaimCoordinator.Outcome.Stored(entry);
-            case LoadResult.Absent _, LoadResult.Damaged _ ->
-                coordinator.isPresent() ? coordinator.get().claim(id, lookups::lookup) : new ClaimCoordinator.Outcome.Unclaimed();
-            // an entry of another process could not be read either
-            case LoadResult.Unavailable _ -> new ClaimCoordinator.Outcome.Unclaimed();
-        };
+        ClaimCoordinator.Outcome outcome =
+                switch (lookups.lookup()) {
+                    case LoadResult.Hit(Entry entry) -> new ClaimCoordinator.Outcome.Stored(entry);
+                    case LoadResult.Absent _, LoadResult.Damaged _ ->
+                        coordinator.isPresent()
+                                ? coordinator.get().claim(id, lookups::lookup)
+                                : new ClaimCoordinator.Outcome.Unclaimed();
+                    // an entry of another process could not be read either
+                    case LoadResult.Unavailable _ -> new ClaimCoordinator.Outcome.Unclaimed();
+                };
         try {
             lookups.count();
             return outcome;
@@ -100,7 +116,8 @@ public final class PrimitiveLookup {
     }
 
     private <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> findInLayers(
-            Engine<D, P> engine, D descriptor, long start, CompileClaim claim) throws CompileException {
+            Engine<D, P> engine, D descriptor, long start, CompileClaim claim)
+            throws CompileException {
         try {
             RemoteLayers.Attempt attempt = layers.start(descriptor.getId());
             for (RemoteLayers.Hit hit = attempt.next(); hit != null; hit = attempt.next()) {
@@ -120,8 +137,9 @@ public final class PrimitiveLookup {
      * Restores an entry of the local tier; returns null if it is in quarantine or the driver
      * rejects it.
      */
-    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable FoundPrimitive<P> restoreLocal(
-            Entry entry, Engine<D, P> engine, D descriptor, long start) {
+    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable
+            FoundPrimitive<P> restoreLocal(
+                    Entry entry, Engine<D, P> engine, D descriptor, long start) {
         P primitive = restore(engine, descriptor, entry, start, local.cache()::discard);
         if (primitive == null) {
             return null;
@@ -137,9 +155,15 @@ public final class PrimitiveLookup {
      * Restores an entry of a layer; returns null if it is in quarantine or the driver rejects it.
      * The claim is passed on with the primitive.
      */
-    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable FoundPrimitive<P> restoreFromBucket(
-            RemoteLayers.Hit hit, Engine<D, P> engine, D descriptor, long start, CompileClaim claim) {
-        P primitive = restore(engine, descriptor, hit.entry(), start, _ -> hit.layer().refused(hit.entry()));
+    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable
+            FoundPrimitive<P> restoreFromBucket(
+                    RemoteLayers.Hit hit,
+                    Engine<D, P> engine,
+                    D descriptor,
+                    long start,
+                    CompileClaim claim) {
+        P primitive = restore(
+                engine, descriptor, hit.entry(), start, _ -> hit.layer().refused(hit.entry()));
         if (primitive == null) {
             return null;
         }
@@ -149,7 +173,8 @@ public final class PrimitiveLookup {
         } else {
             writeBehind.fill(hit.entry(), hit.layer(), claim);
         }
-        return new FoundPrimitive<>(primitive, PrimitiveSource.BUCKET, OptionalInt.of(hit.layer().position()));
+        return new FoundPrimitive<>(
+                primitive, PrimitiveSource.BUCKET, OptionalInt.of(hit.layer().position()));
     }
 
     private void recompiled(Primitive primitive, Entry entry, CompileClaim claim) {
@@ -167,11 +192,15 @@ public final class PrimitiveLookup {
             // a mark that remains would put the entry into quarantine
             quarantine.ifPresent(restores -> restores.begin(entry));
             P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
-            counters.savedNanos.add(Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
+            counters.savedNanos.add(
+                    Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
             return primitive;
         } catch (RestoreException e) {
             counters.refusedByDriver.increment();
-            LogOnce.warn("restore", "The driver rejected a stored binary, which is discarded and compiled again: " + e.getMessage());
+            LogOnce.warn(
+                    "restore",
+                    "The driver rejected a stored binary, which is discarded and compiled again: "
+                            + e.getMessage());
             discard.accept(entry);
             return null;
         } finally {
@@ -179,8 +208,8 @@ public final class PrimitiveLookup {
         }
     }
 
-    private <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> compile(Engine<D, P> engine, D descriptor, CompileClaim claim)
-            throws CompileException {
+    private <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> compile(
+            Engine<D, P> engine, D descriptor, CompileClaim claim) throws CompileException {
         long start = System.nanoTime();
         try {
             P primitive = engine.create(descriptor);
@@ -188,7 +217,8 @@ public final class PrimitiveLookup {
             long took = System.nanoTime() - start;
             counters.compileNanos.add(took);
             if (!descriptor.getId().isEmpty()) {
-                layers.compileTimes().compiled(Math.max(took, primitive.compileTime().toNanos()));
+                layers.compileTimes()
+                        .compiled(Math.max(took, primitive.compileTime().toNanos()));
                 writeBehind.compiled(primitive, took, claim);
             }
             return new FoundPrimitive<>(primitive, PrimitiveSource.COMPILED, OptionalInt.empty());

@@ -3,6 +3,7 @@ package dev.granary.coordinator.lookup;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.coordinator.stores.CountingCache;
+
 import org.jspecify.annotations.Nullable;
 
 /**

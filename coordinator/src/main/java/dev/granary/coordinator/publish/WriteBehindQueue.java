@@ -16,6 +16,7 @@ import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
+
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.LinkedHashSet;
@@ -52,7 +53,12 @@ public final class WriteBehindQueue implements AutoCloseable {
     private final LinkedHashSet<Compiled> incomplete = new LinkedHashSet<>();
     private final OpenTaskCounter openTasks = new OpenTaskCounter();
     private final ThreadPoolExecutor worker = new ThreadPoolExecutor(
-            1, 1, 0, TimeUnit.SECONDS, new ArrayBlockingQueue<>(QUEUE_LENGTH), DaemonThreads.named("granary-write-behind"));
+            1,
+            1,
+            0,
+            TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(QUEUE_LENGTH),
+            DaemonThreads.named("granary-write-behind"));
 
     /** A primitive with incomplete binaries; compared by identity. */
     private static final class Compiled {
@@ -62,7 +68,11 @@ public final class WriteBehindQueue implements AutoCloseable {
         private final long countedNanos;
         private final CompileClaim claim;
 
-        Compiled(Primitive primitive, Optional<Duration> knownCompileTime, long countedNanos, CompileClaim claim) {
+        Compiled(
+                Primitive primitive,
+                Optional<Duration> knownCompileTime,
+                long countedNanos,
+                CompileClaim claim) {
             this.primitive = primitive;
             this.knownCompileTime = knownCompileTime;
             this.countedNanos = countedNanos;
@@ -70,7 +80,12 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
     }
 
-    public WriteBehindQueue(CountingCache local, RemoteLayers layers, LookupCounters counters, InstantSource clock, BiConsumer<Id, StoreResult> whenPublished) {
+    public WriteBehindQueue(
+            CountingCache local,
+            RemoteLayers layers,
+            LookupCounters counters,
+            InstantSource clock,
+            BiConsumer<Id, StoreResult> whenPublished) {
         this.local = local;
         this.layers = layers;
         this.counters = counters;
@@ -120,7 +135,9 @@ public final class WriteBehindQueue implements AutoCloseable {
     private Optional<Compiled> add(Compiled compiled) {
         synchronized (incomplete) {
             incomplete.add(compiled);
-            return incomplete.size() > MAX_INCOMPLETE ? Optional.of(incomplete.getFirst()) : Optional.empty();
+            return incomplete.size() > MAX_INCOMPLETE
+                    ? Optional.of(incomplete.getFirst())
+                    : Optional.empty();
         }
     }
 
@@ -147,16 +164,22 @@ public final class WriteBehindQueue implements AutoCloseable {
      * the upload to the layers before it.
      */
     public void fill(Entry entry, RemoteLayer source, CompileClaim claim) {
-        submit(() -> {
-            StoreResult inLocalTier = local.store(entry);
-            claim.close();
-            layers.copyToEarlier(entry, inLocalTier, source);
-        }, claim, _ -> {});
+        submit(
+                () -> {
+                    StoreResult inLocalTier = local.store(entry);
+                    claim.close();
+                    layers.copyToEarlier(entry, inLocalTier, source);
+                },
+                claim,
+                _ -> {});
     }
 
     /** Queues the upload of an entry of the local tier. */
     public void publish(Entry entry) {
-        submit(() -> upload(entry, StoreResult.DUPLICATE), CompileClaim.NONE, failed -> whenPublished.accept(entry.id(), failed));
+        submit(
+                () -> upload(entry, StoreResult.DUPLICATE),
+                CompileClaim.NONE,
+                failed -> whenPublished.accept(entry.id(), failed));
     }
 
     /**
@@ -188,7 +211,11 @@ public final class WriteBehindQueue implements AutoCloseable {
         try {
             if (remove(compiled)) {
                 launched(compiled.claim);
-                submit(() -> takeAndStore(compiled), compiled.claim, failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
+                submit(
+                        () -> takeAndStore(compiled),
+                        compiled.claim,
+                        failed -> whenPublished.accept(
+                                compiled.primitive.descriptor().getId(), failed));
             }
         } finally {
             openTasks.end(1);
@@ -223,15 +250,24 @@ public final class WriteBehindQueue implements AutoCloseable {
         KernelBinaries binaries = binaries(primitive);
         Id id = primitive.descriptor().getId();
         if (compiled.knownCompileTime.isEmpty()) {
-            counters.compileNanos.add(Math.max(0, primitive.compileTime().toNanos() - compiled.countedNanos));
+            counters.compileNanos.add(
+                    Math.max(0, primitive.compileTime().toNanos() - compiled.countedNanos));
         }
         if (binaries.isEmpty()) {
             counters.withoutBinaries.increment();
             whenPublished.accept(id, new StoreResult.Failed("the driver returned no binaries"));
             return;
         }
-        Entry entry = Entry.of(id, binaries, compiled.knownCompileTime.orElseGet(primitive::compileTime),
-                new EntryMetadata(LibraryVersion.NUMBER, ProducerName.name(), clock.instant(), primitive.kernels(), primitive.geometries(),
+        Entry entry = Entry.of(
+                id,
+                binaries,
+                compiled.knownCompileTime.orElseGet(primitive::compileTime),
+                new EntryMetadata(
+                        LibraryVersion.NUMBER,
+                        ProducerName.name(),
+                        clock.instant(),
+                        primitive.kernels(),
+                        primitive.geometries(),
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
         compiled.claim.close(); // other processes need not wait for the upload

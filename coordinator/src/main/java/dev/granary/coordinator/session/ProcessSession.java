@@ -2,6 +2,9 @@ package dev.granary.coordinator.session;
 
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.Granary;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -18,7 +21,6 @@ import java.util.HexFormat;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The presence of one {@link Granary} in the local directory: a subdirectory with a locked file. If
@@ -62,7 +64,8 @@ public final class ProcessSession implements AutoCloseable {
         String name = HexFormat.of().toHexDigits(new SplittableRandom().nextLong());
         Path temporary = Files.createDirectory(sessions.resolve(TEMP_PREFIX + name));
         Path directory = sessions.resolve(name);
-        FileChannel channel = FileChannel.open(lockFile(temporary), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        FileChannel channel = FileChannel.open(
+                lockFile(temporary), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         LIVE_IN_THIS_JVM.add(name);
         try {
             channel.lock();
@@ -103,7 +106,10 @@ public final class ProcessSession implements AutoCloseable {
                 try {
                     adoptIfDead(session, handler, now);
                 } catch (IOException | OverlappingFileLockException e) {
-                    LogOnce.warn("inherit", "The files of the ended session " + session + " could not be taken over: " + e);
+                    LogOnce.warn(
+                            "inherit",
+                            "The files of the ended session " + session
+                                    + " could not be taken over: " + e);
                 }
             }
         } catch (DirectoryIteratorException e) {
@@ -111,7 +117,8 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
-    private static void adoptIfDead(Path session, DeadSessionHandler handler, Instant now) throws IOException {
+    private static void adoptIfDead(Path session, DeadSessionHandler handler, Instant now)
+            throws IOException {
         String name = session.getFileName().toString();
         synchronized (ADOPTION_LOCK) {
             if (name.startsWith(TEMP_PREFIX)) {
@@ -148,7 +155,8 @@ public final class ProcessSession implements AutoCloseable {
         try {
             channel.close();
         } catch (IOException e) {
-            LogOnce.warn("session", "The lock of session " + directory + " could not be closed: " + e);
+            LogOnce.warn(
+                    "session", "The lock of session " + directory + " could not be closed: " + e);
         }
     }
 
@@ -165,16 +173,19 @@ public final class ProcessSession implements AutoCloseable {
         return Files.getLastModifiedTime(file).toInstant().isBefore(now.minus(age));
     }
 
-    private static void adopt(Path session, DeadSessionHandler handler, Instant now) throws IOException {
+    private static void adopt(Path session, DeadSessionHandler handler, Instant now)
+            throws IOException {
         Path file = lockFile(session);
         if (Files.notExists(file)) { // false for an I/O error
             deleteAll(session);
             return;
         }
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE); @Nullable FileLock lock = channel.tryLock()) {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
+                @Nullable FileLock lock = channel.tryLock()) {
             if (lock != null) {
                 handler.inherit(session);
-                if (isEmpty(session.resolve(UploadOutbox.DIRECTORY)) || isOlderThan(session, MAX_DEAD_AGE, now)) {
+                if (isEmpty(session.resolve(UploadOutbox.DIRECTORY))
+                        || isOlderThan(session, MAX_DEAD_AGE, now)) {
                     // otherwise it has uploads for a bucket that is not configured here
                     deleteAll(session);
                 }
@@ -183,7 +194,8 @@ public final class ProcessSession implements AutoCloseable {
     }
 
     private static void deleteAll(Path session) throws IOException {
-        for (String name : new String[] {UploadOutbox.DIRECTORY, RestoreQuarantine.MARKS_DIRECTORY}) {
+        for (String name :
+                new String[] {UploadOutbox.DIRECTORY, RestoreQuarantine.MARKS_DIRECTORY}) {
             Path sub = session.resolve(name);
             if (Files.isDirectory(sub)) {
                 try (DirectoryStream<Path> files = Files.newDirectoryStream(sub)) {

@@ -2,6 +2,7 @@ package dev.granary.coordinator.session;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.support.LogOnce;
+
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -39,7 +40,8 @@ public final class RestoreQuarantine {
      *
      * @throws IOException if the directory cannot be read or written
      */
-    public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock) throws IOException {
+    public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
+            throws IOException {
         this.marks = session.subdirectory(MARKS_DIRECTORY);
         this.directory = localDirectory.resolve("quarantine");
         this.clock = clock;
@@ -62,7 +64,10 @@ public final class RestoreQuarantine {
         try {
             Files.write(marks.resolve(name(entry)), new byte[0]);
         } catch (IOException e) {
-            LogOnce.warn("quarantine", "Restores cannot be marked, so an entry that ends a process is not detected: " + e);
+            LogOnce.warn(
+                    "quarantine",
+                    "Restores cannot be marked, so an entry that ends a process is not detected: "
+                            + e);
         }
     }
 
@@ -94,8 +99,11 @@ public final class RestoreQuarantine {
                 Files.createDirectories(directory);
                 Files.move(file, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
                 endTimes.put(name, now.plus(DURATION));
-                LogOnce.warn("quarantined",
-                        "A process ended while it restored entry " + name.substring(0, name.indexOf('-')) + "; it is not tried for a day.");
+                LogOnce.warn(
+                        "quarantined",
+                        "A process ended while it restored entry "
+                                + name.substring(0, name.indexOf('-'))
+                                + "; it is not tried for a day.");
             }
         }
     }

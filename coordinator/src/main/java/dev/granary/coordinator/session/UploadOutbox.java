@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
+
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -83,10 +84,14 @@ public final class UploadOutbox {
             for (Path file : files) {
                 switch (read(file)) {
                     case OutboxFile.Pending pending -> {
-                        Files.move(file, directory.resolve(name(pending.id())), StandardCopyOption.ATOMIC_MOVE);
+                        Files.move(
+                                file,
+                                directory.resolve(name(pending.id())),
+                                StandardCopyOption.ATOMIC_MOVE);
                         inherited.accept(pending.id());
                     }
-                    case OutboxFile.OfAnotherBucket _ -> {} // left for a process with that bucket
+                    // left for a process with that bucket
+                    case OutboxFile.OfAnotherBucket _ -> {}
                     case OutboxFile.Unreadable _ -> Files.delete(file);
                 }
             }
@@ -107,11 +112,13 @@ public final class UploadOutbox {
         if (name.endsWith(TEMP_SUFFIX) || Files.size(file) > Id.MAX_BYTES) {
             return new OutboxFile.Unreadable();
         }
-        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(Files.readAllBytes(file)))) {
+        try (DataInputStream in =
+                new DataInputStream(new ByteArrayInputStream(Files.readAllBytes(file)))) {
             if (!in.readUTF().equals(bucket)) {
                 return new OutboxFile.OfAnotherBucket();
             }
-            Optional<Id> id = Id.parse(in.readAllBytes()).filter(parsed -> name(parsed).equals(name));
+            Optional<Id> id =
+                    Id.parse(in.readAllBytes()).filter(parsed -> name(parsed).equals(name));
             return id.isPresent() ? new OutboxFile.Pending(id.get()) : new OutboxFile.Unreadable();
         } catch (EOFException | UTFDataFormatException e) {
             return new OutboxFile.Unreadable();

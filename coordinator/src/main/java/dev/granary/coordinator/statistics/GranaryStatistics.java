@@ -3,6 +3,7 @@ package dev.granary.coordinator.statistics;
 import dev.granary.cache.TierStatistics;
 import dev.granary.coordinator.Granary;
 import dev.granary.gpu.composite.CompositeStatistics;
+
 import java.time.Duration;
 import java.util.List;
 

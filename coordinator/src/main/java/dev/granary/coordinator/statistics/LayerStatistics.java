@@ -1,6 +1,7 @@
 package dev.granary.coordinator.statistics;
 
 import dev.granary.cache.TierStatistics;
+
 import java.util.Optional;
 
 /**
@@ -17,7 +18,13 @@ import java.util.Optional;
  * @param lostPacks packs that the manifest names and the bucket has lost, as far as publishing
  *     found any
  */
-public record LayerStatistics(String name, TierStatistics.Snapshot results, long skipped, Optional<String> failure, int late, long lateAnswers,
+public record LayerStatistics(
+        String name,
+        TierStatistics.Snapshot results,
+        long skipped,
+        Optional<String> failure,
+        int late,
+        long lateAnswers,
         LostPacks lostPacks) {
     /**
      * Counts of packs that the manifest names and the bucket does not have.

@@ -1,6 +1,7 @@
 package dev.granary.coordinator.statistics;
 
 import dev.granary.cache.TierStatistics;
+
 import java.io.IOException;
 import java.io.Reader;
 import java.io.Writer;
@@ -51,7 +52,8 @@ public final class LifetimeStatistics {
             } catch (IllegalArgumentException | CharacterCodingException e) {
                 return totals; // damaged file: counting starts again
             }
-            stored.stringPropertyNames().forEach(name -> add(totals, name, stored.getProperty(name)));
+            stored.stringPropertyNames()
+                    .forEach(name -> add(totals, name, stored.getProperty(name)));
         }
         return totals;
     }
@@ -59,7 +61,8 @@ public final class LifetimeStatistics {
     /** Adds the counters of one process. */
     public void add(GranaryStatistics statistics) throws IOException {
         synchronized (JVM_LOCK) {
-            try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            try (FileChannel channel = FileChannel.open(
+                            lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                     var _ = lock(channel)) {
                 Map<String, Long> totals = read();
                 counters(statistics).forEach((name, count) -> totals.merge(name, count, Long::sum));
@@ -104,11 +107,18 @@ public final class LifetimeStatistics {
         counters.put("nested-created", statistics.composites().nestedCreated());
         counters.put("kernel-hits", statistics.memoryHits());
         counters.put("local-hits", statistics.local().hits());
-        counters.put("local-damaged", statistics.local().damaged().values().stream().mapToLong(Long::longValue).sum());
+        counters.put(
+                "local-damaged",
+                statistics.local().damaged().values().stream()
+                        .mapToLong(Long::longValue)
+                        .sum());
         counters.put("local-stored", statistics.local().stored());
         statistics.layers().forEach(layer -> count(counters, layer));
         if (statistics.layers().size() > 1) {
-            statistics.layers().forEach(layer -> counters.put("bucket-hits " + layer.name(), layer.results().hits()));
+            statistics
+                    .layers()
+                    .forEach(layer -> counters.put(
+                            "bucket-hits " + layer.name(), layer.results().hits()));
         }
         counters.put("compiled", statistics.compiled());
         counters.put("compiled-again", statistics.compiledAgain());
@@ -129,7 +139,10 @@ public final class LifetimeStatistics {
     private static void count(Map<String, Long> counters, LayerStatistics layer) {
         TierStatistics.Snapshot bucket = layer.results();
         counters.merge("bucket-hits", bucket.hits(), Long::sum);
-        counters.merge("bucket-damaged", bucket.damaged().values().stream().mapToLong(Long::longValue).sum(), Long::sum);
+        counters.merge(
+                "bucket-damaged",
+                bucket.damaged().values().stream().mapToLong(Long::longValue).sum(),
+                Long::sum);
         counters.merge("bucket-unavailable", bucket.unavailable(), Long::sum);
         counters.merge("bucket-skipped", layer.skipped(), Long::sum);
         counters.merge("bucket-stored", bucket.stored(), Long::sum);

@@ -1,8 +1,10 @@
 package dev.granary.coordinator.statistics;
 
 import dev.granary.s3.pack.PackPublisher;
-import java.util.Optional;
+
 import org.jspecify.annotations.Nullable;
+
+import java.util.Optional;
 
 /**
  * Counter of packs that a bucket has lost: those removed from the manifest, and failed attempts to

@@ -8,6 +8,7 @@ import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.pack.PackReader;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,7 +30,9 @@ public final class BucketTierFactory {
     static List<BucketTier> open(GranaryConfig config) throws ConfigException {
         List<BucketTier> tiers = new ArrayList<>();
         for (BucketConfig layer : config.buckets()) {
-            tiers.add(BucketTier.open(lengthen(settings(layer, directory(config)), config.bucketWait()).build()));
+            tiers.add(BucketTier.open(
+                    lengthen(settings(layer, directory(config)), config.bucketWait())
+                            .build()));
         }
         return tiers;
     }
@@ -42,8 +45,11 @@ public final class BucketTierFactory {
         if (bucketWait.compareTo(GranaryConfig.DEFAULT_BUCKET_WAIT) <= 0) {
             return settings;
         }
-        Duration request = max(S3Config.DEFAULT_REQUEST_TIMEOUT, min(bucketWait, BACKGROUND_TIMEOUT));
-        return settings.requestTimeout(request).stallTimeout(request).slowCall(request)
+        Duration request =
+                max(S3Config.DEFAULT_REQUEST_TIMEOUT, min(bucketWait, BACKGROUND_TIMEOUT));
+        return settings.requestTimeout(request)
+                .stallTimeout(request)
+                .slowCall(request)
                 .loadDeadline(max(S3Config.DEFAULT_LOAD_DEADLINE, bucketWait));
     }
 
@@ -59,7 +65,8 @@ public final class BucketTierFactory {
      * Opens the tier of a bucket. No request is sent. Pack indexes are cached in {@code directory},
      * if present.
      */
-    public static BucketTier open(BucketConfig layer, Optional<Path> directory) throws ConfigException {
+    public static BucketTier open(BucketConfig layer, Optional<Path> directory)
+            throws ConfigException {
         return BucketTier.open(settings(layer, directory).build());
     }
 
@@ -68,25 +75,36 @@ public final class BucketTierFactory {
      * s for all requests of one load.
      */
     public static BucketTier openForBackground(BucketConfig layer) throws ConfigException {
-        return BucketTier.open(settings(layer, Optional.empty()).requestTimeout(BACKGROUND_TIMEOUT).loadDeadline(BACKGROUND_TIMEOUT.multipliedBy(2)).build());
+        return BucketTier.open(settings(layer, Optional.empty())
+                .requestTimeout(BACKGROUND_TIMEOUT)
+                .loadDeadline(BACKGROUND_TIMEOUT.multipliedBy(2))
+                .build());
     }
 
     /** Opens a bucket for transfers of whole packs. */
-    public static BulkBucket openBulk(BucketConfig layer, Optional<Path> directory) throws ConfigException {
+    public static BulkBucket openBulk(BucketConfig layer, Optional<Path> directory)
+            throws ConfigException {
         return BulkBucket.open(settings(layer, directory).build());
     }
 
-    private static S3Config.Builder settings(BucketConfig layer, Optional<Path> directory) throws ConfigException {
+    private static S3Config.Builder settings(BucketConfig layer, Optional<Path> directory)
+            throws ConfigException {
         if (!layer.client().isPresent()) {
-            throw new ConfigException("The client of " + layer.name() + " is minio, but its library is missing; "
-                    + "add io.minio:minio and com.squareup.okhttp3:okhttp-jvm to the program, or set the client to aws.");
+            throw new ConfigException(
+                    "The client of " + layer.name() + " is minio, but its library is missing; add"
+                            + " io.minio:minio and"
+                            + " com.squareup.okhttp3:okhttp-jvm to the"
+                            + " program, or set the client to aws.");
         }
         try {
-            S3Config.Builder settings = S3Config.builder(layer.location()).client(layer.client()).access(layer.access())
+            S3Config.Builder settings = S3Config.builder(layer.location())
+                    .client(layer.client())
+                    .access(layer.access())
                     .producer("granary " + LibraryVersion.NUMBER);
             layer.endpoint().ifPresent(settings::endpoint);
             layer.region().ifPresent(settings::region);
-            directory.ifPresent(local -> settings.packIndexCache(PackReader.indexDirectory(local, layer.name())));
+            directory.ifPresent(local ->
+                    settings.packIndexCache(PackReader.indexDirectory(local, layer.name())));
             return settings;
         } catch (IllegalArgumentException e) {
             throw new ConfigException(e.getMessage() + ".");

@@ -13,7 +13,8 @@ import dev.granary.coordinator.statistics.LostPackCounter;
  * @param statistics counts every result
  * @param lostPacks counts the packs that the bucket has lost
  */
-public record CountingCache(PersistentCache cache, TierStatistics statistics, LostPackCounter lostPacks) {
+public record CountingCache(
+        PersistentCache cache, TierStatistics statistics, LostPackCounter lostPacks) {
     public CountingCache(PersistentCache cache) {
         this(cache, new TierStatistics(), new LostPackCounter());
     }

@@ -5,6 +5,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
+
 import java.time.InstantSource;
 
 /** Factory of the local tier that a configuration names. */
@@ -35,10 +36,15 @@ public final class LocalTierFactory {
         return open(config, Long.MAX_VALUE, InstantSource.system());
     }
 
-    private static LocalTier open(GranaryConfig config, long capacityBytes, InstantSource clock) throws ConfigException {
+    private static LocalTier open(GranaryConfig config, long capacityBytes, InstantSource clock)
+            throws ConfigException {
         try {
-            return LocalTier.open(LocalTierConfig.builder(config.directory()).capacityBytes(capacityBytes).policy(config.eviction())
-                    .networkFileSystems(config.networkDirectory()).clock(clock).build());
+            return LocalTier.open(LocalTierConfig.builder(config.directory())
+                    .capacityBytes(capacityBytes)
+                    .policy(config.eviction())
+                    .networkFileSystems(config.networkDirectory())
+                    .clock(clock)
+                    .build());
         } catch (LocalDirectoryException e) {
             throw new ConfigException(String.valueOf(e.getMessage()));
         }

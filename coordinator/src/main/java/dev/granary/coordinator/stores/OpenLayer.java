@@ -3,6 +3,7 @@ package dev.granary.coordinator.stores;
 import dev.granary.cache.Id;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.session.UploadOutbox;
+
 import java.util.List;
 import java.util.Optional;
 
@@ -15,7 +16,11 @@ import java.util.Optional;
  *     written
  * @param inherited the uploads to it that ended processes left
  */
-public record OpenLayer(BucketConfig bucket, CountingCache tier, Optional<UploadOutbox> outbox, List<Id> inherited) {
+public record OpenLayer(
+        BucketConfig bucket,
+        CountingCache tier,
+        Optional<UploadOutbox> outbox,
+        List<Id> inherited) {
     public String name() {
         return bucket.name();
     }

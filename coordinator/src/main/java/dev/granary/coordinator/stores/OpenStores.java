@@ -10,6 +10,7 @@ import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.local.claim.LocalClaims;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.InstantSource;
@@ -45,16 +46,31 @@ public record OpenStores(
      * Opens the local tier that {@code config} names, with the given bucket tiers, one for each
      * configured bucket.
      */
-    public static OpenStores open(GranaryConfig config, List<? extends PersistentCache> buckets, InstantSource clock) throws ConfigException {
+    public static OpenStores open(
+            GranaryConfig config, List<? extends PersistentCache> buckets, InstantSource clock)
+            throws ConfigException {
         boolean isOff = config.capacityBytes() == 0;
-        CountingCache local = new CountingCache(isOff ? new DisabledLocalTier() : LocalTierFactory.open(config, clock));
+        CountingCache local = new CountingCache(
+                isOff ? new DisabledLocalTier() : LocalTierFactory.open(config, clock));
         List<OpenLayer> layers = new ArrayList<>();
         for (int i = 0; i < buckets.size(); i++) {
-            layers.add(new OpenLayer(config.buckets().get(i), new CountingCache(buckets.get(i)), Optional.empty(), List.of()));
+            layers.add(new OpenLayer(
+                    config.buckets().get(i),
+                    new CountingCache(buckets.get(i)),
+                    Optional.empty(),
+                    List.of()));
         }
-        Optional<LocalClaims> claims =
-                isOff || config.localWait().isZero() ? Optional.empty() : Optional.of(LocalClaims.open(config.directory()));
-        OpenStores withoutSession = new OpenStores(local, List.copyOf(layers), claims, Optional.empty(), Optional.empty(), new LifetimeStatistics(config.directory()), clock);
+        Optional<LocalClaims> claims = isOff || config.localWait().isZero()
+                ? Optional.empty()
+                : Optional.of(LocalClaims.open(config.directory()));
+        OpenStores withoutSession = new OpenStores(
+                local,
+                List.copyOf(layers),
+                claims,
+                Optional.empty(),
+                Optional.empty(),
+                new LifetimeStatistics(config.directory()),
+                clock);
         if (isOff || !Files.isWritable(config.directory())) {
             return withoutSession;
         }
@@ -67,27 +83,43 @@ public record OpenStores(
                 throw e;
             }
         } catch (IOException e) {
-            LogOnce.warn("session", "The directory " + config.directory() + " cannot be written, so uploads do not survive this process: " + e);
+            LogOnce.warn(
+                    "session",
+                    "The directory " + config.directory()
+                            + " cannot be written, so uploads do not survive this process: " + e);
             return withoutSession;
         }
     }
 
-    private OpenStores withSession(ProcessSession session, GranaryConfig config) throws IOException {
+    private OpenStores withSession(ProcessSession session, GranaryConfig config)
+            throws IOException {
         RestoreQuarantine quarantine = new RestoreQuarantine(config.directory(), session, clock);
         List<OpenLayer> withOutboxes = new ArrayList<>();
         for (OpenLayer layer : layers) {
-            Optional<UploadOutbox> outbox = layer.bucket().isWritable() ? Optional.of(new UploadOutbox(session, layer.name())) : Optional.empty();
-            withOutboxes.add(new OpenLayer(layer.bucket(), layer.tier(), outbox, new ArrayList<>()));
+            Optional<UploadOutbox> outbox = layer.bucket().isWritable()
+                    ? Optional.of(new UploadOutbox(session, layer.name()))
+                    : Optional.empty();
+            withOutboxes.add(
+                    new OpenLayer(layer.bucket(), layer.tier(), outbox, new ArrayList<>()));
         }
-        session.adoptDead(dead -> {
-            quarantine.inherit(dead);
-            for (OpenLayer layer : withOutboxes) {
-                if (layer.outbox().isPresent()) {
-                    layer.outbox().get().inherit(dead, layer.inherited()::add);
-                }
-            }
-        }, clock.instant());
-        return new OpenStores(local, withOutboxes, claims, Optional.of(session), Optional.of(quarantine), totals, clock);
+        session.adoptDead(
+                dead -> {
+                    quarantine.inherit(dead);
+                    for (OpenLayer layer : withOutboxes) {
+                        if (layer.outbox().isPresent()) {
+                            layer.outbox().get().inherit(dead, layer.inherited()::add);
+                        }
+                    }
+                },
+                clock.instant());
+        return new OpenStores(
+                local,
+                withOutboxes,
+                claims,
+                Optional.of(session),
+                Optional.of(quarantine),
+                totals,
+                clock);
     }
 
     /** Closes all tiers, and adds the counters of the process to the totals. */

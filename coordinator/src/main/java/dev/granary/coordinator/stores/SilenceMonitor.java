@@ -15,7 +15,8 @@ public final class SilenceMonitor {
     /** The shortest stall that is reported. */
     private static final Duration MIN_REPORTED = Duration.ofSeconds(2);
 
-    private final List<Map.Entry<String, Supplier<Duration>>> buckets = new CopyOnWriteArrayList<>();
+    private final List<Map.Entry<String, Supplier<Duration>>> buckets =
+            new CopyOnWriteArrayList<>();
 
     public SilenceMonitor() {}
 
@@ -43,6 +44,9 @@ public final class SilenceMonitor {
                 longest = stallTime;
             }
         }
-        return bucket.isEmpty() ? Optional.empty() : Optional.of("waiting for " + bucket + ": no data for " + longest.toSeconds() + " s");
+        return bucket.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        "waiting for " + bucket + ": no data for " + longest.toSeconds() + " s");
     }
 }

@@ -17,7 +17,8 @@ public final class SafeText {
      * The text from a question mark, a number sign or an equals sign to the next bucket of a list.
      * Each run of separators is scanned once.
      */
-    private static final Pattern VALUE = Pattern.compile("([?#=]).*?(?=(?<![\\s,])[\\s,]++s3://|$)", Pattern.DOTALL);
+    private static final Pattern VALUE =
+            Pattern.compile("([?#=]).*?(?=(?<![\\s,])[\\s,]++s3://|$)", Pattern.DOTALL);
 
     private SafeText() {}
 
@@ -32,7 +33,9 @@ public final class SafeText {
     /** Returns the text in one line, and short; for texts without secrets. */
     static String inOneLine(String text) {
         String plain = CONTROL.matcher(text).replaceAll(" ");
-        return plain.length() <= MAX_CHARACTERS ? plain : plain.substring(0, MAX_CHARACTERS) + HIDDEN;
+        return plain.length() <= MAX_CHARACTERS
+                ? plain
+                : plain.substring(0, MAX_CHARACTERS) + HIDDEN;
     }
 
     private static String withoutUser(String text) {

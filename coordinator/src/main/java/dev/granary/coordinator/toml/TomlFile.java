@@ -1,13 +1,14 @@
 package dev.granary.coordinator.toml;
 
+import org.tomlj.Toml;
+import org.tomlj.TomlParseError;
+import org.tomlj.TomlParseResult;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.tomlj.Toml;
-import org.tomlj.TomlParseError;
-import org.tomlj.TomlParseResult;
 
 /**
  * Reader of TOML files. A text that is not TOML always ends in a {@link TomlException} with line
@@ -40,7 +41,10 @@ public final class TomlFile {
         if (bytes.length > MAX_BYTES) {
             throw new TomlException(1, 1, "the file has more than " + (MAX_BYTES >> 20) + " MiB");
         }
-        return parse(StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+        return parse(StandardCharsets.UTF_8
+                .newDecoder()
+                .decode(ByteBuffer.wrap(bytes))
+                .toString());
     }
 
     /** Parses {@code text} as {@link #read} does. */
@@ -50,13 +54,19 @@ public final class TomlFile {
         try {
             result = Toml.parse(text);
         } catch (TomlParseError e) {
-            throw new TomlException(e.position().line(), e.position().column(), harmless(String.valueOf(e.getMessage())));
+            throw new TomlException(
+                    e.position().line(),
+                    e.position().column(),
+                    harmless(String.valueOf(e.getMessage())));
         } catch (RuntimeException | AssertionError | StackOverflowError e) {
             throw new TomlException(firstFailingLine(text), 1, "a value that cannot be read");
         }
         if (result.hasErrors()) {
             TomlParseError first = result.errors().getFirst();
-            throw new TomlException(first.position().line(), first.position().column(), harmless(String.valueOf(first.getMessage())));
+            throw new TomlException(
+                    first.position().line(),
+                    first.position().column(),
+                    harmless(String.valueOf(first.getMessage())));
         }
         return result;
     }
@@ -75,7 +85,9 @@ public final class TomlFile {
     private static String withoutCredentials(String text) {
         int slashes = text.indexOf("//");
         int position = text.lastIndexOf('@');
-        return slashes >= 0 && position >= slashes + 2 ? text.substring(0, slashes) + "//...@" + text.substring(position + 1) : text;
+        return slashes >= 0 && position >= slashes + 2
+                ? text.substring(0, slashes) + "//...@" + text.substring(position + 1)
+                : text;
     }
 
     /**
@@ -83,7 +95,9 @@ public final class TomlFile {
      * fails; found by bisection.
      */
     private static int firstFailingLine(String text) {
-        int[] ends = text.chars().filter(c -> c == '\n').count() == 0 ? new int[] {text.length()} : lineEnds(text);
+        int[] ends = text.chars().filter(c -> c == '\n').count() == 0
+                ? new int[] {text.length()}
+                : lineEnds(text);
         int low = 0;
         int high = ends.length - 1;
         while (low < high) {
@@ -99,7 +113,8 @@ public final class TomlFile {
 
     private static int[] lineEnds(String text) {
         return java.util.stream.IntStream.rangeClosed(1, text.length())
-                .filter(end -> end == text.length() || text.charAt(end - 1) == '\n').toArray();
+                .filter(end -> end == text.length() || text.charAt(end - 1) == '\n')
+                .toArray();
     }
 
     private static boolean fails(String text) {
@@ -135,7 +150,10 @@ public final class TomlFile {
                     case '[', '{' -> {
                         depth++;
                         if (depth > MAX_NESTING) {
-                            throw new TomlException(line, position - lineStart + 1, "brackets are nested more than " + MAX_NESTING + " deep");
+                            throw new TomlException(
+                                    line,
+                                    position - lineStart + 1,
+                                    "brackets are nested more than " + MAX_NESTING + " deep");
                         }
                         position++;
                     }
@@ -153,7 +171,9 @@ public final class TomlFile {
             boolean isLong = text.startsWith(delimiter, position);
             position += isLong ? 3 : 1;
             while (position < text.length()) {
-                if (isLong ? text.startsWith(delimiter, position) : text.charAt(position) == quote || text.charAt(position) == '\n') {
+                if (isLong
+                        ? text.startsWith(delimiter, position)
+                        : text.charAt(position) == quote || text.charAt(position) == '\n') {
                     position += isLong ? 3 : text.charAt(position) == '\n' ? 0 : 1;
                     return;
                 }

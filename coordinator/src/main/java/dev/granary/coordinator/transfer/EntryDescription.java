@@ -4,6 +4,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
+
 import java.lang.foreign.MemorySegment;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -23,7 +24,11 @@ import java.util.Optional;
  * @param binaryBytes the length of each binary in bytes, in order
  * @param metadata the metadata of the entry; empty if it had none that could be read
  */
-public record EntryDescription(Duration compileTime, Sha256 contentHash, List<Long> binaryBytes, Optional<EntryMetadata> metadata) {
+public record EntryDescription(
+        Duration compileTime,
+        Sha256 contentHash,
+        List<Long> binaryBytes,
+        Optional<EntryMetadata> metadata) {
     private static final String FORMAT = "granary-entry";
     private static final String VERSION = "1";
 
@@ -61,38 +66,54 @@ public record EntryDescription(Duration compileTime, Sha256 contentHash, List<Lo
      */
     public static EntryDescription parse(String text) throws TreeException {
         Map<String, List<String>> values = new HashMap<>();
-        for (int start = 0; start <= text.length();) { // line by line, since a text may be long
+        for (int start = 0; start <= text.length(); ) { // line by line, since a text may be long
             int end = text.indexOf('\n', start) < 0 ? text.length() : text.indexOf('\n', start);
             String line = text.substring(start, end);
             start = end + 1;
             int colon = line.indexOf(": ");
             if (colon >= 0) {
-                values.computeIfAbsent(line.substring(0, colon), _ -> new ArrayList<>()).add(unescape(line.substring(colon + 2)));
+                values.computeIfAbsent(line.substring(0, colon), _ -> new ArrayList<>())
+                        .add(unescape(line.substring(colon + 2)));
             } else if (!line.isEmpty()) {
                 throw new TreeException("about.txt has a line that is not 'name: value'");
             }
         }
         if (!single(values, FORMAT).equals(VERSION)) {
-            throw new TreeException("about.txt is of version " + single(values, FORMAT) + "; this version reads " + VERSION);
+            throw new TreeException("about.txt is of version " + single(values, FORMAT)
+                    + "; this version reads " + VERSION);
         }
         try {
-            List<Long> lengths = values.getOrDefault("binary-bytes", List.of()).stream().map(Long::valueOf).toList();
-            return new EntryDescription(Duration.parse(single(values, "compile-time")), Sha256.parse(single(values, "content-sha256")), lengths,
-                    values.containsKey("producer") ? Optional.of(metadata(values)) : Optional.empty());
+            List<Long> lengths = values.getOrDefault("binary-bytes", List.of()).stream()
+                    .map(Long::valueOf)
+                    .toList();
+            return new EntryDescription(
+                    Duration.parse(single(values, "compile-time")),
+                    Sha256.parse(single(values, "content-sha256")),
+                    lengths,
+                    values.containsKey("producer")
+                            ? Optional.of(metadata(values))
+                            : Optional.empty());
         } catch (DateTimeException | IllegalArgumentException e) {
             throw new TreeException("about.txt has an invalid value: " + e.getMessage());
         }
     }
 
     private static EntryMetadata metadata(Map<String, List<String>> values) throws TreeException {
-        return new EntryMetadata(single(values, "library-version"), single(values, "producer"), Instant.parse(single(values, "created-at")),
-                values.getOrDefault("kernel", List.of()), values.getOrDefault("geometry", List.of()), single(values, "key"));
+        return new EntryMetadata(
+                single(values, "library-version"),
+                single(values, "producer"),
+                Instant.parse(single(values, "created-at")),
+                values.getOrDefault("kernel", List.of()),
+                values.getOrDefault("geometry", List.of()),
+                single(values, "key"));
     }
 
-    private static String single(Map<String, List<String>> values, String name) throws TreeException {
+    private static String single(Map<String, List<String>> values, String name)
+            throws TreeException {
         List<String> matches = values.getOrDefault(name, List.of());
         if (matches.size() != 1) {
-            throw new TreeException("about.txt has " + matches.size() + " lines '" + name + "', not one");
+            throw new TreeException(
+                    "about.txt has " + matches.size() + " lines '" + name + "', not one");
         }
         return matches.getFirst();
     }
@@ -107,7 +128,8 @@ public record EntryDescription(Duration compileTime, Sha256 contentHash, List<Lo
             char c = value.charAt(i);
             if (c == '\\') {
                 text.append("\\\\");
-            } else if (Character.isISOControl(c) || (Character.isSurrogate(c) && !isInPair(value, i))) {
+            } else if (Character.isISOControl(c)
+                    || (Character.isSurrogate(c) && !isInPair(value, i))) {
                 text.append(String.format("\\u%04x", (int) c));
             } else {
                 text.append(c);

@@ -5,6 +5,7 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.coordinator.admin.EntryVerifier;
 import dev.granary.coordinator.admin.TierVerifier;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
@@ -37,7 +38,8 @@ public final class EntryExporter {
      * @param progress receives the position of each entry before it is read
      * @throws IOException if the tree cannot be written; entries that were exported before remain
      */
-    public void all(EntryCatalog catalog, List<EntryCatalog.Listed> listed, IntConsumer progress) throws IOException {
+    public void all(EntryCatalog catalog, List<EntryCatalog.Listed> listed, IntConsumer progress)
+            throws IOException {
         for (int i = 0; i < listed.size(); i++) {
             progress.accept(i);
             EntryCatalog.Listed current = listed.get(i);
@@ -45,10 +47,17 @@ public final class EntryExporter {
                 switch (EntryVerifier.read(catalog, current, memory)) {
                     case LoadResult.Hit(Entry entry) -> write(entry);
                     case LoadResult.Absent _ -> {} // evicted meanwhile
-                    case LoadResult.Damaged damage when TierVerifier.isOtherVersion(damage.damage()) -> otherVersion++;
+                    case LoadResult.Damaged damage
+                    when TierVerifier.isOtherVersion(damage.damage()) -> otherVersion++;
                     case LoadResult.Damaged damage ->
-                        bad.add(new TierVerifier.Bad(current, TierVerifier.name(damage.damage()), damage.detail(), TierVerifier.Fate.LEFT));
-                    case LoadResult.Unavailable lost -> bad.add(new TierVerifier.Bad(current, "unreadable", lost.cause(), TierVerifier.Fate.LEFT));
+                        bad.add(new TierVerifier.Bad(
+                                current,
+                                TierVerifier.name(damage.damage()),
+                                damage.detail(),
+                                TierVerifier.Fate.LEFT));
+                    case LoadResult.Unavailable lost ->
+                        bad.add(new TierVerifier.Bad(
+                                current, "unreadable", lost.cause(), TierVerifier.Fate.LEFT));
                 }
             }
         }

@@ -15,8 +15,10 @@ import java.util.Set;
 
 /** Access to the regular files of a tree; follows no links. */
 public final class RegularFiles {
-    private static final Set<OpenOption> READ = Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS);
-    private static final Set<OpenOption> NEW = Set.of(StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS);
+    private static final Set<OpenOption> READ =
+            Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS);
+    private static final Set<OpenOption> NEW = Set.of(
+            StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS);
     // the channel caches a buffer as large as the largest single transfer
     private static final long CHUNK_BYTES = 1 << 20;
 
@@ -45,7 +47,9 @@ public final class RegularFiles {
             MemorySegment content = memory.allocate(bytes);
             long position = 0;
             while (position < bytes) {
-                int read = channel.read(content.asSlice(position, Math.min(CHUNK_BYTES, bytes - position)).asByteBuffer());
+                int read = channel.read(
+                        content.asSlice(position, Math.min(CHUNK_BYTES, bytes - position))
+                                .asByteBuffer());
                 if (read < 0) {
                     break;
                 }
@@ -64,7 +68,9 @@ public final class RegularFiles {
     static void write(Path file, MemorySegment bytes) throws IOException {
         try (FileChannel channel = FileChannel.open(file, NEW)) {
             for (long position = 0; position < bytes.byteSize(); position += CHUNK_BYTES) {
-                ByteBuffer chunk = bytes.asSlice(position, Math.min(CHUNK_BYTES, bytes.byteSize() - position)).asByteBuffer();
+                ByteBuffer chunk = bytes.asSlice(
+                                position, Math.min(CHUNK_BYTES, bytes.byteSize() - position))
+                        .asByteBuffer();
                 while (chunk.hasRemaining()) {
                     channel.write(chunk);
                 }

@@ -1,5 +1,7 @@
 package dev.granary.coordinator.transfer;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileVisitResult;
@@ -10,7 +12,6 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 
 /** Staging files and directories: entries that are being written into a tree. */
 final class StagingDirectory {
@@ -27,7 +28,8 @@ final class StagingDirectory {
     /** Removes the staging files of interrupted exports. */
     static void removeStale(Path root) throws IOException {
         long staleBefore = System.currentTimeMillis() - STALE_AGE.toMillis();
-        try (DirectoryStream<Path> left = Files.newDirectoryStream(root, TreeNames.STAGING_PREFIX + "*")) {
+        try (DirectoryStream<Path> left =
+                Files.newDirectoryStream(root, TreeNames.STAGING_PREFIX + "*")) {
             for (Path staging : left) {
                 if (RegularFiles.attributes(staging).lastModifiedTime().toMillis() < staleBefore) {
                     remove(staging);
@@ -44,13 +46,15 @@ final class StagingDirectory {
         }
         Files.walkFileTree(staging, new SimpleFileVisitor<>() {
             @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                    throws IOException {
                 Files.delete(file);
                 return FileVisitResult.CONTINUE;
             }
 
             @Override
-            public FileVisitResult visitFileFailed(Path file, IOException cause) throws IOException {
+            public FileVisitResult visitFileFailed(Path file, IOException cause)
+                    throws IOException {
                 if (cause instanceof NoSuchFileException) {
                     return FileVisitResult.CONTINUE;
                 }
@@ -58,7 +62,8 @@ final class StagingDirectory {
             }
 
             @Override
-            public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException cause) throws IOException {
+            public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException cause)
+                    throws IOException {
                 if (cause != null) {
                     throw cause;
                 }

@@ -37,7 +37,9 @@ final class TreeNames {
             return OptionalInt.of(0);
         }
         var matcher = KERNEL.matcher(name);
-        return matcher.matches() ? OptionalInt.of(Integer.parseInt(matcher.group(1))) : OptionalInt.empty();
+        return matcher.matches()
+                ? OptionalInt.of(Integer.parseInt(matcher.group(1)))
+                : OptionalInt.empty();
     }
 
     /** Returns true if the name may be a hash of this library. */

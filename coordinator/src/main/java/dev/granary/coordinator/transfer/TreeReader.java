@@ -2,6 +2,7 @@ package dev.granary.coordinator.transfer;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
@@ -52,12 +53,14 @@ public final class TreeReader {
     public static TreeReader from(Path root) throws TreeException, IOException {
         Path directory = root.toAbsolutePath().normalize();
         if (!Files.isDirectory(directory)) {
-            throw new TreeException(root + (Files.exists(directory) ? " is not a directory" : " does not exist")
-                    + "; name a directory that granary export made");
+            throw new TreeException(
+                    root + (Files.exists(directory) ? " is not a directory" : " does not exist")
+                            + "; name a directory that granary export made");
         }
         TreeScanner scan = TreeScanner.of(directory);
         if (scan.entries().isEmpty() && !TreeScanner.isMarked(directory)) {
-            throw new TreeException(root + " holds no entries; name a directory that granary export made");
+            throw new TreeException(
+                    root + " holds no entries; name a directory that granary export made");
         }
         return new TreeReader(directory, scan);
     }
@@ -80,7 +83,8 @@ public final class TreeReader {
             Path directory = entries.get(i);
             try (Arena memory = Arena.ofConfined()) {
                 switch (TreeEntry.read(directory, memory)) {
-                    case TreeEntry.Sound(Entry entry) -> count(directory, entry, store.apply(entry));
+                    case TreeEntry.Sound(Entry entry) ->
+                        count(directory, entry, store.apply(entry));
                     case TreeEntry.Damaged(String detail) -> {
                         damaged++;
                         problems.add(new Problem(root.relativize(directory), "damaged", detail));
@@ -98,7 +102,8 @@ public final class TreeReader {
                 storedBytes += entry.id().length() + entry.binaries().byteSize();
             }
             case StoreResult.Duplicate _ -> duplicate++;
-            case StoreResult.Divergent _ -> refuse(directory, "the tier has an entry of this id with other binaries");
+            case StoreResult.Divergent _ ->
+                refuse(directory, "the tier has an entry of this id with other binaries");
             case StoreResult.Refused refused -> refuse(directory, refused.reason());
             case StoreResult.Failed failure -> refuse(directory, failure.cause());
             case StoreResult.Unknown failure -> refuse(directory, failure.cause());

@@ -106,7 +106,9 @@ final class TreeScanner {
         long foreign = 0;
         for (Path child : children(directory)) {
             String name = child.getFileName().toString();
-            boolean isNamed = name.equals(TreeNames.KEY) || name.equals(TreeNames.ABOUT) || TreeNames.kernelIndex(name).isPresent();
+            boolean isNamed = name.equals(TreeNames.KEY)
+                    || name.equals(TreeNames.ABOUT)
+                    || TreeNames.kernelIndex(name).isPresent();
             BasicFileAttributes attributes = RegularFiles.attributes(child);
             if (isNamed && attributes.isRegularFile()) {
                 files.add(name);
@@ -127,8 +129,10 @@ final class TreeScanner {
     /** Returns true if the file at the top marks a tree: it contains a number of bytes. */
     static boolean isMarked(Path directory) throws IOException {
         Path marker = directory.resolve(TreeNames.SIZE);
-        return RegularFiles.isRegular(marker) && Files.size(marker) <= MAX_SIZE_FILE_BYTES
-                && NUMBER.matcher(new String(Files.readAllBytes(marker), ISO_8859_1)).matches();
+        return RegularFiles.isRegular(marker)
+                && Files.size(marker) <= MAX_SIZE_FILE_BYTES
+                && NUMBER.matcher(new String(Files.readAllBytes(marker), ISO_8859_1))
+                        .matches();
     }
 
     private static List<Path> children(Path directory) throws IOException {

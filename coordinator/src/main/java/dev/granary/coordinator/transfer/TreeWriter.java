@@ -3,6 +3,7 @@ package dev.granary.coordinator.transfer;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileAlreadyExistsException;
@@ -62,15 +63,18 @@ public final class TreeWriter {
      * @throws TreeException if {@code root} has other content
      * @throws IOException if it cannot be read or created
      */
-    public static TreeWriter into(Path root, Mode mode, RandomGenerator random) throws TreeException, IOException {
+    public static TreeWriter into(Path root, Mode mode, RandomGenerator random)
+            throws TreeException, IOException {
         Path directory = root.toAbsolutePath().normalize();
         boolean exists = Files.exists(directory);
         if (exists && !Files.isDirectory(directory)) {
-            throw new TreeException(root + " is not a directory; name a new or empty one to export to");
+            throw new TreeException(
+                    root + " is not a directory; name a new or empty one to export to");
         }
         if (exists && !TreeScanner.isEmpty(directory) && !TreeScanner.isMarked(directory)) {
-            throw new TreeException(root + " is not empty and holds no export (there is no " + TreeNames.SIZE + " with a number of bytes);"
-                    + " name a new or empty directory");
+            throw new TreeException(
+                    root + " is not empty and holds no export (there is no " + TreeNames.SIZE
+                            + " with a number of bytes);" + " name a new or empty directory");
         }
         TreeWriter writer = new TreeWriter(directory, mode, random);
         if (mode == Mode.WRITE) {
@@ -132,7 +136,9 @@ public final class TreeWriter {
         for (int i = 0; i < entry.binaries().count(); i++) {
             files.put(TreeNames.kernel(i), entry.binaries().binary(i));
         }
-        files.put(TreeNames.ABOUT, MemorySegment.ofArray(EntryDescription.text(entry).getBytes(UTF_8)));
+        files.put(
+                TreeNames.ABOUT,
+                MemorySegment.ofArray(EntryDescription.text(entry).getBytes(UTF_8)));
         return files;
     }
 
@@ -140,9 +146,11 @@ public final class TreeWriter {
      * Returns the destination of an entry: the first number under its hash that is free or has its
      * key.
      */
-    private Destination destination(Entry entry, Map<String, MemorySegment> files) throws IOException {
+    private Destination destination(Entry entry, Map<String, MemorySegment> files)
+            throws IOException {
         Path hashDirectory = root.resolve(entry.id().hash().hex());
-        if (Files.exists(hashDirectory, LinkOption.NOFOLLOW_LINKS) && !RegularFiles.isDirectory(hashDirectory)) {
+        if (Files.exists(hashDirectory, LinkOption.NOFOLLOW_LINKS)
+                && !RegularFiles.isDirectory(hashDirectory)) {
             throw new NotDirectoryException(hashDirectory.toString());
         }
         for (int n = 0; n < MAX_ENTRIES_PER_HASH; n++) {
@@ -152,16 +160,19 @@ public final class TreeWriter {
                 return new Destination(directory, outcome.get());
             }
         }
-        throw new FileAlreadyExistsException(hashDirectory.toString(), null, "holds " + MAX_ENTRIES_PER_HASH + " other keys");
+        throw new FileAlreadyExistsException(
+                hashDirectory.toString(), null, "holds " + MAX_ENTRIES_PER_HASH + " other keys");
     }
 
     /** Returns the outcome of writing to a directory; empty if it has other content. */
-    private static Optional<Outcome> outcome(Path directory, Map<String, MemorySegment> files) throws IOException {
+    private static Optional<Outcome> outcome(Path directory, Map<String, MemorySegment> files)
+            throws IOException {
         if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
             return Optional.of(Outcome.WRITTEN);
         }
         MemorySegment key = files.getOrDefault(TreeNames.KEY, MemorySegment.NULL);
-        if (!RegularFiles.isDirectory(directory) || !RegularFiles.has(directory.resolve(TreeNames.KEY), key)) {
+        if (!RegularFiles.isDirectory(directory)
+                || !RegularFiles.has(directory.resolve(TreeNames.KEY), key)) {
             return Optional.empty();
         }
         TreeScanner.EntryFiles content = TreeScanner.entryFiles(directory);

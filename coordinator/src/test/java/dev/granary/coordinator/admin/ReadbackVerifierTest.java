@@ -11,6 +11,12 @@ import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,10 +30,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Readback of entries from a real server, and the test of a bucket before a long operation. */
 class ReadbackVerifierTest {
@@ -36,7 +38,9 @@ class ReadbackVerifierTest {
 
     private final TestFleet fleet;
     private final List<Entry> entries = IntStream.range(0, 3)
-            .mapToObj(i -> TestEntries.entry(TestEntries.id("read back " + i), KernelBinaries.of(new byte[100]))).toList();
+            .mapToObj(i -> TestEntries.entry(
+                    TestEntries.id("read back " + i), KernelBinaries.of(new byte[100])))
+            .toList();
     private final List<Id> ids = entries.stream().map(Entry::id).toList();
 
     ReadbackVerifierTest(@TempDir Path directory) throws Exception {
@@ -53,7 +57,8 @@ class ReadbackVerifierTest {
     }
 
     private Map<Id, String> unreadable(String buckets, IntConsumer progress) throws Exception {
-        return new ReadbackVerifier(layers(buckets), NEVER, Duration.ZERO).unreadable(ids, progress);
+        return new ReadbackVerifier(layers(buckets), NEVER, Duration.ZERO)
+                .unreadable(ids, progress);
     }
 
     private Map<Id, String> unreadable() throws Exception {
@@ -66,7 +71,10 @@ class ReadbackVerifierTest {
     }
 
     private void onEntry(Id id, FaultPlan plan) {
-        fleet.plan(request -> request.operation().equals("GET") && request.key().endsWith(id.hash().hex()) ? plan.next(request) : new Fault.None());
+        fleet.plan(request -> request.operation().equals("GET")
+                        && request.key().endsWith(id.hash().hex())
+                ? plan.next(request)
+                : new Fault.None());
     }
 
     @Test
@@ -82,20 +90,25 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName("A1 a failed read is repeated, and no other; after three failures the entry is unreadable, with its cause")
+    @DisplayName("A1 a failed read is repeated, and no other; after three failures the entry is"
+            + " unreadable, with its cause")
     void rounds() throws Exception {
         fleet.publishUnpacked(entries);
         fleet.requests();
         onEntry(ids.get(1), FaultPlan.script(new Fault.Lost(Fault.DENIED)));
         assertEquals(Map.of(), unreadable());
         assertEquals(3 + 1, entryRequests());
-        onEntry(ids.get(1), FaultPlan.script(new Fault.Lost(Fault.DENIED), new Fault.Lost(Fault.DENIED)));
+        onEntry(
+                ids.get(1),
+                FaultPlan.script(new Fault.Lost(Fault.DENIED), new Fault.Lost(Fault.DENIED)));
         assertEquals(Map.of(), unreadable());
         assertEquals(3 + 2, entryRequests());
         onEntry(ids.get(1), FaultPlan.always(new Fault.Lost(Fault.DENIED)));
         Map<Id, String> unreadable = unreadable();
         assertEquals(Set.of(ids.get(1)), unreadable.keySet());
-        assertTrue(String.valueOf(unreadable.get(ids.get(1))).contains("AccessDenied"), unreadable::toString);
+        assertTrue(
+                String.valueOf(unreadable.get(ids.get(1))).contains("AccessDenied"),
+                unreadable::toString);
         assertEquals(3 + 2, entryRequests());
     }
 
@@ -104,15 +117,21 @@ class ReadbackVerifierTest {
     void absentAndDamaged() throws Exception {
         fleet.publishUnpacked(entries);
         fleet.remove(ids.get(0).hash().hex());
-        fleet.change(fleet.keys(ids.get(1).hash().hex()).getFirst(), bytes -> Arrays.copyOf(bytes, bytes.length / 2));
+        fleet.change(
+                fleet.keys(ids.get(1).hash().hex()).getFirst(),
+                bytes -> Arrays.copyOf(bytes, bytes.length / 2));
         Map<Id, String> unreadable = unreadable();
         assertEquals(Set.of(ids.get(0), ids.get(1)), unreadable.keySet());
         assertEquals("the entry is absent", unreadable.get(ids.get(0)));
-        assertTrue(String.valueOf(unreadable.get(ids.get(1))).startsWith("the entry is damaged ("), unreadable::toString);
+        assertTrue(
+                String.valueOf(unreadable.get(ids.get(1))).startsWith("the entry is damaged ("),
+                unreadable::toString);
     }
 
     @Test
-    @DisplayName("A1 one bucket with a sound entry is enough, and later ones get no request; else each has a cause")
+    @DisplayName(
+            "A1 one bucket with a sound entry is enough, and later ones get no request; else each"
+                    + " has a cause")
     void severalBuckets() throws Exception {
         fleet.publishUnpacked(entries);
         fleet.requests();
@@ -122,7 +141,11 @@ class ReadbackVerifierTest {
         assertEquals(3, entryRequests());
         fleet.remove(ids.get(2).hash().hex());
         List<BucketConfig> both = layers("s3://kernels/ci s3://kernels/other");
-        assertEquals(Map.of(ids.get(2), both.get(0).name() + ": the entry is absent; " + both.get(1).name() + ": the entry is absent"),
+        assertEquals(
+                Map.of(
+                        ids.get(2),
+                        both.get(0).name() + ": the entry is absent; "
+                                + both.get(1).name() + ": the entry is absent"),
                 unreadable("s3://kernels/ci s3://kernels/other", _ -> {}));
     }
 
@@ -142,7 +165,8 @@ class ReadbackVerifierTest {
     void timeout() throws Exception {
         fleet.publishUnpacked(entries);
         fleet.requests();
-        ReadbackVerifier verifier = new ReadbackVerifier(layers("s3://kernels/ci"), Duration.ZERO, NEVER);
+        ReadbackVerifier verifier =
+                new ReadbackVerifier(layers("s3://kernels/ci"), Duration.ZERO, NEVER);
         CompletableFuture<Map<Id, String>> result = new CompletableFuture<>();
         Thread.ofPlatform().daemon().start(() -> {
             try {
@@ -158,19 +182,24 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName("A1 the test of a bucket is one request; a problem has a cure; 403 for an absent key is no problem")
+    @DisplayName(
+            "A1 the test of a bucket is one request; a problem has a cure; 403 for an absent key"
+                    + " is no problem")
     void trial() throws Exception {
         BucketConfig bucket = layers("s3://kernels/ci").getFirst();
         fleet.requests();
         assertEquals(Optional.empty(), BucketTrial.problem(bucket));
         assertEquals(1, fleet.requests().size());
-        String missing = BucketTrial.problem(layers("s3://no-such-bucket/ci").getFirst()).orElseThrow();
+        String missing =
+                BucketTrial.problem(layers("s3://no-such-bucket/ci").getFirst()).orElseThrow();
         assertTrue(missing.matches("there is no bucket no-such-bucket.*; .*create it.*"), missing);
         fleet.plan(FaultPlan.always(new Fault.Lost(Fault.DENIED)));
         assertEquals(Optional.empty(), BucketTrial.problem(bucket));
         fleet.plan(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)));
         assertTrue(BucketTrial.problem(bucket).isPresent());
         fleet.plan(FaultPlan.always(new Fault.Page(Fault.Moment.AFTER)));
-        assertTrue(BucketTrial.problem(bucket).isPresent(), "a server with one answer to everything is not S3");
+        assertTrue(
+                BucketTrial.problem(bucket).isPresent(),
+                "a server with one answer to everything is not S3");
     }
 }

@@ -12,14 +12,16 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeCatalog;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Optional;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
 
 /** Counts of a verification, and removals of a repair. */
 class TierVerifierTest {
@@ -49,14 +51,25 @@ class TierVerifierTest {
 
     @ParameterizedTest
     @EnumSource(DamageKind.class)
-    @DisplayName("D6 each kind of damage is counted, named, and removed by a repair; entries of other versions stay (K11)")
+    @DisplayName(
+            "D6 each kind of damage is counted, named, and removed by a repair; entries of other"
+                    + " versions stay (K11)")
     void damage(DamageKind damage) {
         catalog.add(entries.entry(100));
-        EntryCatalog.Listed damagedEntry = catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(damage, "for a test"));
+        EntryCatalog.Listed damagedEntry = catalog.add(
+                TestEntries.TARGET.path(),
+                Sha256.of(new byte[] {1}),
+                new LoadResult.Damaged(damage, "for a test"));
         boolean isOther = damage == DamageKind.TOO_NEW || damage == DamageKind.TOO_OLD;
         TierVerifier verifier = verify();
         assertEquals(new TierVerifier.Count(1, damagedEntry.bytes()), verifier.damaged(damage));
-        assertEquals(List.of(new TierVerifier.Bad(damagedEntry, TierVerifier.name(damage), "for a test", TierVerifier.Fate.LEFT)), verifier.bad());
+        assertEquals(
+                List.of(new TierVerifier.Bad(
+                        damagedEntry,
+                        TierVerifier.name(damage),
+                        "for a test",
+                        TierVerifier.Fate.LEFT)),
+                verifier.bad());
         assertEquals(isOther, verifier.isHealthy());
         assertEquals(1, verifier.sound().entries());
 
@@ -67,11 +80,19 @@ class TierVerifierTest {
     }
 
     @Test
-    @DisplayName("D6 content that does not match its SHA-256, and an entry of another target, are damage")
+    @DisplayName("D6 content that does not match its SHA-256, and an entry of another target, are"
+            + " damage")
     void beyondChecksums() {
         Entry entry = entries.entry(100);
-        catalog.add(entry.id().target().path(), entry.id().hash(), new LoadResult.Hit(Entry.ofStored(entry.id(),
-                KernelBinaries.of(new byte[] {1, 2}), Duration.ZERO, entry.contentHash(), Optional::empty)));
+        catalog.add(
+                entry.id().target().path(),
+                entry.id().hash(),
+                new LoadResult.Hit(Entry.ofStored(
+                        entry.id(),
+                        KernelBinaries.of(new byte[] {1, 2}),
+                        Duration.ZERO,
+                        entry.contentHash(),
+                        Optional::empty)));
         catalog.add(TestEntries.OTHER_TARGET.path(), entry.id().hash(), new LoadResult.Hit(entry));
         TierVerifier verifier = verify();
         assertEquals(1, verifier.damaged(DamageKind.CORRUPT).entries());
@@ -80,17 +101,24 @@ class TierVerifierTest {
     }
 
     @Test
-    @DisplayName("An unreadable or remaining damaged entry is unhealthy; an entry that is removed meanwhile is not")
+    @DisplayName("An unreadable or remaining damaged entry is unhealthy; an entry that is removed"
+            + " meanwhile is not")
     void unreadable() {
         catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), LoadResult.ABSENT);
         assertTrue(repair().isHealthy());
-        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {2}), new LoadResult.Unavailable("the disk is broken"));
+        catalog.add(
+                TestEntries.TARGET.path(),
+                Sha256.of(new byte[] {2}),
+                new LoadResult.Unavailable("the disk is broken"));
         TierVerifier verifier = repair();
         assertFalse(verifier.isHealthy());
         assertEquals(1, verifier.unreadable().entries());
         assertEquals("unreadable", verifier.bad().getFirst().reason());
         assertEquals(List.of(), removed);
-        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {3}), new LoadResult.Damaged(DamageKind.CORRUPT, ""));
+        catalog.add(
+                TestEntries.TARGET.path(),
+                Sha256.of(new byte[] {3}),
+                new LoadResult.Damaged(DamageKind.CORRUPT, ""));
         assertEquals(0, verify().repaired().entries());
         assertFalse(verify().isHealthy());
     }
@@ -98,8 +126,14 @@ class TierVerifierTest {
     @Test
     @DisplayName("A repaired entry does not compensate for an unreadable one")
     void repairedAndUnreadable() {
-        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(DamageKind.CORRUPT, ""));
-        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {2}), new LoadResult.Unavailable("the disk is broken"));
+        catalog.add(
+                TestEntries.TARGET.path(),
+                Sha256.of(new byte[] {1}),
+                new LoadResult.Damaged(DamageKind.CORRUPT, ""));
+        catalog.add(
+                TestEntries.TARGET.path(),
+                Sha256.of(new byte[] {2}),
+                new LoadResult.Unavailable("the disk is broken"));
         assertFalse(repair().isHealthy());
     }
 }

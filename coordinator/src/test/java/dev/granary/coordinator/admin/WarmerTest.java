@@ -23,13 +23,15 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.warm.BulkEntryReader;
-import java.nio.file.Path;
-import java.util.List;
-import java.util.stream.Stream;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
 
 /** Warming of a local directory from buckets of a real server. */
 class WarmerTest {
@@ -46,47 +48,87 @@ class WarmerTest {
     }
 
     private static List<Entry> of(List<FakeDescriptor> kernels) {
-        return kernels.stream().map(kernel -> TestEntries.entry(kernel.getId(), FakeEngine.binaries(kernel, "ci"))).toList();
+        return kernels.stream()
+                .map(kernel -> TestEntries.entry(kernel.getId(), FakeEngine.binaries(kernel, "ci")))
+                .toList();
     }
 
-    private static WarmReport warm(GranaryConfig config, BulkEntryReader.UnpackedEntries unpacked) throws Exception {
+    private static WarmReport warm(GranaryConfig config, BulkEntryReader.UnpackedEntries unpacked)
+            throws Exception {
         return warm(config, config.buckets().getFirst(), unpacked);
     }
 
-    private static WarmReport warm(GranaryConfig config, BucketConfig layer, BulkEntryReader.UnpackedEntries unpacked) throws Exception {
+    private static WarmReport warm(
+            GranaryConfig config, BucketConfig layer, BulkEntryReader.UnpackedEntries unpacked)
+            throws Exception {
         try (Warmer warmer = Warmer.open(config, unpacked)) {
             Warmer.Outcome outcome = warmer.from(layer, TestFleet.NAMESPACE, (_, _) -> {});
-            return assertInstanceOf(Warmer.Outcome.Done.class, outcome, outcome::toString).report();
+            return assertInstanceOf(Warmer.Outcome.Done.class, outcome, outcome::toString)
+                    .report();
         }
     }
 
     @Test
-    @DisplayName("R7 R11 R12 all entries of the target arrive with few requests; lookups and a second warm read nothing more")
+    @DisplayName(
+            "R7 R11 R12 all entries of the target arrive with few requests; lookups and a second"
+                    + " warm read nothing more")
     void all() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(50);
         fleet.publish(of(kernels));
-        fleet.publish(List.of(TestEntries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), KernelBinaries.of(new byte[9]))));
+        fleet.publish(List.of(TestEntries.entry(
+                Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(),
+                KernelBinaries.of(new byte[9]))));
         GranaryConfig config = fleet.config("node").build();
         fleet.requests();
         WarmReport report = warm(config, BulkEntryReader.UnpackedEntries.READ);
-        assertEquals(List.of(50L, 50L, 0L, 0L, true), List.of(report.entries(), report.installed(), report.present(), report.displaced(), report.isWhole()));
+        assertEquals(
+                List.of(50L, 50L, 0L, 0L, true),
+                List.of(
+                        report.entries(),
+                        report.installed(),
+                        report.present(),
+                        report.displaced(),
+                        report.isWhole()));
         List<String> requests = fleet.requests();
-        assertEquals(List.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", "GET range pack", "LIST entry", "GET range pack"), requests);
+        assertEquals(
+                List.of(
+                        "GET hint",
+                        "HEAD manifest",
+                        "HEAD manifest",
+                        "GET manifest",
+                        "GET range pack",
+                        "LIST entry",
+                        "GET range pack"),
+                requests);
         assertEquals(requests.size(), report.requests());
         try (Granary granary = Granary.open(config)) {
             for (FakeDescriptor kernel : kernels) {
-                assertEquals(PrimitiveSource.LOCAL, granary.obtain(fleet.engine, kernel).source());
+                assertEquals(
+                        PrimitiveSource.LOCAL,
+                        granary.obtain(fleet.engine, kernel).source());
             }
         }
         assertEquals(List.of(), fleet.requests());
         assertEquals(0, fleet.engine.compiles.get());
         WarmReport again = warm(config, BulkEntryReader.UnpackedEntries.READ);
-        assertEquals(List.of(0L, 0L, 50L, 0L), List.of(again.entries(), again.installed(), again.present(), again.receivedBytes()));
-        assertEquals(0, fleet.requests().stream().filter(request -> request.startsWith("GET range")).count());
+        assertEquals(
+                List.of(0L, 0L, 50L, 0L),
+                List.of(
+                        again.entries(),
+                        again.installed(),
+                        again.present(),
+                        again.receivedBytes()));
+        assertEquals(
+                0,
+                fleet.requests().stream()
+                        .filter(request -> request.startsWith("GET range"))
+                        .count());
     }
 
     @Test
-    @DisplayName("Unpacked entries are read once, unless only packs are wanted; packs need no right to list")
+    @DisplayName(
+            "Unpacked entries are read once, unless only packs are wanted; packs need no right to"
+                    + " list")
     void unpackedEntries() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(10);
         try (Granary ci = fleet.open("ci", PublishMode.UNPACKED)) {
@@ -96,20 +138,25 @@ class WarmerTest {
             assertTrue(ci.flush(TestNode.LONG));
         }
         fleet.publish(of(kernels.subList(4, 10)));
-        WarmReport packs = warm(fleet.config("first").build(), BulkEntryReader.UnpackedEntries.SKIP);
+        WarmReport packs =
+                warm(fleet.config("first").build(), BulkEntryReader.UnpackedEntries.SKIP);
         assertEquals(List.of(6L, 0L), List.of(packs.installed(), packs.unpackedEntries()));
         fleet.requests();
-        WarmReport both = warm(fleet.config("second").build(), BulkEntryReader.UnpackedEntries.READ);
+        WarmReport both =
+                warm(fleet.config("second").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(10L, 4L), List.of(both.installed(), both.unpackedEntries()));
         assertEquals(4, fleet.requests().stream().filter("GET entry"::equals).count());
-        fleet.proxy.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
-        WarmReport unlisted = warm(fleet.config("third").build(), BulkEntryReader.UnpackedEntries.READ);
+        fleet.proxy.plan(FaultPlan.when(
+                request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
+        WarmReport unlisted =
+                warm(fleet.config("third").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(6, unlisted.installed());
         assertTrue(unlisted.unlisted().orElseThrow().contains("AccessDenied"), unlisted::toString);
     }
 
     @Test
-    @DisplayName("R6 D6 R18 a damaged entry and a lost pack are skipped with their causes, and all others arrive")
+    @DisplayName("R6 D6 R18 a damaged entry and a lost pack are skipped with their causes, and all"
+            + " others arrive")
     void damages() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(20);
         fleet.publish(of(kernels.subList(0, 12)));
@@ -119,12 +166,23 @@ class WarmerTest {
             return body;
         });
         fleet.publish(of(kernels.subList(12, 20)));
-        String second = fleet.keys("/p/").stream().filter(key -> !key.equals(first)).findFirst().orElseThrow();
+        String second = fleet.keys("/p/").stream()
+                .filter(key -> !key.equals(first))
+                .findFirst()
+                .orElseThrow();
         fleet.change(second, _ -> new byte[1]);
-        WarmReport report = warm(fleet.config("node").build(), BulkEntryReader.UnpackedEntries.READ);
-        assertEquals(List.of(11L, 9L, false), List.of(report.installed(), report.skippedEntries(), report.isWhole()));
-        assertTrue(report.skipped().keySet().stream().anyMatch(cause -> cause.startsWith("damaged")), report::toString);
-        assertTrue(report.skipped().keySet().stream().anyMatch(cause -> cause.startsWith("a pack cannot be read")), report::toString);
+        WarmReport report =
+                warm(fleet.config("node").build(), BulkEntryReader.UnpackedEntries.READ);
+        assertEquals(
+                List.of(11L, 9L, false),
+                List.of(report.installed(), report.skippedEntries(), report.isWhole()));
+        assertTrue(
+                report.skipped().keySet().stream().anyMatch(cause -> cause.startsWith("damaged")),
+                report::toString);
+        assertTrue(
+                report.skipped().keySet().stream()
+                        .anyMatch(cause -> cause.startsWith("a pack cannot be read")),
+                report::toString);
     }
 
     @Test
@@ -139,42 +197,68 @@ class WarmerTest {
             }
             assertTrue(ci.flush(TestNode.LONG));
         }
-        GranaryConfig both = fleet.config("node", "s3://kernels/ci s3://kernels/company?access=read").build();
-        assertEquals(2, warm(both, both.buckets().get(0), BulkEntryReader.UnpackedEntries.READ).installed());
+        GranaryConfig both = fleet.config(
+                        "node", "s3://kernels/ci s3://kernels/company?access=read")
+                .build();
+        assertEquals(
+                2,
+                warm(both, both.buckets().get(0), BulkEntryReader.UnpackedEntries.READ)
+                        .installed());
         WarmReport second = warm(both, both.buckets().get(1), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(1L, 2L), List.of(second.installed(), second.present()));
         try (Granary node = Granary.open(both)) {
-            List<KernelBinaries> binaries = Stream.of(0, 2).map(i -> {
-                try {
-                    return node.obtain(fleet.engine, kernels.get(i)).primitive().getBinaries(BinaryKind.KERNEL);
-                } catch (Exception e) {
-                    throw new IllegalStateException(e);
-                }
-            }).toList();
-            assertEquals(List.of(FakeEngine.binaries(kernels.get(0), "ci"), FakeEngine.binaries(kernels.get(2), "company")), binaries);
+            List<KernelBinaries> binaries = Stream.of(0, 2)
+                    .map(i -> {
+                        try {
+                            return node.obtain(fleet.engine, kernels.get(i))
+                                    .primitive()
+                                    .getBinaries(BinaryKind.KERNEL);
+                        } catch (Exception e) {
+                            throw new IllegalStateException(e);
+                        }
+                    })
+                    .toList();
+            assertEquals(
+                    List.of(
+                            FakeEngine.binaries(kernels.get(0), "ci"),
+                            FakeEngine.binaries(kernels.get(2), "company")),
+                    binaries);
         }
     }
 
     @Test
-    @DisplayName("E1 a directory that is too small keeps its capacity, and the report has the evicted entries")
+    @DisplayName(
+            "E1 a directory that is too small keeps its capacity, and the report has the evicted"
+                    + " entries")
     void tooSmall() throws Exception {
         fleet.publish(Stream.generate(() -> entries.entry(100 << 10)).limit(60).toList());
         GranaryConfig config = fleet.config("node").capacity("2MiB").build();
         WarmReport report = warm(config, BulkEntryReader.UnpackedEntries.READ);
         assertTrue(report.displaced() > 30, report::toString);
         try (TierInventory inventory = TierInventory.ofLocal(config)) {
-            assertEquals(report.installed() - report.displaced(), inventory.entries().size());
+            assertEquals(
+                    report.installed() - report.displaced(), inventory.entries().size());
         }
-        assertThrows(ConfigException.class, () -> Warmer.open(fleet.config("none").capacity("0").build(), BulkEntryReader.UnpackedEntries.READ));
+        assertThrows(
+                ConfigException.class,
+                () -> Warmer.open(
+                        fleet.config("none").capacity("0").build(),
+                        BulkEntryReader.UnpackedEntries.READ));
     }
 
     @Test
     @DisplayName("R16 a bucket that does not answer is reported, and nothing is installed")
     void unreachable() throws Exception {
-        GranaryConfig config = fleet.config("node").endpoint("http://127.0.0.1:1").build();
+        GranaryConfig config =
+                fleet.config("node").endpoint("http://127.0.0.1:1").build();
         try (Warmer warmer = Warmer.open(config, BulkEntryReader.UnpackedEntries.READ)) {
-            Warmer.Outcome outcome = warmer.from(config.buckets().getFirst(), TestFleet.NAMESPACE, (_, _) -> {});
-            assertTrue(assertInstanceOf(Warmer.Outcome.Unavailable.class, outcome).cause().contains("refused"), outcome::toString);
+            Warmer.Outcome outcome =
+                    warmer.from(config.buckets().getFirst(), TestFleet.NAMESPACE, (_, _) -> {});
+            assertTrue(
+                    assertInstanceOf(Warmer.Outcome.Unavailable.class, outcome)
+                            .cause()
+                            .contains("refused"),
+                    outcome::toString);
         }
     }
 }

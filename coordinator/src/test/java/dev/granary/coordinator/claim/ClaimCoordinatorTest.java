@@ -18,12 +18,14 @@ import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Stage;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Waits for other processes, on a fake clock. */
 class ClaimCoordinatorTest {
@@ -38,8 +40,13 @@ class ClaimCoordinatorTest {
     private final SplittableRandom random = TestSeed.random("ClaimCoordinatorTest");
     private final List<Runnable> graceTasks = new ArrayList<>();
     private final LookupCounters counters = new LookupCounters();
-    private final ClaimCoordinator coordinator =
-            new ClaimCoordinator(claims, LIMIT, time, longest -> random.nextLong(longest + 1), graceTasks::add, counters);
+    private final ClaimCoordinator coordinator = new ClaimCoordinator(
+            claims,
+            LIMIT,
+            time,
+            longest -> random.nextLong(longest + 1),
+            graceTasks::add,
+            counters);
 
     private LoadResult stored = LoadResult.ABSENT;
     private int lookups;
@@ -58,12 +65,18 @@ class ClaimCoordinatorTest {
     }
 
     private void assertAbout(Duration expected, Duration actual) {
-        assertTrue(actual.compareTo(expected) >= 0 && actual.minus(expected).toMillis() <= 100, actual::toString);
+        assertTrue(
+                actual.compareTo(expected) >= 0 && actual.minus(expected).toMillis() <= 100,
+                actual::toString);
     }
 
     private void assertCounted(long waited, long givenUp, long unavailable) {
-        assertEquals(List.of(waited, givenUp, unavailable),
-                List.of(counters.waited.sum(), counters.waitsGivenUp.sum(), counters.claimsUnavailable.sum()));
+        assertEquals(
+                List.of(waited, givenUp, unavailable),
+                List.of(
+                        counters.waited.sum(),
+                        counters.waitsGivenUp.sum(),
+                        counters.claimsUnavailable.sum()));
     }
 
     @Test
@@ -79,7 +92,8 @@ class ClaimCoordinatorTest {
     }
 
     @Test
-    @DisplayName("R9 an entry that is stored between lookup and claim is used, and the claim is released")
+    @DisplayName("R9 an entry that is stored between lookup and claim is used, and the claim is"
+            + " released")
     void storedMeanwhile() {
         stored = new LoadResult.Hit(ENTRY);
         assertEquals(new Outcome.Stored(ENTRY), claim());
@@ -92,7 +106,9 @@ class ClaimCoordinatorTest {
     void waits() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(7), () -> stored = new LoadResult.Hit(ENTRY));
-        assertAbout(Duration.ofSeconds(7), took(() -> assertEquals(new Outcome.Stored(ENTRY), claim())));
+        assertAbout(
+                Duration.ofSeconds(7),
+                took(() -> assertEquals(new Outcome.Stored(ENTRY), claim())));
         assertTrue(time.longestPause().compareTo(Duration.ofMillis(75)) <= 0);
         assertCounted(1, 0, 0);
     }
@@ -115,20 +131,26 @@ class ClaimCoordinatorTest {
     void holderDies() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(2), () -> claims.answer = claims.mine);
-        assertAbout(Duration.ofSeconds(2), took(() -> assertInstanceOf(Outcome.Claimed.class, claim())));
+        assertAbout(
+                Duration.ofSeconds(2),
+                took(() -> assertInstanceOf(Outcome.Claimed.class, claim())));
         assertFalse(claims.mine.isClosed);
         assertCounted(0, 0, 0);
     }
 
     @Test
-    @DisplayName("R9 a wait ends at its limit; the next lookups do not wait until the budget has refilled")
+    @DisplayName("R9 a wait ends at its limit; the next lookups do not wait until the budget has"
+            + " refilled")
     void deadline() {
         claims.answer = UNDER_WAY;
         assertEquals(LIMIT, took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
         assertEquals(Duration.ZERO, took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
         assertCounted(0, 2, 0);
         time.pass(LIMIT.multipliedBy(50));
-        assertEquals(LIMIT.dividedBy(2).toSeconds(), took(this::claim).toSeconds(), "1 % of the elapsed time is refilled");
+        assertEquals(
+                LIMIT.dividedBy(2).toSeconds(),
+                took(this::claim).toSeconds(),
+                "1 % of the elapsed time is refilled");
     }
 
     @Test
@@ -150,7 +172,9 @@ class ClaimCoordinatorTest {
     void launch() {
         claims.answer = AWAITING_LAUNCH;
         time.after(Duration.ofSeconds(3), () -> stored = new LoadResult.Hit(ENTRY));
-        assertAbout(Duration.ofSeconds(3), took(() -> assertEquals(new Outcome.Stored(ENTRY), claim())));
+        assertAbout(
+                Duration.ofSeconds(3),
+                took(() -> assertEquals(new Outcome.Stored(ENTRY), claim())));
         stored = LoadResult.ABSENT;
         assertEquals(ClaimCoordinator.LAUNCH_GRACE, took(this::claim));
         assertEquals(Duration.ZERO, took(this::claim));
@@ -161,17 +185,23 @@ class ClaimCoordinatorTest {
     }
 
     @Test
-    @DisplayName("R9 after a launch that did not come, the lookup does not wait for the next compile")
+    @DisplayName(
+            "R9 after a launch that did not come, the lookup does not wait for the next compile")
     void launchThenCompile() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(20), () -> claims.answer = AWAITING_LAUNCH);
-        time.after(Duration.ofSeconds(25), () -> claims.answer = UNDER_WAY); // of another waiter
-        assertAbout(Duration.ofSeconds(20).plus(ClaimCoordinator.LAUNCH_GRACE), took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
+        // of another waiter
+        time.after(Duration.ofSeconds(25), () -> claims.answer = UNDER_WAY);
+        assertAbout(
+                Duration.ofSeconds(20).plus(ClaimCoordinator.LAUNCH_GRACE),
+                took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
         assertCounted(0, 1, 0);
     }
 
     @Test
-    @DisplayName("R9 a claim that awaits its launch is marked, released after the grace period, and not waited for by its owner")
+    @DisplayName(
+            "R9 a claim that awaits its launch is marked, released after the grace period, and not"
+                    + " waited for by its owner")
     void ownLaunch() {
         CompileClaim claim = assertInstanceOf(Outcome.Claimed.class, claim()).claim();
         claim.awaitLaunch();
@@ -182,15 +212,18 @@ class ClaimCoordinatorTest {
         assertFalse(claims.mine.isClosed);
         graceTasks.forEach(Runnable::run);
         assertTrue(claims.mine.isClosed);
-        assertEquals(ClaimCoordinator.LAUNCH_GRACE, took(this::claim), "of another process from now on");
+        assertEquals(
+                ClaimCoordinator.LAUNCH_GRACE, took(this::claim), "of another process from now on");
     }
 
     @Test
-    @DisplayName("R9 a thread that looks up the next primitive before it launches releases its claims")
+    @DisplayName(
+            "R9 a thread that looks up the next primitive before it launches releases its claims")
     void looksUpWithoutLaunching() throws Exception {
         CompileClaim claim = assertInstanceOf(Outcome.Claimed.class, claim()).claim();
         claim.awaitLaunch();
-        Thread otherThread = new Thread(() -> coordinator.claim(TestEntries.id("b"), () -> LoadResult.ABSENT));
+        Thread otherThread =
+                new Thread(() -> coordinator.claim(TestEntries.id("b"), () -> LoadResult.ABSENT));
         otherThread.start();
         otherThread.join();
         assertFalse(claims.mine.isClosed, "this thread may still launch it");
@@ -199,7 +232,8 @@ class ClaimCoordinatorTest {
     }
 
     @Test
-    @DisplayName("R9 a claim is held from the launch until the entry is stored, whatever its thread does")
+    @DisplayName("R9 a claim is held from the launch until the entry is stored, whatever its thread"
+            + " does")
     void launched() {
         CompileClaim claim = assertInstanceOf(Outcome.Claimed.class, claim()).claim();
         claim.awaitLaunch();
@@ -226,7 +260,8 @@ class ClaimCoordinatorTest {
         claims.answer = UNDER_WAY;
         Thread.currentThread().interrupt();
         try {
-            assertEquals(Duration.ZERO, took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
+            assertEquals(
+                    Duration.ZERO, took(() -> assertInstanceOf(Outcome.Unclaimed.class, claim())));
         } finally {
             assertTrue(Thread.interrupted());
         }
@@ -235,9 +270,11 @@ class ClaimCoordinatorTest {
     @Test
     @DisplayName("A tier that throws, against its contract, leaves no claim")
     void tierThrows() {
-        assertThrows(IllegalStateException.class, () -> coordinator.claim(ID, () -> {
-            throw new IllegalStateException("this store has a bug");
-        }));
+        assertThrows(
+                IllegalStateException.class,
+                () -> coordinator.claim(ID, () -> {
+                    throw new IllegalStateException("this store has a bug");
+                }));
         assertTrue(claims.mine.isClosed);
     }
 }

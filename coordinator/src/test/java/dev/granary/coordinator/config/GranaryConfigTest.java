@@ -14,6 +14,15 @@ import dev.granary.local.config.NetworkFileSystemPolicy;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -26,13 +35,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.function.Executable;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The sources of each setting, and the messages for wrong values. */
 class GranaryConfigTest {
@@ -49,16 +51,24 @@ class GranaryConfigTest {
     }
 
     private Path file(String text) throws IOException {
-        Path file = Files.createDirectories(home.resolve(".config").resolve("granary")).resolve("config.toml");
+        Path file = Files.createDirectories(home.resolve(".config").resolve("granary"))
+                .resolve("config.toml");
         return Files.writeString(file, text);
     }
 
-    private static List<BucketConfig> layers(String location, String endpoint, S3ClientLibrary client) {
-        return List.of(new BucketConfig(S3Location.parse(location), S3Access.READ_WRITE, Optional.of(URI.create(endpoint)), Optional.empty(), client));
+    private static List<BucketConfig> layers(
+            String location, String endpoint, S3ClientLibrary client) {
+        return List.of(new BucketConfig(
+                S3Location.parse(location),
+                S3Access.READ_WRITE,
+                Optional.of(URI.create(endpoint)),
+                Optional.empty(),
+                client));
     }
 
     private String mistake() {
-        return String.valueOf(assertThrows(ConfigException.class, () -> builder().build()).getMessage());
+        return String.valueOf(
+                assertThrows(ConfigException.class, () -> builder().build()).getMessage());
     }
 
     private static String refusal(Executable code) {
@@ -72,52 +82,124 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("Code takes precedence over the environment, that over the file, that over the default")
+    @DisplayName(
+            "Code takes precedence over the environment, that over the file, that over the default")
     void order() throws Exception {
         GranaryConfig defaults = builder().build();
-        assertEquals(new GranaryConfig(List.of(), home.resolve(".cache/granary"), 4L << 30,
-                EvictionPolicy.LRU, NetworkFileSystemPolicy.REFUSE, 1024, PrimitiveCachePolicy.LRU, Duration.ofSeconds(60),
-                Duration.ofSeconds(4), Duration.ofSeconds(5), ConstantLimits.NONE), defaults);
+        assertEquals(
+                new GranaryConfig(
+                        List.of(),
+                        home.resolve(".cache/granary"),
+                        4L << 30,
+                        EvictionPolicy.LRU,
+                        NetworkFileSystemPolicy.REFUSE,
+                        1024,
+                        PrimitiveCachePolicy.LRU,
+                        Duration.ofSeconds(60),
+                        Duration.ofSeconds(4),
+                        Duration.ofSeconds(5),
+                        ConstantLimits.NONE),
+                defaults);
 
         file("""
-                bucket = "s3://file/p"
-                endpoint = "http://file:1"
-                client = "minio"
-                dir = "/from/file"
-                capacity = "3GiB"
-                eviction = "fifo"
-                network-dir = "allow"
-                primitive-cache-capacity = 3
-                primitive-cache-policy = "w-tinylfu"
-                local-wait = 3
-                bucket-wait = "30s"
-                constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
-                """);
+            bucket = "s3://file/p"
+            endpoint = "http://file:1"
+            client = "minio"
+            dir = "/from/file"
+            capacity = "3GiB"
+            eviction = "fifo"
+            network-dir = "allow"
+            primitive-cache-capacity = 3
+            primitive-cache-policy = "w-tinylfu"
+            local-wait = 3
+            bucket-wait = "30s"
+            constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
+            """);
         GranaryConfig inFile = builder().build();
-        assertEquals(new GranaryConfig(layers("s3://file/p", "http://file:1", S3ClientLibrary.MINIO),
-                Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystemPolicy.ALLOW, 3, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofSeconds(3),
-                Duration.ofSeconds(30), Duration.ofSeconds(5), ConstantLimits.parse("cpu:3;gpu:3:LRU").limits()), inFile);
+        assertEquals(
+                new GranaryConfig(
+                        layers("s3://file/p", "http://file:1", S3ClientLibrary.MINIO),
+                        Path.of("/from/file"),
+                        3L << 30,
+                        EvictionPolicy.FIFO,
+                        NetworkFileSystemPolicy.ALLOW,
+                        3,
+                        PrimitiveCachePolicy.W_TINY_LFU,
+                        Duration.ofSeconds(3),
+                        Duration.ofSeconds(30),
+                        Duration.ofSeconds(5),
+                        ConstantLimits.parse("cpu:3;gpu:3:LRU").limits()),
+                inFile);
 
-        environment.putAll(Map.of("GRANARY_BUCKET", "s3://environment", "GRANARY_S3_ENDPOINT", "http://environment:2", "GRANARY_S3_CLIENT", "aws",
-                "GRANARY_DIR", "/from/environment", "GRANARY_CAPACITY", "2", "GRANARY_EVICTION", "lru",
-                "GRANARY_NETWORK_DIR", "refuse", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2",
-                "GRANARY_PRIMITIVE_CACHE_POLICY", "lru", "GRANARY_LOCAL_WAIT", "200ms"));
+        environment.putAll(Map.of(
+                "GRANARY_BUCKET",
+                "s3://environment",
+                "GRANARY_S3_ENDPOINT",
+                "http://environment:2",
+                "GRANARY_S3_CLIENT",
+                "aws",
+                "GRANARY_DIR",
+                "/from/environment",
+                "GRANARY_CAPACITY",
+                "2",
+                "GRANARY_EVICTION",
+                "lru",
+                "GRANARY_NETWORK_DIR",
+                "refuse",
+                "GRANARY_PRIMITIVE_CACHE_CAPACITY",
+                "2",
+                "GRANARY_PRIMITIVE_CACHE_POLICY",
+                "lru",
+                "GRANARY_LOCAL_WAIT",
+                "200ms"));
         environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:2:COST");
         environment.put("GRANARY_BUCKET_WAIT", "20");
         GranaryConfig inEnvironment = builder().build();
-        assertEquals(new GranaryConfig(layers("s3://environment", "http://environment:2", S3ClientLibrary.AWS),
-                Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystemPolicy.REFUSE, 2,
-                PrimitiveCachePolicy.LRU, Duration.ofMillis(200), Duration.ofSeconds(20), Duration.ofSeconds(5), ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits()), inEnvironment);
+        assertEquals(
+                new GranaryConfig(
+                        layers("s3://environment", "http://environment:2", S3ClientLibrary.AWS),
+                        Path.of("/from/environment"),
+                        2L << 20,
+                        EvictionPolicy.LRU,
+                        NetworkFileSystemPolicy.REFUSE,
+                        2,
+                        PrimitiveCachePolicy.LRU,
+                        Duration.ofMillis(200),
+                        Duration.ofSeconds(20),
+                        Duration.ofSeconds(5),
+                        ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits()),
+                inEnvironment);
 
-        GranaryConfig inCode = builder().bucket("s3://code").endpoint("http://code:3").client("minio").directory(Path.of("/from/code"))
-                .capacity("1KiB").eviction(EvictionPolicy.FIFO).networkDirectory(NetworkFileSystemPolicy.ALLOW)
-                .primitiveCacheCapacity(0).primitiveCachePolicy(PrimitiveCachePolicy.W_TINY_LFU).localWait(Duration.ofMinutes(2))
-                .bucketWait(Duration.ofMillis(1)).flushLimit(Duration.ZERO)
-                .constantTensorCacheCapacity(EngineKind.GPU, 1).constantTensorCacheCapacity(EngineKind.CPU, 0, ConstantPolicy.LRU).build();
-        assertEquals(new GranaryConfig(layers("s3://code", "http://code:3", S3ClientLibrary.MINIO),
-                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystemPolicy.ALLOW, 0, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofMinutes(2),
-                Duration.ofMillis(1), Duration.ZERO,
-                ConstantLimits.parse("cpu:0:LRU;gpu:1").limits()), inCode);
+        GranaryConfig inCode = builder()
+                .bucket("s3://code")
+                .endpoint("http://code:3")
+                .client("minio")
+                .directory(Path.of("/from/code"))
+                .capacity("1KiB")
+                .eviction(EvictionPolicy.FIFO)
+                .networkDirectory(NetworkFileSystemPolicy.ALLOW)
+                .primitiveCacheCapacity(0)
+                .primitiveCachePolicy(PrimitiveCachePolicy.W_TINY_LFU)
+                .localWait(Duration.ofMinutes(2))
+                .bucketWait(Duration.ofMillis(1))
+                .flushLimit(Duration.ZERO)
+                .constantTensorCacheCapacity(EngineKind.GPU, 1)
+                .constantTensorCacheCapacity(EngineKind.CPU, 0, ConstantPolicy.LRU)
+                .build();
+        assertEquals(
+                new GranaryConfig(
+                        layers("s3://code", "http://code:3", S3ClientLibrary.MINIO),
+                        Path.of("/from/code"),
+                        1024,
+                        EvictionPolicy.FIFO,
+                        NetworkFileSystemPolicy.ALLOW,
+                        0,
+                        PrimitiveCachePolicy.W_TINY_LFU,
+                        Duration.ofMinutes(2),
+                        Duration.ofMillis(1),
+                        Duration.ZERO,
+                        ConstantLimits.parse("cpu:0:LRU;gpu:1").limits()),
+                inCode);
 
         assertEquals(List.of(), builder().offline().build().buckets());
         environment.replaceAll((name, value) -> name.startsWith("GRANARY_") ? " " : value);
@@ -126,19 +208,31 @@ class GranaryConfigTest {
 
     @ParameterizedTest
     @CsvSource({
-        "GRANARY_BUCKET, bucket, http://x, s3://name", "GRANARY_BUCKET, bucket, s3://UPPER, lower-case",
-        "GRANARY_BUCKET, bucket, s3://name/../x, s3://name/prefix", "GRANARY_BUCKET, bucket, 's3://name;s3://other', s3://name/prefix",
+        "GRANARY_BUCKET, bucket, http://x, s3://name",
+        "GRANARY_BUCKET, bucket, s3://UPPER, lower-case",
+        "GRANARY_BUCKET, bucket, s3://name/../x, s3://name/prefix",
+        "GRANARY_BUCKET, bucket, 's3://name;s3://other', s3://name/prefix",
         "GRANARY_S3_ENDPOINT, endpoint, localhost:9000, http://127.0.0.1:9000",
-        "GRANARY_S3_ENDPOINT, endpoint, ftp://host, http://127.0.0.1:9000", "GRANARY_S3_ENDPOINT, endpoint, 'http://a b', http://127.0.0.1:9000",
-        "GRANARY_S3_CLIENT, client, netty, aws or minio", "GRANARY_DIR, dir, ~/cache, a directory without ~", "GRANARY_CAPACITY, capacity, lots, 500MiB",
-        "GRANARY_EVICTION, eviction, LRU, fifo", "GRANARY_NETWORK_DIR, network-dir, yes, allow if no other machine uses",
-        "GRANARY_CAPACITY, capacity, -5, 500MiB", "GRANARY_CAPACITY, capacity, GiB, 500MiB",
-        "GRANARY_CAPACITY, capacity, 9999999999999GiB, 500MiB", "GRANARY_CAPACITY, capacity, 99999999999999999999, 500MiB",
+        "GRANARY_S3_ENDPOINT, endpoint, ftp://host, http://127.0.0.1:9000",
+        "GRANARY_S3_ENDPOINT, endpoint, 'http://a b', http://127.0.0.1:9000",
+        "GRANARY_S3_CLIENT, client, netty, aws or minio",
+        "GRANARY_DIR, dir, ~/cache, a directory without ~",
+        "GRANARY_CAPACITY, capacity, lots, 500MiB",
+        "GRANARY_EVICTION, eviction, LRU, fifo",
+        "GRANARY_NETWORK_DIR, network-dir, yes, allow if no other machine uses",
+        "GRANARY_CAPACITY, capacity, -5, 500MiB",
+        "GRANARY_CAPACITY, capacity, GiB, 500MiB",
+        "GRANARY_CAPACITY, capacity, 9999999999999GiB, 500MiB",
+        "GRANARY_CAPACITY, capacity, 99999999999999999999, 500MiB",
         "GRANARY_CAPACITY, capacity, 1.5GiB, 500MiB",
-        "GRANARY_LOCAL_WAIT, local-wait, soon, 500ms", "GRANARY_LOCAL_WAIT, local-wait, -1s, 500ms", "GRANARY_LOCAL_WAIT, local-wait, 9000h, 500ms",
+        "GRANARY_LOCAL_WAIT, local-wait, soon, 500ms",
+        "GRANARY_LOCAL_WAIT, local-wait, -1s, 500ms",
+        "GRANARY_LOCAL_WAIT, local-wait, 9000h, 500ms",
         "GRANARY_BUCKET_WAIT, bucket-wait, soon, 4s"
     })
-    @DisplayName("A wrong value causes an error with its place, the value and the expectation, also in the file")
+    @DisplayName(
+            "A wrong value causes an error with its place, the value and the expectation, also in"
+                    + " the file")
     void wrongValues(String variable, String key, String value, String right) throws Exception {
         environment.put(variable, value);
         assertSays(mistake(), variable, "'" + value + "'", right);
@@ -150,19 +244,45 @@ class GranaryConfigTest {
     @Test
     @DisplayName("A wrong value in code causes an error at once")
     void wrongInCode() {
-        assertSays(refusal(() -> builder().bucket("kernels")), "The bucket is 'kernels'", "s3://name");
+        assertSays(
+                refusal(() -> builder().bucket("kernels")), "The bucket is 'kernels'", "s3://name");
         assertSays(refusal(() -> builder().capacity("much")), "'much'", "4GiB");
         assertThrows(ConfigException.class, () -> builder().client(""));
         assertThrows(ConfigException.class, () -> builder().endpoint("http://"));
         assertSays(refusal(() -> builder().localWait(Duration.ofSeconds(-1))), "from 0 to a year");
-        assertSays(refusal(() -> builder().bucketWait(Duration.ofDays(366))), "The bucket wait", "from 0 to a year");
+        assertSays(
+                refusal(() -> builder().bucketWait(Duration.ofDays(366))),
+                "The bucket wait",
+                "from 0 to a year");
         assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
-        assertThrows(IllegalArgumentException.class,
-                () -> new GranaryConfig(List.of(), home, -1, EvictionPolicy.LRU, NetworkFileSystemPolicy.REFUSE, 0,
-                        PrimitiveCachePolicy.LRU, Duration.ZERO, Duration.ZERO, Duration.ZERO, ConstantLimits.NONE));
-        assertThrows(IllegalArgumentException.class,
-                () -> new GranaryConfig(List.of(), home, 0, EvictionPolicy.LRU, NetworkFileSystemPolicy.REFUSE, 0,
-                        PrimitiveCachePolicy.LRU, Duration.ZERO, Duration.ofNanos(-1), Duration.ZERO, ConstantLimits.NONE));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> new GranaryConfig(
+                        List.of(),
+                        home,
+                        -1,
+                        EvictionPolicy.LRU,
+                        NetworkFileSystemPolicy.REFUSE,
+                        0,
+                        PrimitiveCachePolicy.LRU,
+                        Duration.ZERO,
+                        Duration.ZERO,
+                        Duration.ZERO,
+                        ConstantLimits.NONE));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> new GranaryConfig(
+                        List.of(),
+                        home,
+                        0,
+                        EvictionPolicy.LRU,
+                        NetworkFileSystemPolicy.REFUSE,
+                        0,
+                        PrimitiveCachePolicy.LRU,
+                        Duration.ZERO,
+                        Duration.ofNanos(-1),
+                        Duration.ZERO,
+                        ConstantLimits.NONE));
     }
 
     @Test
@@ -172,29 +292,57 @@ class GranaryConfigTest {
         String message = mistake();
         assertSays(message, "GRANARY_S3_ENDPOINT", "host:9000", "without user and password");
         assertFalse(message.contains("secret"), message);
-        for (String bucket : List.of("s3://name?endpoint=http://user:secret@host",
-                "s3://name?endpoint=http://user:a/secret@host", "x//user:secret@y")) {
+        for (String bucket : List.of(
+                "s3://name?endpoint=http://user:secret@host",
+                "s3://name?endpoint=http://user:a/secret@host",
+                "x//user:secret@y")) {
             String complaint = refusal(() -> builder().bucket(bucket));
             assertFalse(complaint.contains("secret"), complaint);
         }
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"dir = 5", "bucket = true", "client = ['aws']", "endpoint = 1979-05-27", "capacity = 1.5", "capacity = true",
-        "primitive-cache-capacity = 1.0", "primitive-cache-capacity = -1", "[bucket]\nname = 'x'", "bucket = []", "bucket = ['s3://name', 5]", "bucket = [['s3://name']]",
-        "[[bucket]]\nname = 'x'", "[[dir]]\nx = 1"})
+    @ValueSource(
+            strings = {
+                "dir = 5",
+                "bucket = true",
+                "client = ['aws']",
+                "endpoint = 1979-05-27",
+                "capacity = 1.5",
+                "capacity = true",
+                "primitive-cache-capacity = 1.0",
+                "primitive-cache-capacity = -1",
+                "[bucket]\nname = 'x'",
+                "bucket = []",
+                "bucket = ['s3://name', 5]",
+                "bucket = [['s3://name']]",
+                "[[bucket]]\nname = 'x'",
+                "[[dir]]\nx = 1"
+            })
     @DisplayName("A wrong TOML type causes an error with file, key and expectation")
     void wrongTypes(String text) throws Exception {
         Path file = file(text);
-        assertSays(mistake(), file.toString(), text.split("[ =\\[\\]]+")[text.startsWith("[") ? 1 : 0], "but should be");
+        assertSays(
+                mistake(),
+                file.toString(),
+                text.split("[ =\\[\\]]+")[text.startsWith("[") ? 1 : 0],
+                "but should be");
     }
 
     @Test
-    @DisplayName("An unknown key and each kind of unreadable file cause an error with the name of the file")
+    @DisplayName(
+            "An unknown key and each kind of unreadable file cause an error with the name of the"
+                    + " file")
     void wrongFiles() throws Exception {
-        assertSays(mistakeIn("buckett = 's3://x'"), "unknown key 'buckett'", "known are bucket, endpoint");
+        assertSays(
+                mistakeIn("buckett = 's3://x'"),
+                "unknown key 'buckett'",
+                "known are bucket, endpoint");
         assertSays(mistakeIn("bucket = \n"), "config.toml:1:", "is not TOML");
-        assertSays(mistakeIn("bucket = 's3://name'\nbucket = 's3://name'"), "config.toml:2:", "is not TOML");
+        assertSays(
+                mistakeIn("bucket = 's3://name'\nbucket = 's3://name'"),
+                "config.toml:2:",
+                "is not TOML");
         Files.write(file(""), new byte[] {'#', (byte) 0xff, (byte) 0xfe});
         assertSays(mistake(), "config.toml", "not UTF-8");
         environment.put("GRANARY_CONFIG", home.resolve("missing.toml").toString());
@@ -211,63 +359,113 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("The file of GRANARY_CONFIG replaces the default one, whose place depends on XDG_CONFIG_HOME")
+    @DisplayName("The file of GRANARY_CONFIG replaces the default one, whose place depends on"
+            + " XDG_CONFIG_HOME")
     void fileChoice() throws Exception {
         file("capacity = 1");
         Path other = home.resolve("other");
-        Files.writeString(Files.createDirectories(other.resolve("granary")).resolve("config.toml"), "capacity = 2");
+        Files.writeString(
+                Files.createDirectories(other.resolve("granary")).resolve("config.toml"),
+                "capacity = 2");
         environment.put("XDG_CONFIG_HOME", other.toString());
         assertEquals(2L << 20, builder().build().capacityBytes());
-        environment.put("GRANARY_CONFIG", Files.writeString(home.resolve("named.toml"), "capacity = 3").toString());
+        environment.put(
+                "GRANARY_CONFIG",
+                Files.writeString(home.resolve("named.toml"), "capacity = 3").toString());
         assertEquals(3L << 20, builder().build().capacityBytes());
     }
 
     @Test
-    @DisplayName("R5 several buckets keep their order; omitted options come from the settings for all")
+    @DisplayName(
+            "R5 several buckets keep their order; omitted options come from the settings for all")
     void severalBuckets() throws Exception {
         List<BucketConfig> expected = List.of(
-                new BucketConfig(S3Location.parse("s3://team/x"), S3Access.READ_WRITE, Optional.of(URI.create("http://all:1")), Optional.empty(),
+                new BucketConfig(
+                        S3Location.parse("s3://team/x"),
+                        S3Access.READ_WRITE,
+                        Optional.of(URI.create("http://all:1")),
+                        Optional.empty(),
                         S3ClientLibrary.AWS),
-                new BucketConfig(S3Location.parse("s3://company"), S3Access.READ, Optional.of(URI.create("http://all:1")), Optional.of("eu-1"),
+                new BucketConfig(
+                        S3Location.parse("s3://company"),
+                        S3Access.READ,
+                        Optional.of(URI.create("http://all:1")),
+                        Optional.of("eu-1"),
                         S3ClientLibrary.AWS),
-                new BucketConfig(S3Location.parse("s3://company"), S3Access.READ_WRITE, Optional.of(URI.create("https://own")), Optional.empty(),
+                new BucketConfig(
+                        S3Location.parse("s3://company"),
+                        S3Access.READ_WRITE,
+                        Optional.of(URI.create("https://own")),
+                        Optional.empty(),
                         S3ClientLibrary.MINIO));
         String first = "s3://team/x/";
         String second = "s3://company?region=eu-1&access=read";
         String third = "s3://company?endpoint=https://own&client=minio&access=read-write";
         environment.put("GRANARY_S3_ENDPOINT", "http://all:1");
-        assertEquals(expected, builder().bucket(first).bucket(second).bucket(third).build().buckets());
+        assertEquals(
+                expected,
+                builder().bucket(first).bucket(second).bucket(third).build().buckets());
         for (String separator : List.of(",", " ", " , ", "\n")) {
             environment.put("GRANARY_BUCKET", first + separator + second + separator + third);
             assertEquals(expected, builder().build().buckets(), separator);
         }
-        assertEquals(1, builder().bucket("s3://code").build().buckets().size(), "code replaces all of them");
+        assertEquals(
+                1,
+                builder().bucket("s3://code").build().buckets().size(),
+                "code replaces all of them");
         environment.remove("GRANARY_BUCKET");
         file("bucket = ['" + first + "', '" + second + "',\n'" + third + "']");
         assertEquals(expected, builder().build().buckets());
         file("bucket = '" + first + ", " + second + ", " + third + "'");
         assertEquals(expected, builder().build().buckets());
-        assertEquals("s3://company at http://all:1 in eu-1, read-only", expected.get(1).toString());
-        assertEquals("s3://company at https://own through minio", expected.get(2).toString());
+        assertEquals(
+                "s3://company at http://all:1 in eu-1, read-only",
+                expected.get(1).toString());
+        assertEquals(
+                "s3://company at https://own through minio", expected.get(2).toString());
     }
 
     @ParameterizedTest
-    @CsvSource({"?acess=read, acess=..., ?access=read", "?access=write, access=write, access=read or access=read-write", "?, '', ?access=read",
-        "?read, read, ?access=read", "?access=read&access=read, access=read, each once", "?client=curl, client=curl, aws or minio",
-        "?endpoint=host:9, endpoint=host:9, http://127.0.0.1:9000", "?region=EU/../x, region=EU/../x, region=eu-central-1"})
+    @CsvSource({
+        "?acess=read, acess=..., ?access=read",
+        "?access=write, access=write, access=read or access=read-write",
+        "?, '', ?access=read",
+        "?read, read, ?access=read",
+        "?access=read&access=read, access=read, each once",
+        "?client=curl, client=curl, aws or minio",
+        "?endpoint=host:9, endpoint=host:9, http://127.0.0.1:9000",
+        "?region=EU/../x, region=EU/../x, region=eu-central-1"
+    })
     @DisplayName("A wrong option of a bucket causes an error with the option and the expectation")
     void wrongOptions(String options, String option, String right) throws Exception {
         environment.put("GRANARY_BUCKET", "s3://good, s3://name" + options);
         assertSays(mistake(), "GRANARY_BUCKET has '" + option + "'", right);
         environment.remove("GRANARY_BUCKET");
-        assertSays(refusal(() -> builder().bucket("s3://name" + options)), "The bucket has '" + option + "'", right);
+        assertSays(
+                refusal(() -> builder().bucket("s3://name" + options)),
+                "The bucket has '" + option + "'",
+                right);
     }
 
     @Test
-    @DisplayName("A bucket that is named twice causes an error; the same name at another server is another bucket")
+    @DisplayName("A bucket that is named twice causes an error; the same name at another server is"
+            + " another bucket")
     void namedTwice() throws Exception {
-        assertSays(refusal(() -> builder().bucket("s3://name/x").bucket("s3://name/x/?access=read").build()), "s3://name/x is named twice", "once");
-        assertEquals(2, builder().bucket("s3://name").bucket("s3://name?endpoint=http://other").build().buckets().size());
+        assertSays(
+                refusal(() -> builder()
+                        .bucket("s3://name/x")
+                        .bucket("s3://name/x/?access=read")
+                        .build()),
+                "s3://name/x is named twice",
+                "once");
+        assertEquals(
+                2,
+                builder()
+                        .bucket("s3://name")
+                        .bucket("s3://name?endpoint=http://other")
+                        .build()
+                        .buckets()
+                        .size());
         environment.put("GRANARY_BUCKET", "s3://name s3://name?endpoint=http://all:1");
         environment.put("GRANARY_S3_ENDPOINT", "http://all:1");
         assertSays(mistake(), "s3://name at http://all:1 is named twice");
@@ -275,11 +473,15 @@ class GranaryConfigTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"-1", "many", "1.5", "99999999999"})
-    @DisplayName("M13 a wrong primitive cache capacity in the environment is logged and ignored; a negative one in code is rejected")
+    @DisplayName("M13 a wrong primitive cache capacity in the environment is logged and ignored; a"
+            + " negative one in code is rejected")
     void badPrimitiveCacheCapacity(String wrong) throws Exception {
         environment.put("GRANARY_PRIMITIVE_CACHE_CAPACITY", wrong);
-        assertSays(logOf(() -> assertEquals(1024, builder().build().primitiveCacheCapacity())),
-                "GRANARY_PRIMITIVE_CACHE_CAPACITY", "'" + wrong + "'", "ignored");
+        assertSays(
+                logOf(() -> assertEquals(1024, builder().build().primitiveCacheCapacity())),
+                "GRANARY_PRIMITIVE_CACHE_CAPACITY",
+                "'" + wrong + "'",
+                "ignored");
         file("primitive-cache-capacity = 7");
         assertEquals(7, builder().build().primitiveCacheCapacity(), "the file has a correct one");
         file("primitive-cache-capacity = 'x'");
@@ -289,7 +491,9 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("M15 M13 correct parts of a constant tensor capacity in the environment apply; wrong ones are logged once")
+    @DisplayName(
+            "M15 M13 correct parts of a constant tensor capacity in the environment apply; wrong"
+                    + " ones are logged once")
     void badConstantTensorCacheCapacity() throws Exception {
         // unique, since it is logged once per process
         String wrong = "gpu:bad" + Long.toHexString(System.nanoTime());
@@ -297,25 +501,59 @@ class GranaryConfigTest {
         file("constant-tensor-cache-capacity = 'cpu:1;gpu:7'");
         String log = logOf(() -> {
             for (int i = 0; i < 3; i++) {
-                assertEquals(ConstantLimits.parse("cpu:10240;gpu:7").limits(), builder().build().constantLimits(), "gpu comes from the file");
+                assertEquals(
+                        ConstantLimits.parse("cpu:10240;gpu:7").limits(),
+                        builder().build().constantLimits(),
+                        "gpu comes from the file");
             }
         });
-        assertSays(log, "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY has '" + wrong + "'", "cpu:10240;gpu:2048:COST", "ignored");
+        assertSays(
+                log,
+                "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY has '" + wrong + "'",
+                "cpu:10240;gpu:2048:COST",
+                "ignored");
         assertEquals(log.indexOf(wrong), log.lastIndexOf(wrong), log);
-        assertEquals(5, builder().constantTensorCacheCapacity(EngineKind.GPU, 5).build().constantLimits().of(EngineKind.GPU).orElseThrow().megabytes());
-        assertSays(refusal(() -> builder().constantTensorCacheCapacity(EngineKind.GPU, -1)), "-1", "0 or more");
+        assertEquals(
+                5,
+                builder()
+                        .constantTensorCacheCapacity(EngineKind.GPU, 5)
+                        .build()
+                        .constantLimits()
+                        .of(EngineKind.GPU)
+                        .orElseThrow()
+                        .megabytes());
+        assertSays(
+                refusal(() -> builder().constantTensorCacheCapacity(EngineKind.GPU, -1)),
+                "-1",
+                "0 or more");
         file("constant-tensor-cache-capacity = 'gpu:7;npu:1'");
-        assertSays(mistake(), "config.toml", "constant-tensor-cache-capacity", "'npu:1'", "the kinds are cpu and gpu");
+        assertSays(
+                mistake(),
+                "config.toml",
+                "constant-tensor-cache-capacity",
+                "'npu:1'",
+                "the kinds are cpu and gpu");
     }
 
     @Test
-    @DisplayName("M13 an unknown primitive cache policy in the environment is logged and ignored; in the file it is an error")
+    @DisplayName(
+            "M13 an unknown primitive cache policy in the environment is logged and ignored; in"
+                    + " the file it is an error")
     void badPrimitiveCachePolicy() throws Exception {
         environment.put("GRANARY_PRIMITIVE_CACHE_POLICY", "LRU");
-        assertSays(logOf(() -> assertEquals(PrimitiveCachePolicy.LRU, builder().build().primitiveCachePolicy())),
-                "GRANARY_PRIMITIVE_CACHE_POLICY", "'LRU'", "lru", "w-tinylfu", "ignored");
+        assertSays(
+                logOf(() -> assertEquals(
+                        PrimitiveCachePolicy.LRU, builder().build().primitiveCachePolicy())),
+                "GRANARY_PRIMITIVE_CACHE_POLICY",
+                "'LRU'",
+                "lru",
+                "w-tinylfu",
+                "ignored");
         file("primitive-cache-policy = 'w-tinylfu'");
-        assertEquals(PrimitiveCachePolicy.W_TINY_LFU, builder().build().primitiveCachePolicy(), "the file has a correct one");
+        assertEquals(
+                PrimitiveCachePolicy.W_TINY_LFU,
+                builder().build().primitiveCachePolicy(),
+                "the file has a correct one");
         file("primitive-cache-policy = 'fifo'");
         assertSays(mistake(), "config.toml", "primitive-cache-policy", "w-tinylfu");
     }
@@ -336,8 +574,17 @@ class GranaryConfigTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"4GiB, 4294967296", "500MiB, 524288000", "500 mb, 524288000", "7, 7340032", "16k, 16384", "2T, 2199023255552",
-        "1g, 1073741824", "0, 0", "0GiB, 0"})
+    @CsvSource({
+        "4GiB, 4294967296",
+        "500MiB, 524288000",
+        "500 mb, 524288000",
+        "7, 7340032",
+        "16k, 16384",
+        "2T, 2199023255552",
+        "1g, 1073741824",
+        "0, 0",
+        "0GiB, 0"
+    })
     @DisplayName("Sizes have units of 1024; a plain number is MiB")
     void sizes(String text, long bytes) throws Exception {
         assertEquals(bytes, builder().capacity(text).build().capacityBytes());
@@ -352,7 +599,8 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("L9 a relative XDG_CACHE_HOME, XDG_CONFIG_HOME or HOME is ignored, as the XDG specification demands")
+    @DisplayName("L9 a relative XDG_CACHE_HOME, XDG_CONFIG_HOME or HOME is ignored, as the XDG"
+            + " specification demands")
     void relativeHomes() throws Exception {
         environment.put("XDG_CACHE_HOME", "relative/cache");
         environment.put("XDG_CONFIG_HOME", "relative/config");
@@ -360,21 +608,31 @@ class GranaryConfigTest {
         assertEquals(home.resolve(".cache/granary"), builder().build().directory());
         assertEquals(5L << 20, builder().build().capacityBytes());
         environment.put("HOME", "relative");
-        assertEquals(Path.of(System.getProperty("user.home"), ".cache/granary"), builder().build().directory());
+        assertEquals(
+                Path.of(System.getProperty("user.home"), ".cache/granary"),
+                builder().build().directory());
     }
 
     @Test
     @DisplayName("a parser error has line and column; an unknown key shows no user information")
     void parserFails() throws Exception {
-        assertSays(mistakeIn("capacity = 1\ndir = " + "[".repeat(4000)), "config.toml:2:107", "nested more than 100 deep");
+        assertSays(
+                mistakeIn("capacity = 1\ndir = " + "[".repeat(4000)),
+                "config.toml:2:107",
+                "nested more than 100 deep");
         assertSays(mistakeIn("[\"\\u"), "config.toml:1:", "not TOML");
-        assertSays(mistakeIn("capacity = 1\nx = 1979-05-27T07:32:00-1'"), "config.toml:2:", "not TOML");
+        assertSays(
+                mistakeIn("capacity = 1\nx = 1979-05-27T07:32:00-1'"),
+                "config.toml:2:",
+                "not TOML");
         String echoed = mistakeIn("\"//u:p@\" = 1");
         assertTrue(echoed.contains("//...@") && !echoed.contains("u:p"), echoed);
     }
 
     @Test
-    @DisplayName("The default directory is under XDG_CACHE_HOME, else the home; without a home it must be configured")
+    @DisplayName(
+            "The default directory is under XDG_CACHE_HOME, else the home; without a home it must"
+                    + " be configured")
     void defaultDirectory() throws Exception {
         assertEquals(home.resolve(".cache/granary"), builder().build().directory());
         environment.put("XDG_CACHE_HOME", "/var/xdg");
@@ -394,6 +652,8 @@ class GranaryConfigTest {
     @Test
     @DisplayName("A relative directory is resolved once, against the working directory")
     void relativeDirectory() throws Exception {
-        assertEquals(Path.of("b").toAbsolutePath(), builder().directory(Path.of("a/../b")).build().directory());
+        assertEquals(
+                Path.of("b").toAbsolutePath(),
+                builder().directory(Path.of("a/../b")).build().directory());
     }
 }

@@ -2,6 +2,7 @@ package dev.granary.coordinator.layer;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
+
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;

@@ -13,13 +13,15 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.testing.Await;
-import java.nio.file.Path;
-import java.util.List;
-import java.util.Optional;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
 
 /** The reported cause for a bucket whose answers come after the timeouts of their callers. */
 class LayerFailureTest {
@@ -30,9 +32,19 @@ class LayerFailureTest {
     private final RemoteLayer client;
 
     LayerFailureTest(@TempDir Path directory) throws Exception {
-        BucketConfig named = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
+        BucketConfig named = new TestNode(directory, new FakeBucket())
+                .config()
+                .bucket("s3://test")
+                .build()
+                .buckets()
+                .getFirst();
         CompileTimeEstimate compileTimes = new CompileTimeEstimate();
-        this.client = new RemoteLayer(bucket.as(named), 0, compileTimes, new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT), Optional.empty());
+        this.client = new RemoteLayer(
+                bucket.as(named),
+                0,
+                compileTimes,
+                new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT),
+                Optional.empty());
     }
 
     @AfterEach
@@ -65,11 +77,17 @@ class LayerFailureTest {
     void cause() throws Exception {
         lookUpWithTimeout();
         assertTrue(failure(client.statistics()).startsWith("no answer within "));
-        assertEquals("no route to host", failure(answer(new LoadResult.Unavailable("no route to host"))));
+        assertEquals(
+                "no route to host",
+                failure(answer(new LoadResult.Unavailable("no route to host"))));
         lookUpWithTimeout();
-        assertEquals("no route to host", failure(answer(new LoadResult.Unavailable("connection closed"))), "later failures are consequences");
+        assertEquals(
+                "no route to host",
+                failure(answer(new LoadResult.Unavailable("connection closed"))),
+                "later failures are consequences");
         lookUpWithTimeout();
-        assertEquals("no route to host", failure(answer(LoadResult.ABSENT)), "a real failure stays");
+        assertEquals(
+                "no route to host", failure(answer(LoadResult.ABSENT)), "a real failure stays");
     }
 
     @Test
@@ -80,7 +98,8 @@ class LayerFailureTest {
     }
 
     @Test
-    @DisplayName("U3 one late answer, such as while the client loads, is no failure; a second one is")
+    @DisplayName(
+            "U3 one late answer, such as while the client loads, is no failure; a second one is")
     void slowOnce() throws Exception {
         lookUpWithTimeout();
         LayerStatistics after = answer(LoadResult.ABSENT);
@@ -88,6 +107,9 @@ class LayerFailureTest {
         lookUpWithTimeout();
         assertTrue(failure(answer(LoadResult.ABSENT)).startsWith("no answer within "));
         lookUpWithTimeout();
-        assertEquals("reset", failure(answer(new LoadResult.Unavailable("reset"))), "a later cause is more precise than a timeout");
+        assertEquals(
+                "reset",
+                failure(answer(new LoadResult.Unavailable("reset"))),
+                "a later cause is more precise than a timeout");
     }
 }

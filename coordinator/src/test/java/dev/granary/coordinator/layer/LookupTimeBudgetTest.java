@@ -6,13 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.testing.TestSeed;
-import java.time.Duration;
-import java.util.random.RandomGenerator;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import java.time.Duration;
+import java.util.random.RandomGenerator;
 
 /** Runs of 1,000 kernels on a fake clock. */
 class LookupTimeBudgetTest {
@@ -22,7 +24,8 @@ class LookupTimeBudgetTest {
     private static final long INITIAL = GranaryConfig.DEFAULT_BUCKET_WAIT.toNanos();
 
     private final CompileTimeEstimate compileTimes = new CompileTimeEstimate();
-    private final LookupTimeBudget budget = new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT);
+    private final LookupTimeBudget budget =
+            new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT);
     private long now;
     private long probeEnds = Long.MAX_VALUE;
     private long probeSavedNanos;
@@ -63,13 +66,27 @@ class LookupTimeBudgetTest {
     }
 
     private void assertWithin5Percent(long withoutCache) {
-        assertTrue(now <= withoutCache * 1.05, () -> "took " + now / MILLIS + " ms instead of " + withoutCache / MILLIS + " ms");
+        assertTrue(
+                now <= withoutCache * 1.05,
+                () -> "took " + now / MILLIS + " ms instead of " + withoutCache / MILLIS + " ms");
     }
 
     @ParameterizedTest
-    @CsvSource({"20, false", "99, false", "101, false", "101, true", "150, true", "500, false", "500, true", "3000, false", "3000, true",
-        "10000, false", "10000, true"})
-    @DisplayName("R23 a bucket that is slower than compiling, silent or empty costs a run of 1,000 kernels at most 5 %")
+    @CsvSource({
+        "20, false",
+        "99, false",
+        "101, false",
+        "101, true",
+        "150, true",
+        "500, false",
+        "500, true",
+        "3000, false",
+        "3000, true",
+        "10000, false",
+        "10000, true"
+    })
+    @DisplayName("R23 a bucket that is slower than compiling, silent or empty costs a run of 1,000"
+            + " kernels at most 5 %")
     void slowBucket(long latencyMillis, boolean isPresent) {
         for (int i = 0; i < KERNELS; i++) {
             kernel(COMPILE, latencyMillis * MILLIS, isPresent);
@@ -146,11 +163,16 @@ class LookupTimeBudgetTest {
         for (int i = 0; i < 200; i++) {
             compileTimes.observe(1);
         }
-        assertEquals(new LookupTimeBudget.Decision.Load(INITIAL), budget.decide(), "old compile times allow no long wait");
+        assertEquals(
+                new LookupTimeBudget.Decision.Load(INITIAL),
+                budget.decide(),
+                "old compile times allow no long wait");
     }
 
     @Test
-    @DisplayName("The initial budget is the configured bucket wait; with none, callers wait 4 % of the compile time")
+    @DisplayName(
+            "The initial budget is the configured bucket wait; with none, callers wait 4 % of the"
+                    + " compile time")
     void initialBudget() {
         long minute = Duration.ofMinutes(1).toNanos();
         LookupTimeBudget large = new LookupTimeBudget(compileTimes, Duration.ofMinutes(1));

@@ -26,6 +26,11 @@ import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.embedded.EmbeddedS3;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -34,9 +39,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Layers: the bucket of a team over that of a company over that of a vendor. */
 class RemoteLayersTest {
@@ -54,7 +56,9 @@ class RemoteLayersTest {
     }
 
     private GranaryConfig.Builder config(String machine, String... buckets) throws Exception {
-        GranaryConfig.Builder builder = new TestNode(directory.resolve(machine), new FakeBucket()).config().flushLimit(TestNode.LONG);
+        GranaryConfig.Builder builder = new TestNode(directory.resolve(machine), new FakeBucket())
+                .config()
+                .flushLimit(TestNode.LONG);
         for (String bucket : buckets) {
             builder.bucket(bucket);
         }
@@ -62,39 +66,53 @@ class RemoteLayersTest {
     }
 
     private static List<Integer> holdings(List<BucketConfig> buckets) throws Exception {
-        return buckets.stream().map(bucket -> {
-            try (TierInventory inventory = TierInventory.ofBucket(bucket)) {
-                List<EntryCatalog.Listed> entries = inventory.entries();
-                return entries.size();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        }).toList();
+        return buckets.stream()
+                .map(bucket -> {
+                    try (TierInventory inventory = TierInventory.ofBucket(bucket)) {
+                        List<EntryCatalog.Listed> entries = inventory.entries();
+                        return entries.size();
+                    } catch (Exception e) {
+                        throw new IllegalStateException(e);
+                    }
+                })
+                .toList();
     }
 
     @Test
-    @DisplayName("R5 the first hit fills the writable layers before it; a compiled entry goes to the first one only")
+    @DisplayName(
+            "R5 the first hit fills the writable layers before it; a compiled entry goes to the"
+                    + " first one only")
     void teamOverCompanyOverVendor() throws Exception {
         try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
             System.setProperty("aws.accessKeyId", s3.accessKey());
             System.setProperty("aws.secretAccessKey", s3.secretKey());
             List.of("team", "company", "vendor").forEach(s3::createBucket);
             String endpoint = s3.endpoint().toString();
-            try (Granary vendor = Granary.open(config("vendor", "s3://vendor/k").endpoint(endpoint).build())) {
+            try (Granary vendor = Granary.open(
+                    config("vendor", "s3://vendor/k").endpoint(endpoint).build())) {
                 vendor.connect();
                 assertEquals(PrimitiveSource.COMPILED, vendor.obtain(engine, A).source());
             }
-            GranaryConfig first = config("first", "s3://team/x, s3://company/kernels?access=read", "s3://vendor/k?access=read&client=minio")
-                    .endpoint(endpoint).build();
+            GranaryConfig first = config(
+                            "first",
+                            "s3://team/x, s3://company/kernels?access=read",
+                            "s3://vendor/k?access=read&client=minio")
+                    .endpoint(endpoint)
+                    .build();
             assertEquals(List.of(0, 0, 1), holdings(first.buckets()));
-            GranaryConfig before = config("before", "s3://team/x?access=read, s3://company/kernels?access=read", "s3://vendor/k?access=read&client=minio")
-                    .endpoint(endpoint).build();
+            GranaryConfig before = config(
+                            "before",
+                            "s3://team/x?access=read, s3://company/kernels?access=read",
+                            "s3://vendor/k?access=read&client=minio")
+                    .endpoint(endpoint)
+                    .build();
             try (Granary granary = Granary.open(before)) {
                 // loads classes, which on a busy machine takes longer than the deadline of a lookup
                 granary.connect();
                 granary.obtain(new FakeEngine("one"), A);
             }
-            try (BucketTier team = BucketTierFactory.open(first.buckets().getFirst(), Optional.empty())) {
+            try (BucketTier team =
+                    BucketTierFactory.open(first.buckets().getFirst(), Optional.empty())) {
                 team.check(); // so that no probe is needed later
             }
             s3.resetRequests();
@@ -102,13 +120,25 @@ class RemoteLayersTest {
                 granary.connect();
                 s3.resetRequests();
                 LookupResult<FakePrimitive> result = granary.obtain(engine, A);
-                assertEquals(List.of(PrimitiveSource.BUCKET, OptionalInt.of(2)), List.of(result.source(), result.layer()));
+                assertEquals(
+                        List.of(PrimitiveSource.BUCKET, OptionalInt.of(2)),
+                        List.of(result.source(), result.layer()));
                 assertTrue(granary.flush(TestNode.LONG));
                 // Each layer gets one request for packs and one for the entry. The writable one
                 // gets the store marker, the entry, and another request for packs.
-                assertEquals(List.of(8L, 1L), List.of(s3.requests().get(), s3.requests().put()));
-                assertEquals(List.of(0L, 0L, 1L), granary.statistics().layers().stream().map(layer -> layer.results().hits()).toList());
-                assertEquals(List.of(1L, 0L, 0L), granary.statistics().layers().stream().map(layer -> layer.results().stored()).toList());
+                assertEquals(
+                        List.of(8L, 1L),
+                        List.of(s3.requests().get(), s3.requests().put()));
+                assertEquals(
+                        List.of(0L, 0L, 1L),
+                        granary.statistics().layers().stream()
+                                .map(layer -> layer.results().hits())
+                                .toList());
+                assertEquals(
+                        List.of(1L, 0L, 0L),
+                        granary.statistics().layers().stream()
+                                .map(layer -> layer.results().stored())
+                                .toList());
                 assertEquals(1, granary.statistics().local().stored());
                 assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, B).source());
             }
@@ -118,17 +148,28 @@ class RemoteLayersTest {
                 assertEquals(PrimitiveSource.LOCAL, again.obtain(engine, A).source());
                 assertEquals(PrimitiveSource.LOCAL, again.obtain(engine, B).source());
             }
-            assertEquals(0, s3.requests().get() + s3.requests().put() + s3.requests().head(), "no request is sent");
-            GranaryConfig second = config("second", "s3://team/x s3://company/kernels?access=read").endpoint(endpoint).build();
+            assertEquals(
+                    0,
+                    s3.requests().get() + s3.requests().put() + s3.requests().head(),
+                    "no request is sent");
+            GranaryConfig second = config("second", "s3://team/x s3://company/kernels?access=read")
+                    .endpoint(endpoint)
+                    .build();
             try (Granary other = Granary.open(second)) {
                 other.connect();
                 s3.resetRequests();
                 assertEquals(OptionalInt.of(0), other.obtain(engine, A).layer());
                 assertTrue(other.flush(TestNode.LONG));
-                assertEquals(List.of(2L, 0L), List.of(s3.requests().get(), s3.requests().put()));
+                assertEquals(
+                        List.of(2L, 0L),
+                        List.of(s3.requests().get(), s3.requests().put()));
             }
             assertEquals(1, new LifetimeStatistics(first.directory()).read().get("bucket-hits"));
-            assertEquals(1, new LifetimeStatistics(first.directory()).read().get("bucket-hits s3://vendor/k at " + endpoint));
+            assertEquals(
+                    1,
+                    new LifetimeStatistics(first.directory())
+                            .read()
+                            .get("bucket-hits s3://vendor/k at " + endpoint));
             assertEquals(2, engine.compiles.get());
         } finally {
             System.clearProperty("aws.accessKeyId");
@@ -137,7 +178,11 @@ class RemoteLayersTest {
     }
 
     private Granary over(GranaryConfig config, FakeBucket... buckets) throws Exception {
-        return Granary.over(config, OpenStores.open(config, List.of(buckets), InstantSource.system()), PublishMode.UNPACKED, (_, _) -> {});
+        return Granary.over(
+                config,
+                OpenStores.open(config, List.of(buckets), InstantSource.system()),
+                PublishMode.UNPACKED,
+                (_, _) -> {});
     }
 
     @Test
@@ -147,8 +192,13 @@ class RemoteLayersTest {
         team.behavior = FakeBucket.Behavior.HANGS;
         company.behavior = FakeBucket.Behavior.HANGS;
         TestNode node = new TestNode(directory.resolve("local"), team);
-        Granary stopped = over(config("local", "s3://team s3://company s3://vendor?access=read").flushLimit(Duration.ofMillis(50)).build(),
-                team, company, vendor);
+        Granary stopped = over(
+                config("local", "s3://team s3://company s3://vendor?access=read")
+                        .flushLimit(Duration.ofMillis(50))
+                        .build(),
+                team,
+                company,
+                vendor);
         assertEquals(OptionalInt.of(2), stopped.obtain(engine, A).layer());
         assertEquals(PrimitiveSource.COMPILED, stopped.obtain(engine, B).source());
         while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 3) {
@@ -162,7 +212,8 @@ class RemoteLayersTest {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(1, next.statistics().adopted());
         }
-        try (Granary next = over(config("local", "s3://vendor?access=read", "s3://team").build(), vendor, team)) {
+        try (Granary next = over(
+                config("local", "s3://vendor?access=read", "s3://team").build(), vendor, team)) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(2, next.statistics().adopted());
         }
@@ -172,21 +223,30 @@ class RemoteLayersTest {
     }
 
     @Test
-    @DisplayName("R5 if the driver rejects the entry of one layer, the next is used; its hit repairs a damaged entry")
+    @DisplayName(
+            "R5 if the driver rejects the entry of one layer, the next is used; its hit repairs a"
+                    + " damaged entry")
     void badEntryAbove() throws Exception {
         team.behavior = FakeBucket.Behavior.IS_DAMAGED;
         company.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "company")));
-        try (Granary granary = over(config("local", "s3://team s3://company").build(), team, company)) {
+        try (Granary granary =
+                over(config("local", "s3://team s3://company").build(), team, company)) {
             LookupResult<FakePrimitive> result = granary.obtain(engine, A);
-            assertEquals(FakeEngine.binaries(A, "company"), result.primitive().getBinaries(BinaryKind.KERNEL));
+            assertEquals(
+                    FakeEngine.binaries(A, "company"),
+                    result.primitive().getBinaries(BinaryKind.KERNEL));
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(2, team.stores.get() + company.stores.get(), "one by the test, one as the repair");
+            assertEquals(
+                    2,
+                    team.stores.get() + company.stores.get(),
+                    "one by the test, one as the repair");
         }
         team.behavior = FakeBucket.Behavior.WORKS;
         engine.restoreBehavior = FakeEngine.RestoreBehavior.REFUSES;
         team.store(TestEntries.entry(B.getId(), FakeEngine.binaries(B, "team")));
         company.store(TestEntries.entry(B.getId(), FakeEngine.binaries(B, "company")));
-        try (Granary granary = over(config("other", "s3://team s3://company").build(), team, company)) {
+        try (Granary granary =
+                over(config("other", "s3://team s3://company").build(), team, company)) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, B).source());
             assertEquals(2, granary.statistics().refusedByDriver());
         }
@@ -195,15 +255,28 @@ class RemoteLayersTest {
     @Test
     @DisplayName("R16 silent buckets share one deadline: each is tried, and the lookup ends")
     void allAreSilent() throws Exception {
-        List<BucketConfig> named = config("local", "s3://team s3://company s3://vendor").build().buckets();
+        List<BucketConfig> named =
+                config("local", "s3://team s3://company s3://vendor").build().buckets();
         List<GateBucket> silent = named.stream().map(_ -> new GateBucket()).toList();
         CompileTimeEstimate compileTimes = new CompileTimeEstimate();
-        List<RemoteLayer> all = IntStream.range(0, named.size()).mapToObj(i -> new RemoteLayer(silent.get(i).as(named.get(i)), i, compileTimes,
-                new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT), Optional.empty())).toList();
+        List<RemoteLayer> all = IntStream.range(0, named.size())
+                .mapToObj(i -> new RemoteLayer(
+                        silent.get(i).as(named.get(i)),
+                        i,
+                        compileTimes,
+                        new LookupTimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT),
+                        Optional.empty()))
+                .toList();
         try (RemoteLayers layers = new RemoteLayers(all, compileTimes, Duration.ofSeconds(3))) {
             assertNull(layers.start(A.getId()).next());
-            assertEquals(List.of(1L, 1L, 1L), layers.statistics().stream().map(layer -> layer.results().unavailable()).toList());
-            assertEquals(List.of(1, 1, 1), silent.stream().map(bucket -> bucket.requested.size()).toList());
+            assertEquals(
+                    List.of(1L, 1L, 1L),
+                    layers.statistics().stream()
+                            .map(layer -> layer.results().unavailable())
+                            .toList());
+            assertEquals(
+                    List.of(1, 1, 1),
+                    silent.stream().map(bucket -> bucket.requested.size()).toList());
         } finally {
             silent.forEach(bucket -> bucket.answer(1));
         }
@@ -214,11 +287,13 @@ class RemoteLayersTest {
     void oneIsDown() throws Exception {
         team.behavior = FakeBucket.Behavior.IS_DOWN;
         company.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "company")));
-        try (Granary granary = over(config("local", "s3://team s3://company").build(), team, company)) {
+        try (Granary granary =
+                over(config("local", "s3://team s3://company").build(), team, company)) {
             assertEquals(OptionalInt.of(1), granary.obtain(engine, A).layer());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().layers().getFirst().results().unavailable());
-            assertEquals(1, granary.statistics().leftForLater(), "the copy for the bucket that is down");
+            assertEquals(
+                    1, granary.statistics().leftForLater(), "the copy for the bucket that is down");
         }
     }
 }

@@ -18,6 +18,11 @@ import dev.granary.coordinator.session.ProcessSession;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -36,9 +41,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The queue of uploads to a slow bucket. */
 class UploadQueueTest {
@@ -49,8 +51,11 @@ class UploadQueueTest {
     private final FakeBucket bucket = new FakeBucket();
     private final LookupCounters counters = new LookupCounters();
     private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
-    private final UploadQueue queue =
-            new UploadQueue(new CountingCache(local), EntryUploader.unpacked(new CountingCache(bucket)), Optional.empty(), counters);
+    private final UploadQueue queue = new UploadQueue(
+            new CountingCache(local),
+            EntryUploader.unpacked(new CountingCache(bucket)),
+            Optional.empty(),
+            counters);
 
     private static Entry large(String name) {
         return TestEntries.entry(TestEntries.id(name), KernelBinaries.ofSegments(List.of(LARGE)));
@@ -75,7 +80,9 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("R23 beyond the memory limit only ids are queued, and the entries are read from the local tier later")
+    @DisplayName(
+            "R23 beyond the memory limit only ids are queued, and the entries are read from the"
+                    + " local tier later")
     void readAgain() throws Exception {
         try (queue) {
             fillMemory();
@@ -89,7 +96,8 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("Beyond the memory limit, an entry that is not in the local tier is dropped and reported")
+    @DisplayName("Beyond the memory limit, an entry that is not in the local tier is dropped and"
+            + " reported")
     void dropped() throws Exception {
         try (queue) {
             fillMemory();
@@ -111,7 +119,9 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("A1 B11 an id from the outbox and from callers is sent once, with one result; after a failure it stays in the outbox")
+    @DisplayName(
+            "A1 B11 an id from the outbox and from callers is sent once, with one result; after a"
+                    + " failure it stays in the outbox")
     void oneResultForOneId(@TempDir Path directory) throws Exception {
         KeepingUploader uploader = new KeepingUploader();
         Entry entry = small("queued twice");
@@ -121,40 +131,58 @@ class UploadQueueTest {
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
             outbox.add(entry.id());
-            for (StoreResult answer : List.of(new StoreResult.Failed("the manifest is not committed"), new StoreResult.Stored(1))) {
+            for (StoreResult answer : List.of(
+                    new StoreResult.Failed("the manifest is not committed"),
+                    new StoreResult.Stored(1))) {
                 received.clear();
                 uploader.nextResult = () -> answer;
-                try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.of(outbox), counters)) {
+                try (UploadQueue queue = new UploadQueue(
+                        new CountingCache(local), uploader, Optional.of(outbox), counters)) {
                     queue.addInherited(entry.id());
                     queue.add(entry, StoreResult.DUPLICATE, (_, result) -> received.add(result));
                     queue.add(entry, StoreResult.DUPLICATE, (_, result) -> received.add(result));
                     assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
                 }
                 assertEquals(List.of(answer, answer), received);
-                assertEquals(answer instanceof StoreResult.Stored ? 0 : 1, node.sessionFiles(UploadOutbox.DIRECTORY).size());
+                assertEquals(
+                        answer instanceof StoreResult.Stored ? 0 : 1,
+                        node.sessionFiles(UploadOutbox.DIRECTORY).size());
             }
         }
     }
 
     @Test
-    @DisplayName("A2 B6 an entry that no bucket could accept leaves the outbox; after any other refusal it stays")
+    @DisplayName(
+            "A2 B6 an entry that no bucket could accept leaves the outbox; after any other refusal"
+                    + " it stays")
     void outboxAfterRefusal(@TempDir Path directory) throws Exception {
         bucket.behavior = FakeBucket.Behavior.REFUSES_WRITES;
-        Entry unstorable = TestEntries.entry(TestEntries.id("too many"), KernelBinaries.of(Collections.nCopies(2000, new byte[1]).toArray(byte[][]::new)));
+        Entry unstorable = TestEntries.entry(
+                TestEntries.id("too many"),
+                KernelBinaries.of(Collections.nCopies(2000, new byte[1]).toArray(byte[][]::new)));
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            try (UploadQueue queue = new UploadQueue(new CountingCache(local), EntryUploader.unpacked(new CountingCache(bucket)), Optional.of(new UploadOutbox(session, "s3://test")), counters)) {
+            try (UploadQueue queue = new UploadQueue(
+                    new CountingCache(local),
+                    EntryUploader.unpacked(new CountingCache(bucket)),
+                    Optional.of(new UploadOutbox(session, "s3://test")),
+                    counters)) {
                 queue.add(unstorable, StoreResult.DUPLICATE, results::put);
                 queue.add(small("later"), StoreResult.DUPLICATE, results::put);
                 assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
             }
             List<Path> files = new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY);
             assertEquals(1, files.size());
-            assertTrue(files.getFirst().getFileName().toString().startsWith(small("later").id().hash().hex()));
+            assertTrue(files.getFirst()
+                    .getFileName()
+                    .toString()
+                    .startsWith(small("later").id().hash().hex()));
         }
     }
 
     @Test
-    @DisplayName("S2 A7 after an error of an uploader, or without a result, flush ends, listeners are notified, and later uploads work")
+    @DisplayName(
+            "S2 A7 after an error of an uploader, or without a result, flush ends, listeners are"
+                    + " notified, and later uploads work")
     void errors() throws Exception {
         KeepingUploader uploader = new KeepingUploader();
         AtomicReference<Error> thrown = new AtomicReference<>(new OutOfMemoryError("of a test"));
@@ -175,7 +203,8 @@ class UploadQueueTest {
             @Override
             public void close() {}
         };
-        try (UploadQueue queue = new UploadQueue(new CountingCache(local), failing, Optional.empty(), counters)) {
+        try (UploadQueue queue =
+                new UploadQueue(new CountingCache(local), failing, Optional.empty(), counters)) {
             queue.add(small("at once"), StoreResult.DUPLICATE, (id, result) -> {
                 results.put(id, result);
                 throw new StackOverflowError("of a listener");
@@ -190,12 +219,18 @@ class UploadQueueTest {
             uploader.isSilent = true;
             queue.add(small("never"), StoreResult.DUPLICATE, results::put);
             assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
-            assertEquals(3, results.values().stream().filter(StoreResult.Failed.class::isInstance).count(), results::toString);
+            assertEquals(
+                    3,
+                    results.values().stream()
+                            .filter(StoreResult.Failed.class::isInstance)
+                            .count(),
+                    results::toString);
             assertEquals(3, counters.dropped.sum(), "none is in an outbox");
             uploader.isSilent = false;
             queue.add(small("later"), StoreResult.DUPLICATE, results::put);
             assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
-            assertInstanceOf(StoreResult.Stored.class, results.get(small("later").id()));
+            assertInstanceOf(
+                    StoreResult.Stored.class, results.get(small("later").id()));
         }
     }
 
@@ -204,7 +239,8 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("R23 a sent entry uses no memory if it is queued again, and an id uses memory once")
+    @DisplayName(
+            "R23 a sent entry uses no memory if it is queued again, and an id uses memory once")
     void roomAgain() throws Exception {
         try (queue) {
             bucket.behavior = FakeBucket.Behavior.HANGS;
@@ -231,13 +267,18 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("R23 beyond the memory limit a pending entry is not dropped, even if the local tier did not store it")
+    @DisplayName(
+            "R23 beyond the memory limit a pending entry is not dropped, even if the local tier"
+                    + " did not store it")
     void pendingIsNotDropped() throws Exception {
         try (queue) {
             fillMemory();
             Entry duplicate = large("in memory 1");
             List<StoreResult> received = new CopyOnWriteArrayList<>();
-            queue.add(duplicate, new StoreResult.Failed("the disk is full"), (_, result) -> received.add(result));
+            queue.add(
+                    duplicate,
+                    new StoreResult.Failed("the disk is full"),
+                    (_, result) -> received.add(result));
             assertEquals(List.of(), received);
             bucket.released.countDown();
             assertTrue(isIdleSoon(queue));
@@ -250,7 +291,8 @@ class UploadQueueTest {
     @DisplayName("A1 B11 a pending id is not sent again if it is inherited")
     void inheritedWhilePending() throws Exception {
         KeepingUploader uploader = new KeepingUploader();
-        try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.empty(), counters)) {
+        try (UploadQueue queue =
+                new UploadQueue(new CountingCache(local), uploader, Optional.empty(), counters)) {
             Entry entry = small("left, too");
             queue.add(entry, local.store(entry), results::put);
             while (uploader.buffered.isEmpty()) {
@@ -268,7 +310,9 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("A1 only the first result of an upload counts; a second one does not affect the next upload of that id")
+    @DisplayName(
+            "A1 only the first result of an upload counts; a second one does not affect the next"
+                    + " upload of that id")
     void answersTwice() throws Exception {
         List<Consumer<StoreResult>> callbacks = new CopyOnWriteArrayList<>();
         EntryUploader twice = new EntryUploader() {
@@ -290,13 +334,21 @@ class UploadQueueTest {
             public void close() {}
         };
         List<String> received = new CopyOnWriteArrayList<>();
-        try (UploadQueue queue = new UploadQueue(new CountingCache(local), twice, Optional.empty(), counters)) {
+        try (UploadQueue queue =
+                new UploadQueue(new CountingCache(local), twice, Optional.empty(), counters)) {
             for (String name : List.of("first", "second")) {
-                queue.add(small("answered twice"), StoreResult.DUPLICATE, (_, result) -> received.add(name + ": " + result));
+                queue.add(
+                        small("answered twice"),
+                        StoreResult.DUPLICATE,
+                        (_, result) -> received.add(name + ": " + result));
                 assertTrue(isIdleSoon(queue));
             }
         }
-        assertEquals(List.of("first: " + new StoreResult.Failed("first"), "second: " + new StoreResult.Failed("last")), received);
+        assertEquals(
+                List.of(
+                        "first: " + new StoreResult.Failed("first"),
+                        "second: " + new StoreResult.Failed("last")),
+                received);
         assertEquals(2, counters.dropped.sum());
     }
 
@@ -304,7 +356,8 @@ class UploadQueueTest {
      * Uploads one entry to a bucket with that result; returns the number of files left in the
      * outbox.
      */
-    private int outboxFilesAfter(Path directory, StoreResult answer, Consumer<UploadQueue> work) throws Exception {
+    private int outboxFilesAfter(Path directory, StoreResult answer, Consumer<UploadQueue> work)
+            throws Exception {
         EntryUploader answering = EntryUploader.unpacked(new CountingCache(new PersistentCache() {
             @Override
             public LoadResult load(Id id) {
@@ -324,46 +377,80 @@ class UploadQueueTest {
         }));
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
-            try (UploadQueue queue = new UploadQueue(new CountingCache(local), answering, Optional.of(outbox), counters)) {
+            try (UploadQueue queue = new UploadQueue(
+                    new CountingCache(local), answering, Optional.of(outbox), counters)) {
                 work.accept(queue);
                 assertTrue(isIdleSoon(queue));
             }
-            return new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY).size();
+            return new TestNode(directory, bucket)
+                    .sessionFiles(UploadOutbox.DIRECTORY)
+                    .size();
         }
     }
 
     @Test
-    @DisplayName("A2 R21 the upload leaves the outbox once the bucket has the id; it stays if the outcome is unknown")
+    @DisplayName("A2 R21 the upload leaves the outbox once the bucket has the id; it stays if the"
+            + " outcome is unknown")
     void outboxAfterResult(@TempDir Path directory) throws Exception {
-        Consumer<UploadQueue> add = queue -> queue.add(small("in the outbox"), StoreResult.DUPLICATE, results::put);
-        for (StoreResult success : List.of(new StoreResult.Stored(1), StoreResult.DUPLICATE, StoreResult.DIVERGENT)) {
-            assertEquals(0, outboxFilesAfter(directory.resolve("a" + success.getClass().getSimpleName()), success, add), success::toString);
+        Consumer<UploadQueue> add =
+                queue -> queue.add(small("in the outbox"), StoreResult.DUPLICATE, results::put);
+        for (StoreResult success :
+                List.of(new StoreResult.Stored(1), StoreResult.DUPLICATE, StoreResult.DIVERGENT)) {
+            assertEquals(
+                    0,
+                    outboxFilesAfter(
+                            directory.resolve("a" + success.getClass().getSimpleName()),
+                            success,
+                            add),
+                    success::toString);
         }
         assertEquals(0, counters.leftForLater.sum());
-        for (StoreResult failure : List.of(new StoreResult.Failed("no"), new StoreResult.Unknown("outcome unknown"), new StoreResult.Refused("not now"))) {
-            assertEquals(1, outboxFilesAfter(directory.resolve("b" + failure.getClass().getSimpleName()), failure, add), failure::toString);
+        for (StoreResult failure : List.of(
+                new StoreResult.Failed("no"),
+                new StoreResult.Unknown("outcome unknown"),
+                new StoreResult.Refused("not now"))) {
+            assertEquals(
+                    1,
+                    outboxFilesAfter(
+                            directory.resolve("b" + failure.getClass().getSimpleName()),
+                            failure,
+                            add),
+                    failure::toString);
         }
         assertEquals(3, counters.leftForLater.sum());
         assertEquals(0, counters.dropped.sum());
     }
 
     @Test
-    @DisplayName("R21 a lost or damaged entry is reported, counted, and leaves the outbox; an unreadable one stays")
+    @DisplayName("R21 a lost or damaged entry is reported, counted, and leaves the outbox; an"
+            + " unreadable one stays")
     void lostFromLocalTier(@TempDir Path directory) throws Exception {
         Id id = TestEntries.id("lost from the local tier");
-        for (FakeBucket.Behavior behavior : List.of(FakeBucket.Behavior.WORKS, FakeBucket.Behavior.IS_DAMAGED, FakeBucket.Behavior.IS_DOWN)) {
+        for (FakeBucket.Behavior behavior : List.of(
+                FakeBucket.Behavior.WORKS,
+                FakeBucket.Behavior.IS_DAMAGED,
+                FakeBucket.Behavior.IS_DOWN)) {
             local.behavior = behavior;
             long dropped = counters.dropped.sum();
             Path own = directory.resolve(behavior.name());
             try (ProcessSession session = ProcessSession.begin(own)) {
                 UploadOutbox outbox = new UploadOutbox(session, "s3://test");
                 outbox.add(id);
-                try (UploadQueue queue = new UploadQueue(new CountingCache(local), EntryUploader.unpacked(new CountingCache(bucket)), Optional.of(outbox), counters)) {
+                try (UploadQueue queue = new UploadQueue(
+                        new CountingCache(local),
+                        EntryUploader.unpacked(new CountingCache(bucket)),
+                        Optional.of(outbox),
+                        counters)) {
                     queue.addInherited(id);
                     assertTrue(isIdleSoon(queue));
                 }
                 boolean isLater = behavior == FakeBucket.Behavior.IS_DOWN;
-                assertEquals(isLater ? 1 : 0, new TestNode(own, bucket).sessionFiles(UploadOutbox.DIRECTORY).size(), behavior::toString);
+                assertEquals(
+                        isLater ? 1 : 0,
+                        new TestNode(own, bucket)
+                                .sessionFiles(UploadOutbox.DIRECTORY)
+                                .size(),
+                        behavior::toString);
                 assertEquals(isLater ? 0 : 1, counters.dropped.sum() - dropped, behavior::toString);
                 assertEquals(isLater ? 1 : 0, counters.leftForLater.sum(), behavior::toString);
             }
@@ -373,32 +460,53 @@ class UploadQueueTest {
     @Test
     @DisplayName("A2 B6 an entry of the local tier that no bucket could accept leaves the outbox")
     void unstorableFromTheLocalTier(@TempDir Path directory) throws Exception {
-        Entry unstorable = TestEntries.entry(TestEntries.id("too many"), KernelBinaries.of(Collections.nCopies(2000, new byte[1]).toArray(byte[][]::new)));
+        Entry unstorable = TestEntries.entry(
+                TestEntries.id("too many"),
+                KernelBinaries.of(Collections.nCopies(2000, new byte[1]).toArray(byte[][]::new)));
         local.store(unstorable);
         bucket.behavior = FakeBucket.Behavior.REFUSES_WRITES;
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
             outbox.add(unstorable.id());
-            try (UploadQueue queue = new UploadQueue(new CountingCache(local), EntryUploader.unpacked(new CountingCache(bucket)), Optional.of(outbox), counters)) {
+            try (UploadQueue queue = new UploadQueue(
+                    new CountingCache(local),
+                    EntryUploader.unpacked(new CountingCache(bucket)),
+                    Optional.of(outbox),
+                    counters)) {
                 queue.addInherited(unstorable.id());
                 assertTrue(isIdleSoon(queue));
             }
-            assertEquals(List.of(), new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY));
+            assertEquals(
+                    List.of(),
+                    new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY));
         }
     }
 
     @Test
-    @DisplayName("R21 an entry that is not in the local tier or the outbox is dropped, not left for later")
+    @DisplayName("R21 an entry that is not in the local tier or the outbox is dropped, not left for"
+            + " later")
     void notInOutbox(@TempDir Path directory) throws Exception {
         StoreResult failed = new StoreResult.Failed("no");
-        assertEquals(0, outboxFilesAfter(directory.resolve("not in the local tier"), failed, queue ->
-                queue.add(small("not in the local tier"), new StoreResult.Failed("the disk is full"), results::put)));
+        assertEquals(
+                0,
+                outboxFilesAfter(
+                        directory.resolve("not in the local tier"),
+                        failed,
+                        queue -> queue.add(
+                                small("not in the local tier"),
+                                new StoreResult.Failed("the disk is full"),
+                                results::put)));
         assertEquals(1, counters.dropped.sum());
-        try (ProcessSession session = ProcessSession.begin(directory.resolve("not in the outbox"))) {
+        try (ProcessSession session =
+                ProcessSession.begin(directory.resolve("not in the outbox"))) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
             Files.delete(outboxDirectory(directory.resolve("not in the outbox")));
             bucket.behavior = FakeBucket.Behavior.IS_DOWN;
-            try (UploadQueue queue = new UploadQueue(new CountingCache(local), EntryUploader.unpacked(new CountingCache(bucket)), Optional.of(outbox), counters)) {
+            try (UploadQueue queue = new UploadQueue(
+                    new CountingCache(local),
+                    EntryUploader.unpacked(new CountingCache(bucket)),
+                    Optional.of(outbox),
+                    counters)) {
                 queue.add(small("not in the outbox"), StoreResult.DUPLICATE, results::put);
                 assertTrue(isIdleSoon(queue));
             }
@@ -408,34 +516,49 @@ class UploadQueueTest {
 
     private static Path outboxDirectory(Path node) throws IOException {
         try (Stream<Path> queue = Files.walk(node)) {
-            return queue.filter(path -> path.endsWith(UploadOutbox.DIRECTORY)).findFirst().orElseThrow();
+            return queue.filter(path -> path.endsWith(UploadOutbox.DIRECTORY))
+                    .findFirst()
+                    .orElseThrow();
         }
     }
 
     @Test
-    @DisplayName("A2 R21 a buffered entry that is queued again stays in the outbox after a refusal, and leaves it when stored")
+    @DisplayName(
+            "A2 R21 a buffered entry that is queued again stays in the outbox after a refusal, and"
+                    + " leaves it when stored")
     void outboxOfBufferedEntry(@TempDir Path directory) throws Exception {
         KeepingUploader uploader = new KeepingUploader();
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
-            for (StoreResult answer : List.of(new StoreResult.Refused("not now"), new StoreResult.Stored(1))) {
+            for (StoreResult answer :
+                    List.of(new StoreResult.Refused("not now"), new StoreResult.Stored(1))) {
                 uploader.nextResult = () -> answer;
-                try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.of(outbox), counters)) {
+                try (UploadQueue queue = new UploadQueue(
+                        new CountingCache(local), uploader, Optional.of(outbox), counters)) {
                     queue.add(small("buffered"), StoreResult.DUPLICATE, results::put);
                     while (uploader.buffered.isEmpty()) {
                         Thread.onSpinWait();
                     }
-                    queue.add(small("buffered"), new StoreResult.Failed("the disk is full"), results::put);
+                    queue.add(
+                            small("buffered"),
+                            new StoreResult.Failed("the disk is full"),
+                            results::put);
                     assertTrue(isIdleSoon(queue));
                 }
-                assertEquals(answer instanceof StoreResult.Stored ? 0 : 1, new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY).size());
+                assertEquals(
+                        answer instanceof StoreResult.Stored ? 0 : 1,
+                        new TestNode(directory, bucket)
+                                .sessionFiles(UploadOutbox.DIRECTORY)
+                                .size());
             }
         }
         assertEquals(List.of(1L, 0L), List.of(counters.leftForLater.sum(), counters.dropped.sum()));
     }
 
     @Test
-    @DisplayName("A7 a slow uploader is finished once for all waiting threads; close ends the waits at once")
+    @DisplayName(
+            "A7 a slow uploader is finished once for all waiting threads; close ends the waits at"
+                    + " once")
     void closedWhileFinishing() throws Exception {
         CountDownLatch started = new CountDownLatch(1);
         CountDownLatch released = new CountDownLatch(1);
@@ -465,17 +588,21 @@ class UploadQueueTest {
             @Override
             public void close() {}
         };
-        UploadQueue queue = new UploadQueue(new CountingCache(local), slow, Optional.empty(), counters);
+        UploadQueue queue =
+                new UploadQueue(new CountingCache(local), slow, Optional.empty(), counters);
         queue.add(small("buffered"), StoreResult.DUPLICATE, results::put);
         while (uploader.buffered.isEmpty()) {
             Thread.onSpinWait();
         }
-        FutureTask<Boolean> wait = new FutureTask<>(() -> queue.awaitIdle(System.nanoTime() + Duration.ofDays(1).toNanos()));
+        FutureTask<Boolean> wait = new FutureTask<>(
+                () -> queue.awaitIdle(System.nanoTime() + Duration.ofDays(1).toNanos()));
         Thread.ofPlatform().daemon().start(wait);
         started.await();
         assertFalse(queue.awaitIdle(System.nanoTime() + Duration.ofMillis(20).toNanos()));
         queue.close();
-        assertFalse(wait.get(TestNode.LONG.toSeconds(), TimeUnit.SECONDS), "the buffered entry has no result");
+        assertFalse(
+                wait.get(TestNode.LONG.toSeconds(), TimeUnit.SECONDS),
+                "the buffered entry has no result");
         released.countDown();
         while (!queue.awaitIdle(0)) {
             Thread.onSpinWait();
@@ -484,7 +611,9 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("R21 after close, unstarted uploads are not waited for, and count as dropped without an outbox")
+    @DisplayName(
+            "R21 after close, unstarted uploads are not waited for, and count as dropped without"
+                    + " an outbox")
     void closedWithQueue() throws Exception {
         bucket.behavior = FakeBucket.Behavior.HANGS;
         for (int i = 0; i < WORKERS + 3; i++) {

@@ -17,6 +17,11 @@ import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
@@ -26,9 +31,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Memory and outbox of uploads without a result. */
 class UploadsUnderWayTest {
@@ -83,11 +85,18 @@ class UploadsUnderWayTest {
     }
 
     @Test
-    @DisplayName("R23 an entry that is being read from the local tier uses no memory if it is queued again")
+    @DisplayName(
+            "R23 an entry that is being read from the local tier uses no memory if it is queued"
+                    + " again")
     void queuedWhileRead() throws Exception {
         SlowTier slow = new SlowTier();
-        try (UploadQueue queue = new UploadQueue(new CountingCache(slow), EntryUploader.unpacked(new CountingCache(bucket)), Optional.empty(), counters)) {
-            List<Entry> inherited = List.of(large("inherited 0"), large("inherited 1"), large("inherited 2"));
+        try (UploadQueue queue = new UploadQueue(
+                new CountingCache(slow),
+                EntryUploader.unpacked(new CountingCache(bucket)),
+                Optional.empty(),
+                counters)) {
+            List<Entry> inherited =
+                    List.of(large("inherited 0"), large("inherited 1"), large("inherited 2"));
             inherited.forEach(entry -> {
                 local.store(entry);
                 queue.addInherited(entry.id());
@@ -122,7 +131,8 @@ class UploadsUnderWayTest {
     @DisplayName("R23 an entry that the uploader buffers is not kept in memory twice")
     void bufferedOnce() throws Exception {
         KeepingUploader uploader = new KeepingUploader();
-        try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.empty(), counters)) {
+        try (UploadQueue queue =
+                new UploadQueue(new CountingCache(local), uploader, Optional.empty(), counters)) {
             WeakReference<Entry> entry = addSmall(queue);
             Await.holds(() -> !uploader.buffered.isEmpty());
             long start = System.nanoTime();
@@ -136,21 +146,29 @@ class UploadsUnderWayTest {
     }
 
     @Test
-    @DisplayName("A2 R21 after a concurrent result and caller, exactly the pending upload is in the outbox")
+    @DisplayName("A2 R21 after a concurrent result and caller, exactly the pending upload is in the"
+            + " outbox")
     void outboxUnderConcurrency(@TempDir Path directory) throws Exception {
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
             TestNode node = new TestNode(directory, bucket);
             for (int round = 0; round < ROUNDS; round++) {
                 KeepingUploader uploader = new KeepingUploader();
-                try (UploadQueue queue = new UploadQueue(new CountingCache(local), uploader, Optional.of(outbox), counters)) {
+                try (UploadQueue queue = new UploadQueue(
+                        new CountingCache(local), uploader, Optional.of(outbox), counters)) {
                     Entry entry = small("round " + round);
                     queue.add(entry, StoreResult.DUPLICATE, (_, _) -> {});
                     Await.holds(() -> !uploader.buffered.isEmpty());
-                    Runnable answer = () -> uploader.buffered.getFirst().accept(new StoreResult.Stored(1));
+                    Runnable answer =
+                            () -> uploader.buffered.getFirst().accept(new StoreResult.Stored(1));
                     Runnable caller = () -> queue.add(entry, StoreResult.DUPLICATE, results::put);
-                    runAtOnce(queue, round % 2 == 0 ? List.of(answer, caller) : List.of(caller, answer));
-                    assertEquals(results.containsKey(entry.id()) ? 0 : 1, node.sessionFiles(UploadOutbox.DIRECTORY).size(), "round " + round);
+                    runAtOnce(
+                            queue,
+                            round % 2 == 0 ? List.of(answer, caller) : List.of(caller, answer));
+                    assertEquals(
+                            results.containsKey(entry.id()) ? 0 : 1,
+                            node.sessionFiles(UploadOutbox.DIRECTORY).size(),
+                            "round " + round);
                     assertTrue(isIdleSoon(queue));
                 }
                 assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
@@ -160,7 +178,8 @@ class UploadsUnderWayTest {
     }
 
     /** Starts both, in this order, and blocks them at the lock until both have reached it. */
-    private static void runAtOnce(UploadQueue queue, List<Runnable> both) throws InterruptedException {
+    private static void runAtOnce(UploadQueue queue, List<Runnable> both)
+            throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
         synchronized (queue) {
             for (Runnable each : both) {

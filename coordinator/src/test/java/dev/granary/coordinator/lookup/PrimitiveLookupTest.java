@@ -26,6 +26,13 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,11 +43,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Lookups with a real local tier, a bucket in memory, and a counting engine. */
 class PrimitiveLookupTest {
@@ -76,7 +78,9 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("D11 N6 a rejected binary is discarded and compiled once more, and the next process uses the new one")
+    @DisplayName(
+            "D11 N6 a rejected binary is discarded and compiled once more, and the next process"
+                    + " uses the new one")
     void refusedBinaryIsRebuiltOnce() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
@@ -94,12 +98,15 @@ class PrimitiveLookupTest {
         try (Granary granary = node.openWithoutBucket()) {
             LookupResult<FakePrimitive> found = granary.obtain(updated, A);
             assertEquals(PrimitiveSource.LOCAL, found.source());
-            assertEquals(FakeEngine.binaries(A, "two"), found.primitive().getBinaries(BinaryKind.KERNEL));
+            assertEquals(
+                    FakeEngine.binaries(A, "two"),
+                    found.primitive().getBinaries(BinaryKind.KERNEL));
         }
     }
 
     @Test
-    @DisplayName("D12 without binaries the caller has the primitive, nothing is stored, and it is counted")
+    @DisplayName("D12 without binaries the caller has the primitive, nothing is stored, and it is"
+            + " counted")
     void noBinaries() throws Exception {
         engine.binariesTime = FakeEngine.BinariesTime.NEVER;
         try (Granary granary = node.open()) {
@@ -135,7 +142,8 @@ class PrimitiveLookupTest {
     void emptyId() throws Exception {
         FakeDescriptor unknown = FakeDescriptor.notCacheable("unknown");
         try (Granary granary = node.open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, unknown).source());
+            assertEquals(
+                    PrimitiveSource.COMPILED, granary.obtain(engine, unknown).source());
             assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, unknown).source());
             assertFalse(granary.publish(TestEntries.id("never stored")));
             assertTrue(granary.flush(TestNode.LONG));
@@ -147,11 +155,13 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("M7 concurrent lookups share one compile; its failure reaches all and is not cached")
+    @DisplayName(
+            "M7 concurrent lookups share one compile; its failure reaches all and is not cached")
     void failureReachesAllWaiters() throws Exception {
         int threads = 8;
         FakeDescriptor wrong = FakeDescriptor.of("wrong");
-        try (Granary granary = node.open(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+        try (Granary granary = node.open();
+                ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             engine.beforeCompile = () -> {
                 Await.holds(() -> granary.statistics().memoryMisses() >= threads);
             };
@@ -194,10 +204,16 @@ class PrimitiveLookupTest {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
             granary.flush(TestNode.LONG);
             assertEquals(1, granary.statistics().local().stored());
-            TierStatistics.Snapshot statistics = granary.statistics().layers().getFirst().results();
+            TierStatistics.Snapshot statistics =
+                    granary.statistics().layers().getFirst().results();
             assertEquals(behavior == FakeBucket.Behavior.IS_DOWN ? 1 : 0, statistics.unavailable());
-            assertEquals(behavior == FakeBucket.Behavior.IS_DAMAGED ? Map.of(DamageKind.TRUNCATED, 1L) : Map.of(), statistics.damaged());
-            assertEquals(behavior == FakeBucket.Behavior.REFUSES_WRITES ? 1 : 0, statistics.refused());
+            assertEquals(
+                    behavior == FakeBucket.Behavior.IS_DAMAGED
+                            ? Map.of(DamageKind.TRUNCATED, 1L)
+                            : Map.of(),
+                    statistics.damaged());
+            assertEquals(
+                    behavior == FakeBucket.Behavior.REFUSES_WRITES ? 1 : 0, statistics.refused());
             assertEquals(1, granary.statistics().leftForLater(), "a refusal may be temporary, too");
         }
         try (Granary granary = node.open()) {
@@ -222,15 +238,29 @@ class PrimitiveLookupTest {
             granary.primitive(engine, b); // local
             granary.primitive(engine, c); // compiled
             granary.primitive(engine, c); // memory
-            assertThrows(CompileException.class, () -> granary.primitive(engine, FakeDescriptor.of("wrong")));
+            assertThrows(
+                    CompileException.class,
+                    () -> granary.primitive(engine, FakeDescriptor.of("wrong")));
             assertTrue(granary.flush(TestNode.LONG));
             GranaryStatistics statistics = granary.statistics();
-            TierStatistics.Snapshot bucketResults = statistics.layers().getFirst().results();
-            assertEquals(List.of(1L, 4L), List.of(statistics.memoryHits(), statistics.memoryMisses()));
-            assertEquals(List.of(2L, 2L, 1L), List.of(statistics.local().hits(), statistics.local().misses(), statistics.local().stored()));
-            assertEquals(List.of(0L, 2L, 1L), List.of(bucketResults.hits(), bucketResults.absent(), bucketResults.stored()));
-            assertEquals(List.of(1L, 1L), List.of(statistics.compiled(), statistics.compileFailures()));
-            assertEquals(List.of(0L, 0L, 0L), List.of(statistics.dropped(), statistics.leftForLater(), statistics.adopted()));
+            TierStatistics.Snapshot bucketResults =
+                    statistics.layers().getFirst().results();
+            assertEquals(
+                    List.of(1L, 4L), List.of(statistics.memoryHits(), statistics.memoryMisses()));
+            assertEquals(
+                    List.of(2L, 2L, 1L),
+                    List.of(
+                            statistics.local().hits(),
+                            statistics.local().misses(),
+                            statistics.local().stored()));
+            assertEquals(
+                    List.of(0L, 2L, 1L),
+                    List.of(bucketResults.hits(), bucketResults.absent(), bucketResults.stored()));
+            assertEquals(
+                    List.of(1L, 1L), List.of(statistics.compiled(), statistics.compileFailures()));
+            assertEquals(
+                    List.of(0L, 0L, 0L),
+                    List.of(statistics.dropped(), statistics.leftForLater(), statistics.adopted()));
         }
         Map<String, Long> totals = new LifetimeStatistics(node.directory).read();
         assertEquals(2, totals.get("processes"));
@@ -248,12 +278,15 @@ class PrimitiveLookupTest {
         try (Granary granary = node.open()) {
             granary.primitive(engine, A);
             Duration saved = granary.statistics().timeSaved();
-            assertTrue(saved.compareTo(hour) < 0 && saved.compareTo(hour.minusMinutes(5)) > 0, saved.toString());
+            assertTrue(
+                    saved.compareTo(hour) < 0 && saved.compareTo(hour.minusMinutes(5)) > 0,
+                    saved.toString());
         }
     }
 
     @Test
-    @DisplayName("An exception of an engine reaches the caller, and leaves no mark and no stuck key")
+    @DisplayName(
+            "An exception of an engine reaches the caller, and leaves no mark and no stuck key")
     void brokenEngine() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
@@ -278,14 +311,18 @@ class PrimitiveLookupTest {
     @DisplayName("D12 a primitive whose listener registration fails is returned nevertheless")
     void brokenListener() throws Exception {
         try (Granary granary = node.open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("listener-breaks")).source());
+            assertEquals(
+                    PrimitiveSource.COMPILED,
+                    granary.obtain(engine, FakeDescriptor.of("listener-breaks")).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().withoutBinaries());
         }
     }
 
     @Test
-    @DisplayName("N5 the binaries of a lazy driver are taken at the first launch, at the latest when the process ends")
+    @DisplayName(
+            "N5 the binaries of a lazy driver are taken at the first launch, at the latest when"
+                    + " the process ends")
     void lazyDriver() throws Exception {
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         FakeDescriptor b = FakeDescriptor.of("b");

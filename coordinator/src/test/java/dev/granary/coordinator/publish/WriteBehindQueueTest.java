@@ -13,6 +13,11 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,9 +25,6 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Waits for write-behind work, and its end. */
 class WriteBehindQueueTest {
@@ -44,7 +46,9 @@ class WriteBehindQueueTest {
                 assertFalse(granary.flush(Duration.ZERO));
             }
             assertFalse(granary.flush(Duration.ofMillis(200)));
-            while (granary.statistics().local().stored() + granary.statistics().local().failed() < 50) {
+            while (granary.statistics().local().stored()
+                            + granary.statistics().local().failed()
+                    < 50) {
                 // a store may fail on a busy machine
                 Thread.sleep(1);
             }
@@ -52,7 +56,8 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("O1 U9 compile time spent at the launch is counted once: the sum is that of the entries")
+    @DisplayName("O1 U9 compile time spent at the launch is counted once: the sum is that of the"
+            + " entries")
     void compiledAtLaunch() throws Exception {
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         int kernels = 3;
@@ -62,7 +67,9 @@ class WriteBehindQueueTest {
             }
             assertTrue(granary.flush(TestNode.LONG));
             Duration atLeast = FakePrimitive.COMPILE_TIME.multipliedBy(kernels);
-            assertTrue(granary.statistics().compileTime().compareTo(atLeast) >= 0, () -> granary.statistics().compileTime() + " is less than " + atLeast);
+            assertTrue(
+                    granary.statistics().compileTime().compareTo(atLeast) >= 0,
+                    () -> granary.statistics().compileTime() + " is less than " + atLeast);
             assertTrue(granary.flush(TestNode.LONG));
         }
     }
@@ -77,15 +84,21 @@ class WriteBehindQueueTest {
             assertEquals(1, granary.statistics().local().stored());
             early.launch();
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().local().stored() + granary.statistics().local().duplicates());
+            assertEquals(
+                    1,
+                    granary.statistics().local().stored()
+                            + granary.statistics().local().duplicates());
         }
     }
 
     @Test
-    @DisplayName("Threads may flush while others look up; each flush covers the earlier lookups of its thread")
+    @DisplayName(
+            "Threads may flush while others look up; each flush covers the earlier lookups of its"
+                    + " thread")
     void concurrentFlushes() throws Exception {
         int threads = 6;
-        try (Granary granary = node.open(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+        try (Granary granary = node.open();
+                ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             List<Future<Boolean>> all = new ArrayList<>();
             for (int t = 0; t < threads; t++) {
                 int thread = t;
@@ -94,7 +107,8 @@ class WriteBehindQueueTest {
                     for (int i = 0; i < 30; i++) {
                         FakeDescriptor descriptor = FakeDescriptor.of("k" + thread + "-" + i);
                         granary.primitive(engine, descriptor);
-                        isPublished &= granary.flush(TestNode.LONG) && bucket.entries.containsKey(descriptor.getId());
+                        isPublished &= granary.flush(TestNode.LONG)
+                                && bucket.entries.containsKey(descriptor.getId());
                     }
                     return isPublished;
                 }));
@@ -102,12 +116,15 @@ class WriteBehindQueueTest {
             for (Future<Boolean> each : all) {
                 assertTrue(each.get());
             }
-            assertEquals(threads * 30L, granary.statistics().layers().getFirst().results().stored());
+            assertEquals(
+                    threads * 30L,
+                    granary.statistics().layers().getFirst().results().stored());
         }
     }
 
     @Test
-    @DisplayName("An infinite limit does not overflow, and a flush of an idle or closed instance returns at once")
+    @DisplayName("An infinite limit does not overflow, and a flush of an idle or closed instance"
+            + " returns at once")
     void limits() throws Exception {
         Granary granary = node.open();
         granary.primitive(engine, FakeDescriptor.of("a"));
@@ -141,7 +158,11 @@ class WriteBehindQueueTest {
             }
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(20, granary.statistics().leftForLater());
-            assertEquals(20, node.published.values().stream().filter(StoreResult.Failed.class::isInstance).count());
+            assertEquals(
+                    20,
+                    node.published.values().stream()
+                            .filter(StoreResult.Failed.class::isInstance)
+                            .count());
             bucket.behavior = FakeBucket.Behavior.WORKS;
             granary.primitive(engine, FakeDescriptor.of("last"));
             assertTrue(granary.flush(TestNode.LONG));

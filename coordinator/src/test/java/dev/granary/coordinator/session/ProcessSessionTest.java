@@ -8,6 +8,11 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.ChildProcess;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,9 +23,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Takeover of the sessions that other processes left. */
 final class ProcessSessionTest {
@@ -28,12 +30,15 @@ final class ProcessSessionTest {
     private Path directory;
 
     @Test
-    @DisplayName("A3 L7 a session whose lock file cannot be examined is not removed; one without a lock file is")
+    @DisplayName(
+            "A3 L7 a session whose lock file cannot be examined is not removed; one without a lock"
+                    + " file is")
     void hiddenLock() throws Exception {
         Path outboxFile = outboxFile("hidden");
         Path dead = outboxFile("left");
         Path lock = Objects.requireNonNull(outboxFile.getParent()).resolveSibling("lock");
-        Files.createSymbolicLink(lock, lock.getFileName()); // a cycle: an error for root as well
+        // a cycle: an error for root as well
+        Files.createSymbolicLink(lock, lock.getFileName());
         try (ProcessSession session = ProcessSession.begin(directory)) {
             session.adoptDead(_ -> {}, Instant.now());
         }
@@ -42,7 +47,9 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName("R21 the session of a running process stays untouched; its uploads are inherited once it has ended")
+    @DisplayName(
+            "R21 the session of a running process stays untouched; its uploads are inherited once"
+                    + " it has ended")
     void livingProcess() throws Exception {
         Process process = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, directory);
         try {
@@ -58,23 +65,31 @@ final class ProcessSessionTest {
     private List<Path> inheritedFiles() throws IOException {
         List<Path> files = new ArrayList<>();
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            session.adoptDead(dead -> {
-                try (Stream<Path> outboxFiles = Files.list(dead.resolve(UploadOutbox.DIRECTORY))) {
-                    outboxFiles.forEach(files::add);
-                }
-            }, Instant.now());
+            session.adoptDead(
+                    dead -> {
+                        try (Stream<Path> outboxFiles =
+                                Files.list(dead.resolve(UploadOutbox.DIRECTORY))) {
+                            outboxFiles.forEach(files::add);
+                        }
+                    },
+                    Instant.now());
         }
         return files;
     }
 
     @Test
-    @DisplayName("R21 a closed session stays if its outbox has files, else it is removed with its marks")
+    @DisplayName(
+            "R21 a closed session stays if its outbox has files, else it is removed with its marks")
     void closed() throws Exception {
         ProcessSession session = ProcessSession.begin(directory);
-        Path outboxFile = Files.createFile(session.subdirectory(UploadOutbox.DIRECTORY).resolve("note"));
+        Path outboxFile =
+                Files.createFile(session.subdirectory(UploadOutbox.DIRECTORY).resolve("note"));
         session.subdirectory(RestoreQuarantine.MARKS_DIRECTORY);
         session.close();
-        assertEquals(List.of(outboxFile), inheritedFiles(), "an outbox with files stays: another process may have the bucket");
+        assertEquals(
+                List.of(outboxFile),
+                inheritedFiles(),
+                "an outbox with files stays: another process may have the bucket");
         Files.delete(outboxFile);
         assertEquals(List.of(), inheritedFiles());
         assertEquals(List.of(), sessions());
@@ -92,7 +107,9 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName("N7 marks: a completed restore leaves none; foreign names and marks older than a day are removed")
+    @DisplayName(
+            "N7 marks: a completed restore leaves none; foreign names and marks older than a day"
+                    + " are removed")
     void marks() throws Exception {
         Entry entry = new TestEntries("ProcessSessionTest").entry(10);
         Instant now = Instant.parse("2026-01-02T00:00:00Z");
@@ -121,7 +138,8 @@ final class ProcessSessionTest {
         for (Duration later : List.of(Duration.ofHours(23), Duration.ofHours(25))) {
             try (ProcessSession session = ProcessSession.begin(directory)) {
                 boolean isYoung = later.toHours() < 24;
-                RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now.plus(later));
+                RestoreQuarantine quarantine =
+                        new RestoreQuarantine(directory, session, () -> now.plus(later));
                 assertEquals(isYoung, quarantine.contains(entry));
                 assertEquals(isYoung ? 1 : 0, count(directory.resolve("quarantine")));
             }
@@ -139,7 +157,9 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName("R21 an outbox inherits the files of its bucket; those of other buckets stay, invalid ones are removed")
+    @DisplayName(
+            "R21 an outbox inherits the files of its bucket; those of other buckets stay, invalid"
+                    + " ones are removed")
     void files() throws Exception {
         TestEntries entries = new TestEntries("ProcessSessionTest.notes");
         Id ownId = entries.id();
@@ -149,11 +169,20 @@ final class ProcessSessionTest {
             new UploadOutbox(session, "s3://ours").add(ownId);
             new UploadOutbox(session, "s3://others").add(otherId);
             dead = Files.createDirectories(directory.resolve("dead"));
-            Files.move(session.subdirectory(UploadOutbox.DIRECTORY), dead.resolve(UploadOutbox.DIRECTORY));
+            Files.move(
+                    session.subdirectory(UploadOutbox.DIRECTORY),
+                    dead.resolve(UploadOutbox.DIRECTORY));
         }
         Path files = dead.resolve(UploadOutbox.DIRECTORY);
-        Path otherBucket = list(files).stream().filter(file -> file.getFileName().toString().startsWith(otherId.hash().hex())).findFirst().orElseThrow();
-        Path pending = list(files).stream().filter(file -> !file.equals(otherBucket)).findFirst().orElseThrow();
+        Path otherBucket = list(files).stream()
+                .filter(file ->
+                        file.getFileName().toString().startsWith(otherId.hash().hex()))
+                .findFirst()
+                .orElseThrow();
+        Path pending = list(files).stream()
+                .filter(file -> !file.equals(otherBucket))
+                .findFirst()
+                .orElseThrow();
         Files.copy(pending, files.resolve("under-another-name"));
         Files.copy(pending, files.resolve(pending.getFileName() + ".part"));
         Files.write(files.resolve("too-large"), new byte[Id.MAX_BYTES + 1]);
@@ -163,16 +192,23 @@ final class ProcessSessionTest {
             new UploadOutbox(session, "s3://ours").inherit(dead, inheritedIds::add);
             assertEquals(List.of(ownId), inheritedIds);
             assertEquals(List.of(otherBucket), list(files));
-            assertEquals(1, count(session.subdirectory(UploadOutbox.DIRECTORY)), "it is recorded here before it is reported");
+            assertEquals(
+                    1,
+                    count(session.subdirectory(UploadOutbox.DIRECTORY)),
+                    "it is recorded here before it is reported");
             new UploadOutbox(session, "s3://others").remove(ownId);
-            assertEquals(1, count(session.subdirectory(UploadOutbox.DIRECTORY)), "that is the upload to another bucket");
+            assertEquals(
+                    1,
+                    count(session.subdirectory(UploadOutbox.DIRECTORY)),
+                    "that is the upload to another bucket");
             new UploadOutbox(session, "s3://ours").remove(ownId);
             assertEquals(0, count(session.subdirectory(UploadOutbox.DIRECTORY)));
         }
     }
 
     private Path outboxFile(String session) throws Exception {
-        Path outbox = Files.createDirectories(directory.resolve("sessions").resolve(session).resolve(UploadOutbox.DIRECTORY));
+        Path outbox = Files.createDirectories(
+                directory.resolve("sessions").resolve(session).resolve(UploadOutbox.DIRECTORY));
         return Files.createFile(outbox.resolve("note"));
     }
 }

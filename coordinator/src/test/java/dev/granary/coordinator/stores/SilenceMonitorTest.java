@@ -2,15 +2,18 @@ package dev.granary.coordinator.stores;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.time.Duration;
-import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+
 class SilenceMonitorTest {
     @Test
-    @DisplayName("S5 A9 the bucket with the longest stall is named, with its time; a short stall is not reported")
+    @DisplayName(
+            "S5 A9 the bucket with the longest stall is named, with its time; a short stall is not"
+                    + " reported")
     void longest() {
         AtomicReference<Duration> first = new AtomicReference<>(Duration.ZERO);
         AtomicReference<Duration> second = new AtomicReference<>(Duration.ofSeconds(2));

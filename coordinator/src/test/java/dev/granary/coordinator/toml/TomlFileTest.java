@@ -4,15 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import dev.granary.testing.TestSeed;
-import java.time.Duration;
-import java.util.SplittableRandom;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+import java.util.SplittableRandom;
 
 /** Sanitized texts of files in messages. */
 class TomlFileTest {
     @Test
-    @DisplayName("F9 the text from the first pair of slashes to the last @ is removed from a message")
+    @DisplayName(
+            "F9 the text from the first pair of slashes to the last @ is removed from a message")
     void credentials() {
         SplittableRandom random = TestSeed.random("credentials");
         for (int i = 0; i < 2000; i++) {
@@ -20,7 +23,9 @@ class TomlFileTest {
             for (int remaining = random.nextInt(12); remaining > 0; remaining--) {
                 text.append("//@:ab ".charAt(random.nextInt(7)));
             }
-            assertEquals(text.toString().replaceAll("//.*@", "//...@"), TomlFile.harmless(text.toString()));
+            assertEquals(
+                    text.toString().replaceAll("//.*@", "//...@"),
+                    TomlFile.harmless(text.toString()));
         }
         assertEquals("s3://...@x", TomlFile.harmless("s3://u:\np@y //z@x"));
     }
@@ -29,7 +34,9 @@ class TomlFileTest {
     @DisplayName("F12 a key of a million slashes is sanitized in linear time")
     void slashes() {
         // a quadratic search takes far longer
-        assertTimeoutPreemptively(Duration.ofMinutes(1), () ->
-                assertEquals("/".repeat(200) + "...", TomlFile.harmless("/".repeat(1 << 20))));
+        assertTimeoutPreemptively(
+                Duration.ofMinutes(1),
+                () -> assertEquals(
+                        "/".repeat(200) + "...", TomlFile.harmless("/".repeat(1 << 20))));
     }
 }

@@ -8,8 +8,43 @@ import java.util.List;
 /** Dictionary for fuzzing TOML files, and checks of error messages. */
 public final class TomlFuzz {
     /** Syntax, dates, numbers and keys. */
-    public static final List<String> WORDS = List.of("[", "]", "[[", "]]", "{", "}", "\"", "'", "\"\"\"", "'''", "\\u", "\\U0010ffff", "\\", "=", ".", ",", "#", "\n", "1979-05-27T07:32:00-1'",
-            "1979-05-27", "07:32:00", "inf", "nan", "0x", "1e400", "-", "+", "99999999999999999999", "true", "//u:p@", "[[[[[[[[", "kernel", "name", "options", "geometry", "global");
+    public static final List<String> WORDS = List.of(
+            "[",
+            "]",
+            "[[",
+            "]]",
+            "{",
+            "}",
+            "\"",
+            "'",
+            "\"\"\"",
+            "'''",
+            "\\u",
+            "\\U0010ffff",
+            "\\",
+            "=",
+            ".",
+            ",",
+            "#",
+            "\n",
+            "1979-05-27T07:32:00-1'",
+            "1979-05-27",
+            "07:32:00",
+            "inf",
+            "nan",
+            "0x",
+            "1e400",
+            "-",
+            "+",
+            "99999999999999999999",
+            "true",
+            "//u:p@",
+            "[[[[[[[[",
+            "kernel",
+            "name",
+            "options",
+            "geometry",
+            "global");
 
     private TomlFuzz() {}
 

@@ -1,10 +1,11 @@
 package dev.granary.coordinator.transfer;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
@@ -19,6 +20,11 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.coordinator.FakeCatalog;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
@@ -30,9 +36,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Export to a tree and import: exported entries are imported unchanged, and defects of a tree are
@@ -86,21 +89,36 @@ class TreeTest {
     }
 
     @Test
-    @DisplayName("F3 a date outside the range of milliseconds does not end an import: all entries are stored")
+    @DisplayName(
+            "F3 a date outside the range of milliseconds does not end an import: all entries are"
+                    + " stored")
     void oddDates() throws Exception {
-        Entry[] exported = {entries.entry(10), entries.entry(11), entries.entry(12), entries.entry(13)};
+        Entry[] exported = {
+            entries.entry(10), entries.entry(11), entries.entry(12), entries.entry(13)
+        };
         export(exported);
-        List<String> dates = List.of("+292278995-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "+1000000000-12-31T23:59:59.999999999Z");
+        List<String> dates = List.of(
+                "+292278995-01-01T00:00:00Z",
+                "-1000000000-01-01T00:00:00Z",
+                "+1000000000-12-31T23:59:59.999999999Z");
         for (int i = 0; i < dates.size(); i++) {
             Path about = entryDirectory(exported[i]).resolve("about.txt");
-            Files.writeString(about, Files.readString(about).replaceAll("created-at: .*", "created-at: " + dates.get(i)).replaceAll("compile-time: .*",
-                    "compile-time: PT9223372036854775807S"));
+            Files.writeString(
+                    about,
+                    Files.readString(about)
+                            .replaceAll("created-at: .*", "created-at: " + dates.get(i))
+                            .replaceAll(
+                                    "compile-time: .*", "compile-time: PT9223372036854775807S"));
         }
         TreeReader tree = TreeReader.from(root);
-        tree.all(entry -> {
-            assertTrue(EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE).length > 0);
-            return store.store(entry);
-        }, _ -> {});
+        tree.all(
+                entry -> {
+                    assertTrue(
+                            EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE).length
+                                    > 0);
+                    return store.store(entry);
+                },
+                _ -> {});
         assertEquals(exported.length, tree.stored(), tree.problems()::toString);
     }
 
@@ -111,43 +129,68 @@ class TreeTest {
         export(entry);
         Path about = entryDirectory(entry).resolve("about.txt");
         String sound = Files.readString(about);
-        for (String wrong : List.of(sound.replaceAll("binary-bytes: .*", "binary-bytes: " + "x".repeat(100_000)), sound.replace("granary-entry: 1", "granary-entry: " + "y".repeat(100_000)),
+        for (String wrong : List.of(
+                sound.replaceAll("binary-bytes: .*", "binary-bytes: " + "x".repeat(100_000)),
+                sound.replace("granary-entry: 1", "granary-entry: " + "y".repeat(100_000)),
                 sound + "binary-bytes: 10\n".repeat(10_000))) {
             Files.writeString(about, wrong);
             TreeReader.Problem problem = importTree().problems().getFirst();
             assertEquals("damaged", problem.reason());
-            assertTrue(problem.detail().length() <= 250, () -> problem.detail().length() + " characters");
+            assertTrue(
+                    problem.detail().length() <= 250,
+                    () -> problem.detail().length() + " characters");
         }
     }
 
     @Test
-    @DisplayName("F11 files longer than memory make a damaged entry, and later entries are imported")
+    @DisplayName(
+            "F11 files longer than memory make a damaged entry, and later entries are imported")
     void moreThanMemory() throws Exception {
         Entry[] exported = {entries.entry(10), entries.entry(11)};
         export(exported);
-        try (RandomAccessFile file = new RandomAccessFile(entryDirectory(exported[0]).resolve("about.txt").toFile(), "rw")) {
+        try (RandomAccessFile file = new RandomAccessFile(
+                entryDirectory(exported[0]).resolve("about.txt").toFile(), "rw")) {
             file.setLength(TreeEntry.MAX_ABOUT_BYTES); // sparse: uses no disk space
         }
         TreeReader tree = importTree();
-        assertEquals(List.of(1L, 1L), List.of(tree.damaged(), tree.stored()), tree.problems()::toString);
+        assertEquals(
+                List.of(1L, 1L), List.of(tree.damaged(), tree.stored()), tree.problems()::toString);
         Path key = entryDirectory(exported[1]).resolve("key.bin");
         try (Arena memory = Arena.ofConfined()) {
-            String message = String.valueOf(assertThrows(IOException.class, () -> RegularFiles.read(key, 1L << 50, memory)).getMessage());
+            String message = String.valueOf(
+                    assertThrows(IOException.class, () -> RegularFiles.read(key, 1L << 50, memory))
+                            .getMessage());
             assertTrue(message.startsWith("no memory for the"), message);
         }
     }
 
     @Test
-    @DisplayName("R7 exported entries are imported with key, binaries in order, compile time and metadata")
+    @DisplayName("R7 exported entries are imported with key, binaries in order, compile time and"
+            + " metadata")
     void roundTrip() throws Exception {
-        Entry many = Entry.of(entries.id(), KernelBinaries.of(entries.bytes(3000), new byte[0], entries.bytes(10)), Duration.ofNanos(1_234_567_891L),
-                new EntryMetadata("9.9", "host\\n\n/1", Instant.ofEpochMilli(1), List.of("a", "b: c"), List.of("a@1"), "\u001b[31m \\u0041 \r\n"));
+        Entry many = Entry.of(
+                entries.id(),
+                KernelBinaries.of(entries.bytes(3000), new byte[0], entries.bytes(10)),
+                Duration.ofNanos(1_234_567_891L),
+                new EntryMetadata(
+                        "9.9",
+                        "host\\n\n/1",
+                        Instant.ofEpochMilli(1),
+                        List.of("a", "b: c"),
+                        List.of("a@1"),
+                        "\u001b[31m \\u0041 \r\n"));
         Entry single = entries.entry(100);
         EntryExporter exporter = export(many, single);
         assertEquals(2, exporter.written());
-        assertEquals(List.of("about.txt", "kernel.1.bin", "kernel.2.bin", "kernel.bin", "key.bin"),
-                allFiles().stream().filter(file -> file.startsWith(entryDirectory(many))).map(file -> file.getFileName().toString()).toList());
-        assertFalse(Files.readString(entryDirectory(many).resolve("about.txt")).contains("\u001b"), "T4");
+        assertEquals(
+                List.of("about.txt", "kernel.1.bin", "kernel.2.bin", "kernel.bin", "key.bin"),
+                allFiles().stream()
+                        .filter(file -> file.startsWith(entryDirectory(many)))
+                        .map(file -> file.getFileName().toString())
+                        .toList());
+        assertFalse(
+                Files.readString(entryDirectory(many).resolve("about.txt")).contains("\u001b"),
+                "T4");
         long bytes = 0;
         for (Path file : allFiles()) {
             bytes += file.endsWith("size.txt") ? 0 : Files.size(file);
@@ -169,13 +212,15 @@ class TreeTest {
     }
 
     @Test
-    @DisplayName("D21 a second export writes nothing; a damaged or different entry is replaced as a whole")
+    @DisplayName("D21 a second export writes nothing; a damaged or different entry is replaced as a"
+            + " whole")
     void exportAgain() throws Exception {
         Entry entry = entries.entry(100);
         export(entry);
         FileTime before = Files.getLastModifiedTime(entryDirectory(entry).resolve("kernel.bin"));
         assertEquals(1, export(entry).present());
-        assertEquals(before, Files.getLastModifiedTime(entryDirectory(entry).resolve("kernel.bin")));
+        assertEquals(
+                before, Files.getLastModifiedTime(entryDirectory(entry).resolve("kernel.bin")));
         Files.writeString(entryDirectory(entry).resolve("kernel.bin"), "damaged");
         Files.writeString(entryDirectory(entry).resolve("kernel.1.bin"), "too many");
         assertEquals(1, export(entry).replaced());
@@ -184,7 +229,8 @@ class TreeTest {
     }
 
     @Test
-    @DisplayName("D9 an id whose hash belongs to another key gets the next number; files of others remain")
+    @DisplayName("D9 an id whose hash belongs to another key gets the next number; files of others"
+            + " remain")
     void nextNumber() throws Exception {
         Entry entry = entries.entry(100);
         export(entry);
@@ -198,13 +244,17 @@ class TreeTest {
     }
 
     @Test
-    @DisplayName("A directory with other content is rejected unchanged; an empty one and an interrupted export are accepted")
+    @DisplayName(
+            "A directory with other content is rejected unchanged; an empty one and an interrupted"
+                    + " export are accepted")
     void refused() throws Exception {
         Files.createDirectories(root);
         assertEquals(1, export(entries.entry(10)).written());
         Files.delete(root.resolve("size.txt"));
         List<Path> before = allFiles();
-        assertTrue(String.valueOf(assertThrows(TreeException.class, this::export).getMessage()).contains("not empty"));
+        assertTrue(
+                String.valueOf(assertThrows(TreeException.class, this::export).getMessage())
+                        .contains("not empty"));
         Files.writeString(root.resolve("size.txt"), "my shoe size");
         assertThrows(TreeException.class, this::export);
         Files.delete(root.resolve("size.txt"));
@@ -212,7 +262,10 @@ class TreeTest {
         Files.writeString(root.resolve("size.txt"), "0");
         export();
         Files.writeString(root.resolveSibling("file"), "");
-        assertThrows(TreeException.class, () -> TreeWriter.into(root.resolveSibling("file"), TreeWriter.Mode.DRY_RUN, entries.random()));
+        assertThrows(
+                TreeException.class,
+                () -> TreeWriter.into(
+                        root.resolveSibling("file"), TreeWriter.Mode.DRY_RUN, entries.random()));
     }
 
     @Test
@@ -238,25 +291,38 @@ class TreeTest {
         Entry entry = entries.entry(10);
         export(entry);
         List<Path> before = allFiles();
-        EntryExporter exporter = export(TreeWriter.Mode.DRY_RUN, entry, entries.entry(entry.id(), 11), entries.entry(5));
-        assertEquals(List.of(1L, 1L, 1L), List.of(exporter.present(), exporter.replaced(), exporter.written()));
+        EntryExporter exporter = export(
+                TreeWriter.Mode.DRY_RUN, entry, entries.entry(entry.id(), 11), entries.entry(5));
+        assertEquals(
+                List.of(1L, 1L, 1L),
+                List.of(exporter.present(), exporter.replaced(), exporter.written()));
         assertEquals(before, allFiles());
     }
 
     @Test
-    @DisplayName("D6 damaged entries are not exported but reported; those of other versions are skipped")
+    @DisplayName(
+            "D6 damaged entries are not exported but reported; those of other versions are skipped")
     void damagedEntries() throws Exception {
         FakeCatalog catalog = new FakeCatalog();
         catalog.add(entries.entry(10));
         for (DamageKind damage : List.of(DamageKind.CORRUPT, DamageKind.TOO_NEW)) {
-            catalog.add(TestEntries.TARGET.path(), Sha256.of(damage.name().getBytes(UTF_8)), new LoadResult.Damaged(damage, "for a test"));
+            catalog.add(
+                    TestEntries.TARGET.path(),
+                    Sha256.of(damage.name().getBytes(UTF_8)),
+                    new LoadResult.Damaged(damage, "for a test"));
         }
-        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Unavailable("the disk is broken"));
-        EntryExporter exporter = new EntryExporter(TreeWriter.into(root, TreeWriter.Mode.WRITE, entries.random()));
+        catalog.add(
+                TestEntries.TARGET.path(),
+                Sha256.of(new byte[] {1}),
+                new LoadResult.Unavailable("the disk is broken"));
+        EntryExporter exporter =
+                new EntryExporter(TreeWriter.into(root, TreeWriter.Mode.WRITE, entries.random()));
         exporter.all(catalog, catalog.all(), _ -> {});
         assertEquals(1, exporter.written());
         assertEquals(1, exporter.otherVersion());
-        assertEquals(List.of("corrupt", "unreadable"), exporter.bad().stream().map(bad -> bad.reason()).toList());
+        assertEquals(
+                List.of("corrupt", "unreadable"),
+                exporter.bad().stream().map(bad -> bad.reason()).toList());
     }
 
     @Test
@@ -273,9 +339,14 @@ class TreeTest {
     }
 
     @Test
-    @DisplayName("D6 each kind of incomplete or changed entry in a tree is reported, and nothing of it is stored")
+    @DisplayName(
+            "D6 each kind of incomplete or changed entry in a tree is reported, and nothing of it"
+                    + " is stored")
     void damagedTree() throws Exception {
-        Entry entry = Entry.of(entries.id(), KernelBinaries.of(entries.bytes(100), entries.bytes(50)), Duration.ofMillis(1),
+        Entry entry = Entry.of(
+                entries.id(),
+                KernelBinaries.of(entries.bytes(100), entries.bytes(50)),
+                Duration.ofMillis(1),
                 entries.entry(1).metadata().orElseThrow());
         Path kernel = entryDirectory(entry).resolve("kernel.bin");
         Path about = entryDirectory(entry).resolve("about.txt");
@@ -289,17 +360,28 @@ class TreeTest {
         Files.delete(kernel);
         assertDamaged("kernel.bin is missing");
         export(entry);
-        Files.move(entryDirectory(entry).resolve("kernel.1.bin"), entryDirectory(entry).resolve("kernel.2.bin"));
+        Files.move(
+                entryDirectory(entry).resolve("kernel.1.bin"),
+                entryDirectory(entry).resolve("kernel.2.bin"));
         assertDamaged("kernel.1.bin is missing");
         export(entry);
         Files.delete(entryDirectory(entry).resolve("kernel.1.bin"));
         assertDamaged("[100] bytes; about.txt lists [100, 50]");
         export(entry);
-        for (String wrong : new String[] {"", "granary-entry: 2\n", "no colon\n", "granary-entry: 1\ngranary-entry: 1\n", "a: \\x\n", "a: \\uzzzz\n"}) {
+        for (String wrong : new String[] {
+            "",
+            "granary-entry: 2\n",
+            "no colon\n",
+            "granary-entry: 1\ngranary-entry: 1\n",
+            "a: \\x\n",
+            "a: \\uzzzz\n"
+        }) {
             Files.writeString(about, wrong);
             assertDamaged("about.txt");
         }
-        Files.writeString(about, EntryDescription.text(entry).replace("compile-time: PT", "compile-time: soon"));
+        Files.writeString(
+                about,
+                EntryDescription.text(entry).replace("compile-time: PT", "compile-time: soon"));
         assertDamaged("about.txt has an invalid value");
         try (RandomAccessFile file = new RandomAccessFile(kernel.toFile(), "rw")) {
             file.setLength((1L << 30) + 1); // sparse
@@ -350,7 +432,9 @@ class TreeTest {
     }
 
     @Test
-    @DisplayName("A tree by the RFC is imported if its keys have the format of this library; an empty binary is damage")
+    @DisplayName(
+            "A tree by the RFC is imported if its keys have the format of this library; an empty"
+                    + " binary is damage")
     void byTheRfc() throws Exception {
         Entry entry = entries.entry(100);
         Path ownDirectory = Files.createDirectories(root.resolve("14037140681559929700/0"));
@@ -358,10 +442,13 @@ class TreeTest {
         Path foreignDirectory = Files.createDirectories(root.resolve("12125041384284752821/0"));
         Files.writeString(root.resolve("size.txt"), "123");
         Files.write(ownDirectory.resolve("key.bin"), entry.id().bytes());
-        Files.write(ownDirectory.resolve("kernel.bin"), entry.binaries().toByteArrays().getFirst());
+        Files.write(
+                ownDirectory.resolve("kernel.bin"),
+                entry.binaries().toByteArrays().getFirst());
         Entry second = entries.entry(10);
         Files.write(backend.resolve("key.bin"), second.id().bytes());
-        Files.write(backend.resolve("kernel.bin"), second.binaries().toByteArrays().getFirst());
+        Files.write(
+                backend.resolve("kernel.bin"), second.binaries().toByteArrays().getFirst());
         Files.writeString(foreignDirectory.resolve("key.bin"), "a key of another library");
         Files.writeString(foreignDirectory.resolve("kernel.bin"), "its kernel");
         TreeReader tree = importTree();
@@ -380,17 +467,27 @@ class TreeTest {
     @DisplayName("Entries that the store rejects are counted as refused, with the reason")
     void refusedByStore() throws Exception {
         export(entries.entry(1), entries.entry(2), entries.entry(3), entries.entry(4));
-        List<StoreResult> results = List.of(new StoreResult.Refused("no"), new StoreResult.Failed("full"), new StoreResult.Unknown("outcome unknown"),
+        List<StoreResult> results = List.of(
+                new StoreResult.Refused("no"),
+                new StoreResult.Failed("full"),
+                new StoreResult.Unknown("outcome unknown"),
                 StoreResult.DIVERGENT);
         int[] calls = {0};
         TreeReader tree = TreeReader.from(root);
         tree.all(_ -> results.get(calls[0]++), _ -> {});
         assertEquals(4, tree.refused());
-        assertEquals(List.of("no", "full", "outcome unknown"), tree.problems().stream().limit(3).map(TreeReader.Problem::detail).toList());
+        assertEquals(
+                List.of("no", "full", "outcome unknown"),
+                tree.problems().stream()
+                        .limit(3)
+                        .map(TreeReader.Problem::detail)
+                        .toList());
     }
 
     @Test
-    @DisplayName("A missing directory, a file, and a directory without entries are no trees; an empty export is one")
+    @DisplayName(
+            "A missing directory, a file, and a directory without entries are no trees; an empty"
+                    + " export is one")
     void noTree() throws Exception {
         assertThrows(TreeException.class, this::importTree);
         Files.createDirectories(root);

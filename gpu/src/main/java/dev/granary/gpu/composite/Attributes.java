@@ -83,7 +83,8 @@ public final class Attributes {
     private <T> T value(String name, Class<T> type) {
         Object value = values.get(name);
         if (!type.isInstance(value)) {
-            throw new IllegalArgumentException("There is no attribute " + name + " of this type among " + values);
+            throw new IllegalArgumentException(
+                    "There is no attribute " + name + " of this type among " + values);
         }
         return type.cast(value);
     }

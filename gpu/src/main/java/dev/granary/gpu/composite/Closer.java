@@ -1,7 +1,8 @@
 package dev.granary.gpu.composite;
 
-import java.util.Collection;
 import org.jspecify.annotations.Nullable;
+
+import java.util.Collection;
 
 /** Utility that closes several objects, even if some fail to close. */
 final class Closer {
@@ -23,7 +24,9 @@ final class Closer {
             case null -> {}
             case Error e -> throw e;
             case RuntimeException e -> throw e;
-            default -> throw new IllegalStateException("A checked exception was thrown where none is declared", first);
+            default ->
+                throw new IllegalStateException(
+                        "A checked exception was thrown where none is declared", first);
         }
     }
 

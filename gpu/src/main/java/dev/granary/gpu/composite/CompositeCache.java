@@ -3,6 +3,7 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.memory.PrimitiveCache;
+
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -34,7 +35,9 @@ public final class CompositeCache {
      * @param cache holds the primitives; used by this object only
      * @param kernels provides their kernels
      */
-    public CompositeCache(PrimitiveCache<CompositeDescriptor<?>, CompositePrimitive> cache, KernelProvider kernels) {
+    public CompositeCache(
+            PrimitiveCache<CompositeDescriptor<?>, CompositePrimitive> cache,
+            KernelProvider kernels) {
         this.cache = cache;
         this.kernels = kernels;
     }
@@ -46,7 +49,8 @@ public final class CompositeCache {
      * @throws IllegalArgumentException if the engines do not have the descriptor's targets
      * @throws IllegalStateException if the primitive needs itself, or an engine is closed
      */
-    public CompositeHandle handle(EngineSet engines, CompositeDescriptor<?> descriptor) throws CompileException {
+    public CompositeHandle handle(EngineSet engines, CompositeDescriptor<?> descriptor)
+            throws CompileException {
         return CompositeHandle.open(primitive(engines, descriptor), engines);
     }
 
@@ -57,7 +61,8 @@ public final class CompositeCache {
      * @throws IllegalArgumentException if the engines do not have the descriptor's targets
      * @throws IllegalStateException if the primitive needs itself, or an engine is closed
      */
-    public CompositePrimitive primitive(EngineSet engines, CompositeDescriptor<?> descriptor) throws CompileException {
+    public CompositePrimitive primitive(EngineSet engines, CompositeDescriptor<?> descriptor)
+            throws CompileException {
         engines.check(descriptor);
         return get(engines, descriptor, topLevel);
     }
@@ -72,13 +77,22 @@ public final class CompositeCache {
 
     /** Returns the counters since this cache was made. */
     public CompositeStatistics statistics() {
-        return new CompositeStatistics(topLevel.hits.sum(), topLevel.created.sum(), nested.hits.sum(), nested.created.sum(), failed.sum(),
-                cache.size(), cache.capacity());
+        return new CompositeStatistics(
+                topLevel.hits.sum(),
+                topLevel.created.sum(),
+                nested.hits.sum(),
+                nested.created.sum(),
+                failed.sum(),
+                cache.size(),
+                cache.capacity());
     }
 
     /** Returns {@code part}, a nested primitive of {@code dependent}, which is being created. */
-    CompositePrimitive nested(EngineSet engines, CompositeDescriptor<?> dependent, CompositeDescriptor<?> part) throws CompileException {
-        StackReserve.require(); // a stack overflow below would leave the dependency recorded forever
+    CompositePrimitive nested(
+            EngineSet engines, CompositeDescriptor<?> dependent, CompositeDescriptor<?> part)
+            throws CompileException {
+        // a stack overflow below would leave the dependency recorded forever
+        StackReserve.require();
         cycles.add(dependent, part);
         try {
             return get(engines, part, nested);
@@ -96,7 +110,9 @@ public final class CompositeCache {
         return cycles.waitingCreations();
     }
 
-    private CompositePrimitive get(EngineSet engines, CompositeDescriptor<?> descriptor, LevelCounters level) throws CompileException {
+    private CompositePrimitive get(
+            EngineSet engines, CompositeDescriptor<?> descriptor, LevelCounters level)
+            throws CompileException {
         boolean[] isCreator = {false};
         CompositePrimitive primitive = cache.get(descriptor, newDescriptor -> {
             isCreator[0] = true;
@@ -106,7 +122,8 @@ public final class CompositeCache {
         return primitive;
     }
 
-    private CompositePrimitive create(EngineSet engines, CompositeDescriptor<?> descriptor) throws CompileException {
+    private CompositePrimitive create(EngineSet engines, CompositeDescriptor<?> descriptor)
+            throws CompileException {
         StackReserve.require();
         CreationContext context = new CreationContext(this, descriptor, engines);
         try {

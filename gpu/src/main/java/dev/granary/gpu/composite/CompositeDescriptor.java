@@ -2,6 +2,7 @@ package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Target;
+
 import java.lang.reflect.RecordComponent;
 import java.util.Collections;
 import java.util.List;
@@ -40,7 +41,17 @@ public final class CompositeDescriptor<O extends Record> {
         attributes = builder.attributes;
         threads = builder.threads;
         memory = Collections.unmodifiableNavigableMap(new TreeMap<>(builder.memory));
-        hash = List.of(operation.getClass(), operation, implementation, attributes, threads, memory, target, source, destination).hashCode();
+        hash = List.of(
+                        operation.getClass(),
+                        operation,
+                        implementation,
+                        attributes,
+                        threads,
+                        memory,
+                        target,
+                        source,
+                        destination)
+                .hashCode();
     }
 
     /**
@@ -52,7 +63,8 @@ public final class CompositeDescriptor<O extends Record> {
      * @throws IllegalArgumentException if a component of {@code operation} is an array, which is
      *     not compared by value
      */
-    public static <O extends Record> Builder<O> builder(Target target, O operation, CompositeImplementation<O> implementation) {
+    public static <O extends Record> Builder<O> builder(
+            Target target, O operation, CompositeImplementation<O> implementation) {
         return new Builder<>(target, operation, implementation);
     }
 
@@ -70,7 +82,8 @@ public final class CompositeDescriptor<O extends Record> {
         private Builder(Target target, O operation, CompositeImplementation<O> implementation) {
             for (RecordComponent component : operation.getClass().getRecordComponents()) {
                 if (component.getType().isArray()) {
-                    throw new IllegalArgumentException("The component " + component.getName() + " of " + operation.getClass().getSimpleName()
+                    throw new IllegalArgumentException("The component " + component.getName()
+                            + " of " + operation.getClass().getSimpleName()
                             + " is an array, which is not compared by value: make it a List");
                 }
             }
@@ -93,7 +106,8 @@ public final class CompositeDescriptor<O extends Record> {
          */
         public Builder<O> threads(int count) {
             if (count < 0) {
-                throw new IllegalArgumentException("The number of threads is 0 or more, not " + count);
+                throw new IllegalArgumentException(
+                        "The number of threads is 0 or more, not " + count);
             }
             threads = count;
             return this;
@@ -117,8 +131,9 @@ public final class CompositeDescriptor<O extends Record> {
          */
         public Builder<O> between(Target source, Target destination) {
             if (!source.equals(target) && !destination.equals(target)) {
-                throw new IllegalArgumentException("A primitive between two engines runs on one of them: " + target.name() + " is neither "
-                        + source.name() + " nor " + destination.name());
+                throw new IllegalArgumentException(
+                        "A primitive between two engines runs on one of them: " + target.name()
+                                + " is neither " + source.name() + " nor " + destination.name());
             }
             this.source = Optional.of(source);
             this.destination = Optional.of(destination);

@@ -3,6 +3,7 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.DeviceBuffer;
+
 import java.util.List;
 import java.util.Map;
 
@@ -19,10 +20,15 @@ public final class CompositeHandle implements AutoCloseable {
     private final EngineSet engines;
     private final ResourceTable resources;
     private final Scratchpad scratchpad;
-    private final Object executionLock = new Object(); // held during an execution; a monitor is released even after a stack overflow
+    // held during an execution; a monitor is released even after a stack overflow
+    private final Object executionLock = new Object();
     private boolean isClosed; // guarded by executionLock
 
-    private CompositeHandle(CompositePrimitive primitive, EngineSet engines, ResourceTable resources, Scratchpad scratchpad) {
+    private CompositeHandle(
+            CompositePrimitive primitive,
+            EngineSet engines,
+            ResourceTable resources,
+            Scratchpad scratchpad) {
         this.primitive = primitive;
         this.engines = engines;
         this.resources = resources;
@@ -33,12 +39,17 @@ public final class CompositeHandle implements AutoCloseable {
      * Opens a handle with the resources and scratchpad on these engines. If that fails, all of them
      * are released.
      */
-    static CompositeHandle open(CompositePrimitive primitive, EngineSet engines) throws CompileException {
+    static CompositeHandle open(CompositePrimitive primitive, EngineSet engines)
+            throws CompileException {
         StackReserve.require();
         ResourceTable resources = new ResourceTable();
         try {
             resources.createAll(primitive, engines);
-            return withScratchpad(primitive, engines, resources, new Scratchpad(engines.main(), primitive.scratchpadBytes()));
+            return withScratchpad(
+                    primitive,
+                    engines,
+                    resources,
+                    new Scratchpad(engines.main(), primitive.scratchpadBytes()));
         } catch (Throwable e) {
             Closer.closeAfter(e, resources::close);
             throw e;
@@ -46,7 +57,10 @@ public final class CompositeHandle implements AutoCloseable {
     }
 
     private static CompositeHandle withScratchpad(
-            CompositePrimitive primitive, EngineSet engines, ResourceTable resources, Scratchpad scratchpad) {
+            CompositePrimitive primitive,
+            EngineSet engines,
+            ResourceTable resources,
+            Scratchpad scratchpad) {
         try {
             return new CompositeHandle(primitive, engines, resources, scratchpad);
         } catch (Throwable e) { // out of memory: no other owner of the scratchpad
@@ -81,7 +95,8 @@ public final class CompositeHandle implements AutoCloseable {
     public void execute(Map<String, ? extends DeviceBuffer> arguments) {
         synchronized (executionLock) {
             if (isClosed) {
-                throw new IllegalStateException("The handle of " + primitive.descriptor().kind() + " is closed");
+                throw new IllegalStateException(
+                        "The handle of " + primitive.descriptor().kind() + " is closed");
             }
             new ExecutionContext(primitive, engines, resources, scratchpad, 0, arguments).run();
         }

@@ -19,5 +19,6 @@ public interface CompositeImplementation<O extends Record> {
      *
      * @throws CompileException if a kernel does not compile
      */
-    ExecutionBody create(CompositeDescriptor<O> descriptor, CreationContext creation) throws CompileException;
+    ExecutionBody create(CompositeDescriptor<O> descriptor, CreationContext creation)
+            throws CompileException;
 }

@@ -2,6 +2,7 @@ package dev.granary.gpu.composite;
 
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
+
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.Collections;
@@ -76,8 +77,10 @@ public final class CompositePrimitive {
     CompositePrimitive nested(CompositePrimitive other) {
         CompositePrimitive found = nested.get(other.descriptor);
         if (found == null) {
-            throw new IllegalArgumentException(descriptor.kind() + " runs " + other.descriptor.kind()
-                    + ", which is not nested in it: obtain it in CompositeImplementation.create");
+            throw new IllegalArgumentException(
+                    descriptor.kind() + " runs " + other.descriptor.kind()
+                            + ", which is not nested in it: obtain it in"
+                            + " CompositeImplementation.create");
         }
         return found;
     }

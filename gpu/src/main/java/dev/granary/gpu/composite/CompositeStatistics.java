@@ -14,4 +14,10 @@ package dev.granary.gpu.composite;
  * @param capacity the maximum number of cached primitives
  */
 public record CompositeStatistics(
-        long hits, long created, long nestedHits, long nestedCreated, long failed, int size, int capacity) {}
+        long hits,
+        long created,
+        long nestedHits,
+        long nestedCreated,
+        long failed,
+        int size,
+        int capacity) {}

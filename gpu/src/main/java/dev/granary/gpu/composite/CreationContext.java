@@ -5,13 +5,15 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The context from which a {@link CompositeImplementation} obtains the parts of a primitive during
@@ -22,8 +24,10 @@ import org.jspecify.annotations.Nullable;
 public final class CreationContext {
     private final CompositeCache cache;
     private final CompositeDescriptor<?> descriptor;
-    private @Nullable EngineSet engines; // guarded by this; null after the creation, so that no primitive retains an engine
-    private final Map<PrimitiveDescriptor, Primitive> kernels = new LinkedHashMap<>(); // guarded by this, like the following fields
+    // guarded by this; null after the creation, so that no primitive retains an engine
+    private @Nullable EngineSet engines;
+    // guarded by this, like the following fields
+    private final Map<PrimitiveDescriptor, Primitive> kernels = new LinkedHashMap<>();
     private final Map<CompositeDescriptor<?>, CompositePrimitive> nested = new LinkedHashMap<>();
     private final Map<String, MemorySegment> constants = new LinkedHashMap<>();
     private final ScratchpadLayout scratchpad = new ScratchpadLayout();
@@ -42,7 +46,8 @@ public final class CreationContext {
      */
     public Primitive kernel(KernelDescriptor kernel) throws CompileException {
         Primitive program = program(engines().engineFor(kernel.target()), kernel);
-        program.outliveEngine(); // callers that open an engine for each call must not compile each time
+        // callers that open an engine for each call must not compile each time
+        program.outliveEngine();
         synchronized (this) {
             engines();
             kernels.put(program.descriptor(), program);
@@ -50,13 +55,15 @@ public final class CreationContext {
         return program;
     }
 
-    private <P extends Primitive> P program(KernelEngine<P> engine, KernelDescriptor kernel) throws CompileException {
+    private <P extends Primitive> P program(KernelEngine<P> engine, KernelDescriptor kernel)
+            throws CompileException {
         return cache.kernels().kernel(engine, kernel);
     }
 
     /** Returns several programs, obtained in parallel, in the order of the descriptors. */
     public List<Primitive> kernels(List<KernelDescriptor> all) throws CompileException {
-        return ParallelCalls.call(all.stream().<Callable<Primitive>>map(one -> () -> kernel(one)).toList());
+        return ParallelCalls.call(
+                all.stream().<Callable<Primitive>>map(one -> () -> kernel(one)).toList());
     }
 
     /**
@@ -76,8 +83,11 @@ public final class CreationContext {
     }
 
     /** Returns several nested primitives, obtained in parallel, in the order of the descriptors. */
-    public List<CompositePrimitive> nested(List<? extends CompositeDescriptor<?>> parts) throws CompileException {
-        return ParallelCalls.call(parts.stream().<Callable<CompositePrimitive>>map(part -> () -> nested(part)).toList());
+    public List<CompositePrimitive> nested(List<? extends CompositeDescriptor<?>> parts)
+            throws CompileException {
+        return ParallelCalls.call(parts.stream()
+                .<Callable<CompositePrimitive>>map(part -> () -> nested(part))
+                .toList());
     }
 
     /**
@@ -129,8 +139,8 @@ public final class CreationContext {
     private synchronized EngineSet engines() {
         EngineSet known = engines;
         if (known == null) {
-            throw new IllegalStateException(
-                    "The creation of " + descriptor.kind() + " has ended: obtain all parts in CompositeImplementation.create");
+            throw new IllegalStateException("The creation of " + descriptor.kind()
+                    + " has ended: obtain all parts in CompositeImplementation.create");
         }
         return known;
     }

@@ -11,7 +11,8 @@ import java.util.Set;
  * Thread-safe.
  */
 final class CreationCycleDetector {
-    private final Map<CompositeDescriptor<?>, Map<CompositeDescriptor<?>, Integer>> dependencies = new HashMap<>();
+    private final Map<CompositeDescriptor<?>, Map<CompositeDescriptor<?>, Integer>> dependencies =
+            new HashMap<>();
 
     /**
      * Records that the creation of {@code dependent} needs {@code part}, until {@link #remove}.
@@ -20,8 +21,8 @@ final class CreationCycleDetector {
      */
     synchronized void add(CompositeDescriptor<?> dependent, CompositeDescriptor<?> part) {
         if (dependsOn(part, dependent, new HashSet<>())) {
-            throw new IllegalStateException("A primitive needs itself: " + dependent + " requests " + part
-                    + (dependent.equals(part) ? "" : ", whose creation needs " + dependent));
+            throw new IllegalStateException("A primitive needs itself: " + dependent + " requests "
+                    + part + (dependent.equals(part) ? "" : ", whose creation needs " + dependent));
         }
         dependencies.computeIfAbsent(dependent, _ -> new HashMap<>()).merge(part, 1, Integer::sum);
     }
@@ -38,9 +39,13 @@ final class CreationCycleDetector {
         return dependencies.size();
     }
 
-    private boolean dependsOn(CompositeDescriptor<?> from, CompositeDescriptor<?> sought, Set<CompositeDescriptor<?>> visited) {
+    private boolean dependsOn(
+            CompositeDescriptor<?> from,
+            CompositeDescriptor<?> sought,
+            Set<CompositeDescriptor<?>> visited) {
         return from.equals(sought)
                 || (visited.add(from)
-                        && dependencies.getOrDefault(from, Map.of()).keySet().stream().anyMatch(next -> dependsOn(next, sought, visited)));
+                        && dependencies.getOrDefault(from, Map.of()).keySet().stream()
+                                .anyMatch(next -> dependsOn(next, sought, visited)));
     }
 }

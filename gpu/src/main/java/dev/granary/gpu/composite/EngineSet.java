@@ -2,6 +2,7 @@ package dev.granary.gpu.composite;
 
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelEngine;
+
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -30,10 +31,17 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
         check(descriptor, "destination", destination, descriptor.destination());
     }
 
-    private static void check(CompositeDescriptor<?> descriptor, String role, KernelEngine<?> engine, Optional<Target> required) {
+    private static void check(
+            CompositeDescriptor<?> descriptor,
+            String role,
+            KernelEngine<?> engine,
+            Optional<Target> required) {
         if (required.isPresent() && !engine.target().equals(required.get())) {
-            throw new IllegalArgumentException("The " + role + " engine of " + descriptor.kind() + " must be " + required.get().name() + ", not "
-                    + engine.target().name() + ": build the descriptor with the targets of the engines that are given");
+            throw new IllegalArgumentException(
+                    "The " + role + " engine of " + descriptor.kind() + " must be "
+                            + required.get().name() + ", not " + engine.target().name()
+                            + ": build the descriptor with the targets of the engines that are"
+                            + " given");
         }
     }
 
@@ -46,8 +54,14 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
         KernelEngine<?> runner = engineFor(nested.target());
         return new EngineSet(
                 runner,
-                nested.source().<KernelEngine<?>>map(target -> firstWithTarget(target, source, main, destination)).orElse(runner),
-                nested.destination().<KernelEngine<?>>map(target -> firstWithTarget(target, destination, main, source)).orElse(runner));
+                nested.source()
+                        .<KernelEngine<?>>map(
+                                target -> firstWithTarget(target, source, main, destination))
+                        .orElse(runner),
+                nested.destination()
+                        .<KernelEngine<?>>map(
+                                target -> firstWithTarget(target, destination, main, source))
+                        .orElse(runner));
     }
 
     /**
@@ -60,7 +74,10 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
     }
 
     private static KernelEngine<?> firstWithTarget(Target target, KernelEngine<?>... inOrder) {
-        return Stream.of(inOrder).filter(engine -> engine.target().equals(target)).findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("None of the primitive's engines is " + target.name()));
+        return Stream.of(inOrder)
+                .filter(engine -> engine.target().equals(target))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "None of the primitive's engines is " + target.name()));
     }
 }

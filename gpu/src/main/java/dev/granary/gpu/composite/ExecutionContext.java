@@ -3,6 +3,7 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.Primitive;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
@@ -19,7 +20,12 @@ public final class ExecutionContext {
     private final long scratchpadOffset;
     private final Map<String, ? extends DeviceBuffer> arguments;
 
-    ExecutionContext(CompositePrimitive primitive, EngineSet outermost, ResourceTable resources, Scratchpad scratchpad, long scratchpadOffset,
+    ExecutionContext(
+            CompositePrimitive primitive,
+            EngineSet outermost,
+            ResourceTable resources,
+            Scratchpad scratchpad,
+            long scratchpadOffset,
             Map<String, ? extends DeviceBuffer> arguments) {
         this.primitive = primitive;
         this.outermost = outermost;
@@ -41,8 +47,8 @@ public final class ExecutionContext {
     public DeviceBuffer argument(String name) {
         DeviceBuffer argument = arguments.get(name);
         if (argument == null) {
-            throw new IllegalArgumentException(
-                    primitive.descriptor().kind() + " needs the argument " + name + "; given are " + arguments.keySet());
+            throw new IllegalArgumentException(primitive.descriptor().kind()
+                    + " needs the argument " + name + "; given are " + arguments.keySet());
         }
         return argument;
     }
@@ -50,7 +56,8 @@ public final class ExecutionContext {
     /** Returns the part declared by {@link CreationContext#scratchpad}, with undefined content. */
     public DeviceBuffer scratchpad(String name) {
         ScratchpadLayout.Part part = primitive.scratchpad().part(name);
-        return scratchpad.part(new ScratchpadLayout.Part(scratchpadOffset + part.offset(), part.bytes()));
+        return scratchpad.part(
+                new ScratchpadLayout.Part(scratchpadOffset + part.offset(), part.bytes()));
     }
 
     /** Returns the constant memory declared by {@link CreationContext#constant}. */
@@ -65,7 +72,8 @@ public final class ExecutionContext {
      * @param kernel the kernel's name in the program
      * @param launchArguments as for {@link dev.granary.gpu.LoadedKernels#launch}
      */
-    public void launch(Primitive program, String kernel, Geometry geometry, Object... launchArguments) {
+    public void launch(
+            Primitive program, String kernel, Geometry geometry, Object... launchArguments) {
         resources.get(primitive).kernels(program).launch(kernel, geometry, launchArguments);
     }
 
@@ -75,9 +83,16 @@ public final class ExecutionContext {
      * @param nested a primitive from {@link CreationContext#nested(CompositeDescriptor)}
      * @param nestedArguments its operands, which may include parts of this primitive's scratchpad
      */
-    public void run(CompositePrimitive nested, Map<String, ? extends DeviceBuffer> nestedArguments) {
-        new ExecutionContext(primitive.nested(nested), outermost, resources, scratchpad, scratchpadOffset + primitive.scratchpad().nestedOffset(),
-                nestedArguments).run();
+    public void run(
+            CompositePrimitive nested, Map<String, ? extends DeviceBuffer> nestedArguments) {
+        new ExecutionContext(
+                        primitive.nested(nested),
+                        outermost,
+                        resources,
+                        scratchpad,
+                        scratchpadOffset + primitive.scratchpad().nestedOffset(),
+                        nestedArguments)
+                .run();
     }
 
     /**

@@ -16,5 +16,6 @@ public interface KernelProvider {
      *
      * @throws CompileException if it does not compile
      */
-    <P extends Primitive> P kernel(KernelEngine<P> engine, KernelDescriptor descriptor) throws CompileException;
+    <P extends Primitive> P kernel(KernelEngine<P> engine, KernelDescriptor descriptor)
+            throws CompileException;
 }

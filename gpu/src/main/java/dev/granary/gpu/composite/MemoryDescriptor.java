@@ -48,11 +48,13 @@ public record MemoryDescriptor(DataType type, List<Long> dimensions, List<Long> 
         dimensions = List.copyOf(dimensions);
         strides = List.copyOf(strides);
         if (dimensions.isEmpty() || dimensions.size() != strides.size()) {
-            throw new IllegalArgumentException("Memory has a stride for each dimension, not " + strides + " for " + dimensions);
+            throw new IllegalArgumentException("Memory has a stride for each dimension, not "
+                    + strides + " for " + dimensions);
         }
         for (List<Long> sizes : List.of(dimensions, strides)) {
             if (sizes.stream().anyMatch(size -> size <= 0)) {
-                throw new IllegalArgumentException("Dimensions and strides of memory are positive: " + sizes);
+                throw new IllegalArgumentException(
+                        "Dimensions and strides of memory are positive: " + sizes);
             }
         }
     }

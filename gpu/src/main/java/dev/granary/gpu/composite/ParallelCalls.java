@@ -1,6 +1,7 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;

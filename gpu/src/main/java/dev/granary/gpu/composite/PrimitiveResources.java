@@ -7,6 +7,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
+
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -28,13 +29,15 @@ final class PrimitiveResources implements AutoCloseable {
      *
      * @throws CompileException if a kernel must be compiled again and does not compile
      */
-    static PrimitiveResources create(CompositePrimitive primitive, EngineSet engines) throws CompileException {
+    static PrimitiveResources create(CompositePrimitive primitive, EngineSet engines)
+            throws CompileException {
         PrimitiveResources resource = new PrimitiveResources();
         try {
             for (Primitive program : primitive.kernels()) {
                 resource.load(engines.engineFor(program.descriptor().target()), program);
             }
-            for (Map.Entry<String, MemorySegment> constant : primitive.constants().entrySet()) {
+            for (Map.Entry<String, MemorySegment> constant :
+                    primitive.constants().entrySet()) {
                 resource.fill(engines.main(), constant.getKey(), constant.getValue());
             }
             return resource;
@@ -48,7 +51,9 @@ final class PrimitiveResources implements AutoCloseable {
         LoadedKernels loaded = kernels.get(program.descriptor());
         if (loaded == null) {
             throw new IllegalArgumentException(
-                    "The program " + program.descriptor().name() + " does not belong to this primitive: obtain it in CompositeImplementation.create");
+                    "The program " + program.descriptor().name()
+                            + " does not belong to this primitive: obtain it in"
+                            + " CompositeImplementation.create");
         }
         return loaded;
     }
@@ -56,14 +61,16 @@ final class PrimitiveResources implements AutoCloseable {
     DeviceBuffer constant(String name) {
         DeviceBuffer buffer = constants.get(name);
         if (buffer == null) {
-            throw new IllegalArgumentException("There is no constant memory " + name + ", only " + constants.keySet());
+            throw new IllegalArgumentException(
+                    "There is no constant memory " + name + ", only " + constants.keySet());
         }
         return buffer;
     }
 
     /** The cast is safe: a program's target determines its engine type, and so its own type. */
     @SuppressWarnings("unchecked")
-    private <P extends Primitive> void load(KernelEngine<P> engine, Primitive program) throws CompileException {
+    private <P extends Primitive> void load(KernelEngine<P> engine, Primitive program)
+            throws CompileException {
         try {
             LoadedKernels loaded = engine.load((P) program);
             kernels.put(program.descriptor(), loaded);

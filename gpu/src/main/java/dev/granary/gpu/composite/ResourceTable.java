@@ -1,6 +1,7 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
+
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,7 +25,9 @@ final class ResourceTable implements AutoCloseable {
         if (resources.containsKey(primitive.descriptor())) {
             return;
         }
-        resources.put(primitive.descriptor(), PrimitiveResources.create(primitive, engines.forNested(primitive.descriptor())));
+        resources.put(
+                primitive.descriptor(),
+                PrimitiveResources.create(primitive, engines.forNested(primitive.descriptor())));
         for (CompositePrimitive nested : primitive.nested()) {
             createAll(nested, engines);
         }

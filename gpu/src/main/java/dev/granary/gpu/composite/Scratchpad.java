@@ -2,11 +2,13 @@ package dev.granary.gpu.composite;
 
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.KernelEngine;
+
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The scratchpad of one handle: one buffer, split into parts for the outermost primitive and its

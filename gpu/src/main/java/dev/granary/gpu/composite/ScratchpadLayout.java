@@ -27,7 +27,8 @@ final class ScratchpadLayout {
      */
     void add(String name, long size) {
         if (size <= 0) {
-            throw new IllegalArgumentException("The part " + name + " of a scratchpad needs a positive size, not " + size);
+            throw new IllegalArgumentException(
+                    "The part " + name + " of a scratchpad needs a positive size, not " + size);
         }
         if (parts.putIfAbsent(name, new Part(ownBytes, size)) != null) {
             throw new IllegalArgumentException("The scratchpad has a part " + name + " already");
@@ -38,13 +39,19 @@ final class ScratchpadLayout {
 
     /** Completes the layout with the nested primitives. */
     void complete(Collection<CompositePrimitive> nested) {
-        bytes = Math.addExact(ownBytes, nested.stream().mapToLong(CompositePrimitive::scratchpadBytes).max().orElse(0));
+        bytes = Math.addExact(
+                ownBytes,
+                nested.stream()
+                        .mapToLong(CompositePrimitive::scratchpadBytes)
+                        .max()
+                        .orElse(0));
     }
 
     Part part(String name) {
         Part found = parts.get(name);
         if (found == null) {
-            throw new IllegalArgumentException("The scratchpad has no part " + name + ", only " + parts.keySet());
+            throw new IllegalArgumentException(
+                    "The scratchpad has no part " + name + ", only " + parts.keySet());
         }
         return found;
     }

@@ -4,6 +4,7 @@ import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -30,12 +31,14 @@ final class BinaryReadiness {
         BinaryReadiness readiness = new BinaryReadiness();
         for (Launch launch : descriptor.launches()) {
             if (launch.kernel().equals(Launch.EVERY_KERNEL)) {
-                kernels.forEach(kernel -> readiness.pending.add(new Launch(kernel, launch.geometry())));
+                kernels.forEach(
+                        kernel -> readiness.pending.add(new Launch(kernel, launch.geometry())));
             } else {
                 readiness.pending.add(launch);
             }
         }
-        readiness.waitsForAnyLaunch = readiness.pending.isEmpty() && DriverTraits.of(descriptor.target()).compilesAtLaunch();
+        readiness.waitsForAnyLaunch = readiness.pending.isEmpty()
+                && DriverTraits.of(descriptor.target()).compilesAtLaunch();
         return readiness;
     }
 

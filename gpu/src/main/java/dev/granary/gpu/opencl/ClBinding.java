@@ -6,14 +6,15 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.lwjgl.opencl.CL10;
+import org.lwjgl.opencl.CL11;
+import org.lwjgl.opencl.CL12;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
-import org.lwjgl.opencl.CL10;
-import org.lwjgl.opencl.CL11;
-import org.lwjgl.opencl.CL12;
 
 /**
  * All native calls of this package, with status checks: a failure throws an {@link OpenClException}
@@ -41,14 +42,18 @@ class ClBinding {
     List<Long> devices(long platform) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_INT);
-            int status = CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, 0, 0, count.address());
+            int status =
+                    CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, 0, 0, count.address());
             int found = count.get(JAVA_INT, 0);
             if (status == CL10.CL_DEVICE_NOT_FOUND || found == 0) {
                 return List.of();
             }
             check("clGetDeviceIDs", status);
             MemorySegment ids = arena.allocate(JAVA_LONG, found);
-            check("clGetDeviceIDs", CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, found, ids.address(), 0));
+            check(
+                    "clGetDeviceIDs",
+                    CL10.nclGetDeviceIDs(
+                            platform, CL10.CL_DEVICE_TYPE_ALL, found, ids.address(), 0));
             return longs(ids);
         }
     }
@@ -56,31 +61,51 @@ class ClBinding {
     /** Splits a device into sub-devices of that many compute units each. */
     List<Long> equalSubDevices(long device, int computeUnits) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment properties = arena.allocateFrom(JAVA_LONG, CL12.CL_DEVICE_PARTITION_EQUALLY, computeUnits, 0);
+            MemorySegment properties = arena.allocateFrom(
+                    JAVA_LONG, CL12.CL_DEVICE_PARTITION_EQUALLY, computeUnits, 0);
             MemorySegment count = arena.allocate(JAVA_INT);
-            check("clCreateSubDevices", CL12.nclCreateSubDevices(device, properties.address(), 0, 0, count.address()));
+            check(
+                    "clCreateSubDevices",
+                    CL12.nclCreateSubDevices(device, properties.address(), 0, 0, count.address()));
             MemorySegment ids = arena.allocate(JAVA_LONG, count.get(JAVA_INT, 0));
-            check("clCreateSubDevices",
-                    CL12.nclCreateSubDevices(device, properties.address(), count.get(JAVA_INT, 0), ids.address(), 0));
+            check(
+                    "clCreateSubDevices",
+                    CL12.nclCreateSubDevices(
+                            device,
+                            properties.address(),
+                            count.get(JAVA_INT, 0),
+                            ids.address(),
+                            0));
             return longs(ids);
         }
     }
 
     String platformText(long platform, int info) {
-        return text("clGetPlatformInfo", (size, value, needed) -> CL10.nclGetPlatformInfo(platform, info, size, value, needed));
+        return text(
+                "clGetPlatformInfo",
+                (size, value, needed) ->
+                        CL10.nclGetPlatformInfo(platform, info, size, value, needed));
     }
 
     String deviceText(long device, int info) {
-        return text("clGetDeviceInfo", (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed));
+        return text(
+                "clGetDeviceInfo",
+                (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed));
     }
 
     int deviceInt(long device, int info) {
-        return query("clGetDeviceInfo", (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed))
+        return query(
+                        "clGetDeviceInfo",
+                        (size, value, needed) ->
+                                CL10.nclGetDeviceInfo(device, info, size, value, needed))
                 .get(JAVA_INT, 0);
     }
 
     long deviceLong(long device, int info) {
-        return query("clGetDeviceInfo", (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed))
+        return query(
+                        "clGetDeviceInfo",
+                        (size, value, needed) ->
+                                CL10.nclGetDeviceInfo(device, info, size, value, needed))
                 .get(JAVA_LONG, 0);
     }
 
@@ -88,7 +113,10 @@ class ClBinding {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
-            return checked("clCreateContext", CL10.nclCreateContext(0, 1, devices.address(), 0, 0, status.address()), status);
+            return checked(
+                    "clCreateContext",
+                    CL10.nclCreateContext(0, 1, devices.address(), 0, 0, status.address()),
+                    status);
         }
     }
 
@@ -99,7 +127,10 @@ class ClBinding {
     long createQueue(long context, long device) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
-            return checked("clCreateCommandQueue", CL10.nclCreateCommandQueue(context, device, 0, status.address()), status);
+            return checked(
+                    "clCreateCommandQueue",
+                    CL10.nclCreateCommandQueue(context, device, 0, status.address()),
+                    status);
         }
     }
 
@@ -114,13 +145,21 @@ class ClBinding {
             MemorySegment lengths = arena.allocate(JAVA_LONG, sources.size());
             for (int i = 0; i < sources.size(); i++) {
                 byte[] bytes = sources.get(i).getBytes(UTF_8);
-                MemorySegment terminated = arena.allocate(bytes.length + 1L); // a length of 0 means: up to the first NUL
+                // a length of 0 means: up to the first NUL
+                MemorySegment terminated = arena.allocate(bytes.length + 1L);
                 terminated.copyFrom(MemorySegment.ofArray(bytes));
                 texts.setAtIndex(ADDRESS, i, terminated);
                 lengths.setAtIndex(JAVA_LONG, i, bytes.length);
             }
-            return checked("clCreateProgramWithSource",
-                    CL10.nclCreateProgramWithSource(context, sources.size(), texts.address(), lengths.address(), status.address()), status);
+            return checked(
+                    "clCreateProgramWithSource",
+                    CL10.nclCreateProgramWithSource(
+                            context,
+                            sources.size(),
+                            texts.address(),
+                            lengths.address(),
+                            status.address()),
+                    status);
         }
     }
 
@@ -129,12 +168,20 @@ class ClBinding {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
             MemorySegment binaryStatus = arena.allocate(JAVA_INT);
-            MemorySegment bytes = binary.isNative() ? binary : arena.allocate(Math.max(1, binary.byteSize())).copyFrom(binary);
+            MemorySegment bytes = binary.isNative()
+                    ? binary
+                    : arena.allocate(Math.max(1, binary.byteSize())).copyFrom(binary);
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
             MemorySegment lengths = arena.allocateFrom(JAVA_LONG, binary.byteSize());
             MemorySegment binaries = arena.allocateFrom(JAVA_LONG, bytes.address());
-            long program = CL10.nclCreateProgramWithBinary(context, 1, devices.address(), lengths.address(), binaries.address(),
-                    binaryStatus.address(), status.address());
+            long program = CL10.nclCreateProgramWithBinary(
+                    context,
+                    1,
+                    devices.address(),
+                    lengths.address(),
+                    binaries.address(),
+                    binaryStatus.address(),
+                    status.address());
             checked("clCreateProgramWithBinary", program, status);
             if (binaryStatus.get(JAVA_INT, 0) != CL10.CL_SUCCESS) {
                 releaseProgram(program);
@@ -153,8 +200,10 @@ class ClBinding {
     boolean buildProgram(long program, long device, String options) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
-            int status = CL10.nclBuildProgram(program, 1, devices.address(), arena.allocateFrom(options).address(), 0, 0);
-            if (status == CL10.CL_BUILD_PROGRAM_FAILURE || status == CL10.CL_INVALID_BUILD_OPTIONS) {
+            int status = CL10.nclBuildProgram(
+                    program, 1, devices.address(), arena.allocateFrom(options).address(), 0, 0);
+            if (status == CL10.CL_BUILD_PROGRAM_FAILURE
+                    || status == CL10.CL_INVALID_BUILD_OPTIONS) {
                 return false;
             }
             check("clBuildProgram", status);
@@ -163,8 +212,10 @@ class ClBinding {
     }
 
     String buildLog(long program, long device) {
-        return text("clGetProgramBuildInfo",
-                (size, value, needed) -> CL10.nclGetProgramBuildInfo(program, device, CL10.CL_PROGRAM_BUILD_LOG, size, value, needed));
+        return text(
+                "clGetProgramBuildInfo",
+                (size, value, needed) -> CL10.nclGetProgramBuildInfo(
+                        program, device, CL10.CL_PROGRAM_BUILD_LOG, size, value, needed));
     }
 
     /**
@@ -172,13 +223,23 @@ class ClBinding {
      * drivers fixes the binary.
      */
     MemorySegment programBinary(long program) {
-        MemorySegment sizes = query("clGetProgramInfo",
-                (size, value, needed) -> CL10.nclGetProgramInfo(program, CL10.CL_PROGRAM_BINARY_SIZES, size, value, needed));
-        MemorySegment binary = Arena.ofAuto().allocate(Math.max(1, sizes.get(JAVA_LONG, 0))).asSlice(0, sizes.get(JAVA_LONG, 0));
+        MemorySegment sizes = query(
+                "clGetProgramInfo",
+                (size, value, needed) -> CL10.nclGetProgramInfo(
+                        program, CL10.CL_PROGRAM_BINARY_SIZES, size, value, needed));
+        MemorySegment binary = Arena.ofAuto()
+                .allocate(Math.max(1, sizes.get(JAVA_LONG, 0)))
+                .asSlice(0, sizes.get(JAVA_LONG, 0));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pointers = arena.allocateFrom(JAVA_LONG, binary.address());
-            check("clGetProgramInfo", CL10.nclGetProgramInfo(
-                    program, CL10.CL_PROGRAM_BINARIES, pointers.byteSize(), pointers.address(), 0));
+            check(
+                    "clGetProgramInfo",
+                    CL10.nclGetProgramInfo(
+                            program,
+                            CL10.CL_PROGRAM_BINARIES,
+                            pointers.byteSize(),
+                            pointers.address(),
+                            0));
         }
         return binary;
     }
@@ -190,7 +251,8 @@ class ClBinding {
     long createKernel(long program, String name) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
-            long kernel = CL10.nclCreateKernel(program, arena.allocateFrom(name).address(), status.address());
+            long kernel = CL10.nclCreateKernel(
+                    program, arena.allocateFrom(name).address(), status.address());
             return checked("clCreateKernel(" + name + ")", kernel, status);
         }
     }
@@ -198,32 +260,49 @@ class ClBinding {
     List<Long> createKernels(long program) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_INT);
-            check("clCreateKernelsInProgram", CL10.nclCreateKernelsInProgram(program, 0, 0, count.address()));
+            check(
+                    "clCreateKernelsInProgram",
+                    CL10.nclCreateKernelsInProgram(program, 0, 0, count.address()));
             int kernels = count.get(JAVA_INT, 0);
             if (kernels == 0) {
                 return List.of();
             }
             MemorySegment ids = arena.allocate(JAVA_LONG, kernels);
-            check("clCreateKernelsInProgram", CL10.nclCreateKernelsInProgram(program, kernels, ids.address(), 0));
+            check(
+                    "clCreateKernelsInProgram",
+                    CL10.nclCreateKernelsInProgram(program, kernels, ids.address(), 0));
             return longs(ids);
         }
     }
 
     String kernelName(long kernel) {
-        return text("clGetKernelInfo",
-                (size, value, needed) -> CL10.nclGetKernelInfo(kernel, CL10.CL_KERNEL_FUNCTION_NAME, size, value, needed));
+        return text(
+                "clGetKernelInfo",
+                (size, value, needed) -> CL10.nclGetKernelInfo(
+                        kernel, CL10.CL_KERNEL_FUNCTION_NAME, size, value, needed));
     }
 
     int kernelArguments(long kernel) {
-        return query("clGetKernelInfo", (size, value, needed) ->
-                CL10.nclGetKernelInfo(kernel, CL10.CL_KERNEL_NUM_ARGS, size, value, needed)).get(JAVA_INT, 0);
+        return query(
+                        "clGetKernelInfo",
+                        (size, value, needed) -> CL10.nclGetKernelInfo(
+                                kernel, CL10.CL_KERNEL_NUM_ARGS, size, value, needed))
+                .get(JAVA_INT, 0);
     }
 
     /** Returns true if the kernel's source requires a work-group size. */
     boolean hasFixedGroup(long kernel, long device) {
-        return query("clGetKernelWorkGroupInfo", (size, value, needed) ->
-                CL10.nclGetKernelWorkGroupInfo(kernel, device, CL10.CL_KERNEL_COMPILE_WORK_GROUP_SIZE, size, value, needed))
-                .get(JAVA_LONG, 0) != 0;
+        return query(
+                                "clGetKernelWorkGroupInfo",
+                                (size, value, needed) -> CL10.nclGetKernelWorkGroupInfo(
+                                        kernel,
+                                        device,
+                                        CL10.CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                        size,
+                                        value,
+                                        needed))
+                        .get(JAVA_LONG, 0)
+                != 0;
     }
 
     void releaseKernel(long kernel) {
@@ -244,10 +323,21 @@ class ClBinding {
      */
     void launch(long queue, long kernel, List<Long> global, List<Long> local) {
         try (Arena arena = Arena.ofConfined()) {
-            long localAddress = local.isEmpty() ? 0 : arena.allocateFrom(JAVA_LONG, array(local)).address();
-            check("clEnqueueNDRangeKernel",
-                    CL10.nclEnqueueNDRangeKernel(queue, kernel, global.size(), 0,
-                            arena.allocateFrom(JAVA_LONG, array(global)).address(), localAddress, 0, 0, 0));
+            long localAddress = local.isEmpty()
+                    ? 0
+                    : arena.allocateFrom(JAVA_LONG, array(local)).address();
+            check(
+                    "clEnqueueNDRangeKernel",
+                    CL10.nclEnqueueNDRangeKernel(
+                            queue,
+                            kernel,
+                            global.size(),
+                            0,
+                            arena.allocateFrom(JAVA_LONG, array(global)).address(),
+                            localAddress,
+                            0,
+                            0,
+                            0));
             check("clFinish", CL10.clFinish(queue));
         }
     }
@@ -255,7 +345,11 @@ class ClBinding {
     long createBuffer(long context, long bytes) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
-            return checked("clCreateBuffer", CL10.nclCreateBuffer(context, CL10.CL_MEM_READ_WRITE, bytes, 0, status.address()), status);
+            return checked(
+                    "clCreateBuffer",
+                    CL10.nclCreateBuffer(
+                            context, CL10.CL_MEM_READ_WRITE, bytes, 0, status.address()),
+                    status);
         }
     }
 
@@ -264,8 +358,15 @@ class ClBinding {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
             MemorySegment region = arena.allocateFrom(JAVA_LONG, offset, bytes);
-            return checked("clCreateSubBuffer", CL11.nclCreateSubBuffer(buffer, CL10.CL_MEM_READ_WRITE,
-                    CL11.CL_BUFFER_CREATE_TYPE_REGION, region.address(), status.address()), status);
+            return checked(
+                    "clCreateSubBuffer",
+                    CL11.nclCreateSubBuffer(
+                            buffer,
+                            CL10.CL_MEM_READ_WRITE,
+                            CL11.CL_BUFFER_CREATE_TYPE_REGION,
+                            region.address(),
+                            status.address()),
+                    status);
         }
     }
 
@@ -274,13 +375,17 @@ class ClBinding {
     }
 
     void readBuffer(long queue, long buffer, MemorySegment into) {
-        check("clEnqueueReadBuffer",
-                CL10.nclEnqueueReadBuffer(queue, buffer, CL10.CL_TRUE, 0, into.byteSize(), into.address(), 0, 0, 0));
+        check(
+                "clEnqueueReadBuffer",
+                CL10.nclEnqueueReadBuffer(
+                        queue, buffer, CL10.CL_TRUE, 0, into.byteSize(), into.address(), 0, 0, 0));
     }
 
     void writeBuffer(long queue, long buffer, MemorySegment from) {
-        check("clEnqueueWriteBuffer",
-                CL10.nclEnqueueWriteBuffer(queue, buffer, CL10.CL_TRUE, 0, from.byteSize(), from.address(), 0, 0, 0));
+        check(
+                "clEnqueueWriteBuffer",
+                CL10.nclEnqueueWriteBuffer(
+                        queue, buffer, CL10.CL_TRUE, 0, from.byteSize(), from.address(), 0, 0, 0));
     }
 
     private interface Query {
@@ -300,7 +405,8 @@ class ClBinding {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment needed = arena.allocate(JAVA_LONG);
             check(call, query.get(0, 0, needed.address()));
-            MemorySegment value = Arena.ofAuto().allocate(Math.max(Long.BYTES, needed.get(JAVA_LONG, 0)), Long.BYTES);
+            MemorySegment value = Arena.ofAuto()
+                    .allocate(Math.max(Long.BYTES, needed.get(JAVA_LONG, 0)), Long.BYTES);
             check(call, query.get(needed.get(JAVA_LONG, 0), value.address(), 0));
             return value;
         }

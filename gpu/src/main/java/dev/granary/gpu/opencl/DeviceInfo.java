@@ -1,8 +1,10 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.cache.Target;
-import java.util.function.Supplier;
+
 import org.lwjgl.opencl.CL10;
+
+import java.util.function.Supplier;
 
 /**
  * The properties that a driver reports of itself and of a device; {@link Target#UNKNOWN} if a query
@@ -27,11 +29,13 @@ record DeviceInfo(
         String intelDeviceId,
         String nvidiaCapability) {
     private static final int CL_DEVICE_ID_INTEL = 0x4251; // cl_intel_device_attribute_query
-    private static final int CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV = 0x4000; // cl_nv_device_attribute_query
+    // cl_nv_device_attribute_query
+    private static final int CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV = 0x4000;
     private static final int CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV = 0x4001;
 
     static DeviceInfo query(ClBinding binding, long platform, long device) {
-        String extensions = queryOrUnknown(() -> binding.deviceText(device, CL10.CL_DEVICE_EXTENSIONS));
+        String extensions =
+                queryOrUnknown(() -> binding.deviceText(device, CL10.CL_DEVICE_EXTENSIONS));
         return new DeviceInfo(
                 queryOrUnknown(() -> binding.platformText(platform, CL10.CL_PLATFORM_NAME)),
                 queryOrUnknown(() -> binding.platformText(platform, CL10.CL_PLATFORM_VERSION)),
@@ -40,10 +44,14 @@ record DeviceInfo(
                 queryOrUnknown(() -> binding.deviceText(device, CL10.CL_DEVICE_VERSION)),
                 queryOrUnknown(() -> binding.deviceText(device, CL10.CL_DRIVER_VERSION)),
                 extensions.contains("cl_intel_device_attribute_query")
-                        ? queryOrUnknown(() -> "0x" + Integer.toHexString(binding.deviceInt(device, CL_DEVICE_ID_INTEL)))
+                        ? queryOrUnknown(() -> "0x"
+                                + Integer.toHexString(
+                                        binding.deviceInt(device, CL_DEVICE_ID_INTEL)))
                         : Target.UNKNOWN,
                 extensions.contains("cl_nv_device_attribute_query")
-                        ? queryOrUnknown(() -> binding.deviceInt(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) + "."
+                        ? queryOrUnknown(() -> binding.deviceInt(
+                                        device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV)
+                                + "."
                                 + binding.deviceInt(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV))
                         : Target.UNKNOWN);
     }
@@ -53,7 +61,8 @@ record DeviceInfo(
             String text = query.get();
             return text.isBlank() ? Target.UNKNOWN : text;
         } catch (OpenClException e) {
-            return Target.UNKNOWN; // a failed query gives a stable target that differs from the regular one
+            // a failed query gives a stable target that differs from the regular one
+            return Target.UNKNOWN;
         }
     }
 }

@@ -2,6 +2,11 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
+
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -12,9 +17,6 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A private temporary directory with the headers of one build, removed when closed. The compiler
@@ -63,7 +65,8 @@ final class HeaderDirectory implements AutoCloseable {
 
     /** Returns the {@code -I} options for this directory, the source's own directory first. */
     String options() {
-        return BuildOptions.format(directories.stream().map(directory -> "-I" + directory).toList());
+        return BuildOptions.format(
+                directories.stream().map(directory -> "-I" + directory).toList());
     }
 
     /** Removes the directory. A failure is logged, since it must not fail a successful build. */
@@ -72,19 +75,24 @@ final class HeaderDirectory implements AutoCloseable {
         try {
             Files.walkFileTree(top, new SimpleFileVisitor<>() {
                 @Override
-                public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                        throws IOException {
                     Files.delete(file);
                     return FileVisitResult.CONTINUE;
                 }
 
                 @Override
-                public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException failure) throws IOException {
+                public FileVisitResult postVisitDirectory(
+                        Path directory, @Nullable IOException failure) throws IOException {
                     Files.delete(directory);
                     return FileVisitResult.CONTINUE;
                 }
             });
         } catch (IOException e) {
-            LOG.warn("The temporary directory {} could not be removed; please remove it: {}", top, e.toString());
+            LOG.warn(
+                    "The temporary directory {} could not be removed; please remove it: {}",
+                    top,
+                    e.toString());
         }
     }
 

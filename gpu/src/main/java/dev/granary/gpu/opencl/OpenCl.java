@@ -2,13 +2,15 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.Geometry;
+
+import org.lwjgl.opencl.CL;
+import org.lwjgl.system.Configuration;
+
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import org.lwjgl.opencl.CL;
-import org.lwjgl.system.Configuration;
 
 /** Access to the OpenCL platforms and devices of this machine. Thread-safe. */
 public final class OpenCl {
@@ -43,7 +45,8 @@ public final class OpenCl {
         try {
             load();
         } catch (UnsatisfiedLinkError e) {
-            return new Probe.Missing("the OpenCL loader " + LIBRARY + " was not found; install it and a driver, on Debian:"
+            return new Probe.Missing("the OpenCL loader " + LIBRARY
+                    + " was not found; install it and a driver, on Debian:"
                     + " apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
         }
         List<OpenClDevice> devices = new ArrayList<>();

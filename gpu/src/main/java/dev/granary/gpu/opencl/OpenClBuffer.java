@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.DeviceBuffer;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -27,8 +28,10 @@ public final class OpenClBuffer implements DeviceBuffer {
         this.engine = whole.engine;
         this.bytes = bytes;
         this.isPart = true;
-        try (var _ = engine.lease(); NativeHandle.Hold held = whole.handle.hold()) {
-            this.handle = handle(engine, engine.binding().createSubBuffer(held.handle(), offset, bytes));
+        try (var _ = engine.lease();
+                NativeHandle.Hold held = whole.handle.hold()) {
+            this.handle =
+                    handle(engine, engine.binding().createSubBuffer(held.handle(), offset, bytes));
         }
     }
 
@@ -44,10 +47,12 @@ public final class OpenClBuffer implements DeviceBuffer {
     @Override
     public OpenClBuffer slice(long offset, long bytes) {
         if (offset < 0 || bytes <= 0 || bytes > this.bytes - offset) {
-            throw new IllegalArgumentException(bytes + " bytes from " + offset + " are not inside a buffer of " + this.bytes);
+            throw new IllegalArgumentException(
+                    bytes + " bytes from " + offset + " are not inside a buffer of " + this.bytes);
         }
         if (isPart) {
-            throw new IllegalArgumentException("A part of a buffer has no parts: slice the whole buffer");
+            throw new IllegalArgumentException(
+                    "A part of a buffer has no parts: slice the whole buffer");
         }
         return new OpenClBuffer(this, offset, bytes);
     }
@@ -100,7 +105,8 @@ public final class OpenClBuffer implements DeviceBuffer {
      */
     NativeHandle.Hold holdIn(OpenClEngine user) {
         if (engine != user) {
-            throw new IllegalArgumentException("The buffer belongs to another engine, on " + engine.device());
+            throw new IllegalArgumentException(
+                    "The buffer belongs to another engine, on " + engine.device());
         }
         return handle.hold();
     }
@@ -108,15 +114,23 @@ public final class OpenClBuffer implements DeviceBuffer {
     @Override
     public void writeFrom(MemorySegment from) {
         checkFits(from);
-        try (var _ = engine.lease(); NativeHandle.Hold held = handle.hold(); Arena arena = Arena.ofConfined()) {
-            engine.binding().writeBuffer(engine.queue(), held.handle(), arena.allocate(from.byteSize()).copyFrom(from));
+        try (var _ = engine.lease();
+                NativeHandle.Hold held = handle.hold();
+                Arena arena = Arena.ofConfined()) {
+            engine.binding()
+                    .writeBuffer(
+                            engine.queue(),
+                            held.handle(),
+                            arena.allocate(from.byteSize()).copyFrom(from));
         }
     }
 
     @Override
     public void readTo(MemorySegment into) {
         checkFits(into);
-        try (var _ = engine.lease(); NativeHandle.Hold held = handle.hold(); Arena arena = Arena.ofConfined()) {
+        try (var _ = engine.lease();
+                NativeHandle.Hold held = handle.hold();
+                Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(into.byteSize());
             engine.binding().readBuffer(engine.queue(), held.handle(), staging);
             into.copyFrom(staging);
@@ -125,7 +139,8 @@ public final class OpenClBuffer implements DeviceBuffer {
 
     private void checkFits(MemorySegment memory) {
         if (memory.byteSize() > bytes || memory.byteSize() == 0) {
-            throw new IllegalArgumentException("A transfer of " + memory.byteSize() + " bytes does not fit a buffer of " + bytes);
+            throw new IllegalArgumentException("A transfer of " + memory.byteSize()
+                    + " bytes does not fit a buffer of " + bytes);
         }
     }
 }

@@ -49,8 +49,10 @@ public final class OpenClConstants {
      * @throws IllegalStateException if the engine is closed, or computing the tensor needs the
      *     tensor itself
      */
-    public <E extends Exception> ConstantHold<OpenClBuffer> get(Object key, long bytes, ConstantFactory<OpenClBuffer, E> maker) throws E {
-        ConstantHold<OpenClBuffer> constant = cache.get(keyOf(key), bytes, () -> checked(maker.make(), bytes));
+    public <E extends Exception> ConstantHold<OpenClBuffer> get(
+            Object key, long bytes, ConstantFactory<OpenClBuffer, E> maker) throws E {
+        ConstantHold<OpenClBuffer> constant =
+                cache.get(keyOf(key), bytes, () -> checked(maker.make(), bytes));
         try {
             engine.lease().close();
         } catch (IllegalStateException e) {
@@ -82,7 +84,9 @@ public final class OpenClConstants {
 
     private OpenClBuffer checked(OpenClBuffer made, long bytes) {
         if (!made.isOf(engine) || made.byteSize() != bytes) {
-            String problem = made.isOf(engine) ? made.byteSize() + " bytes instead of " + bytes : "a buffer of another engine";
+            String problem = made.isOf(engine)
+                    ? made.byteSize() + " bytes instead of " + bytes
+                    : "a buffer of another engine";
             made.close();
             throw new IllegalArgumentException("The maker of a constant returned " + problem);
         }

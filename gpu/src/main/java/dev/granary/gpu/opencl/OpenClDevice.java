@@ -2,8 +2,10 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
-import java.util.List;
+
 import org.lwjgl.opencl.CL10;
+
+import java.util.List;
 
 /** One OpenCL device of this machine, with the properties that its driver reports. Immutable. */
 public final class OpenClDevice {
@@ -17,7 +19,14 @@ public final class OpenClDevice {
     private final int index;
 
     private OpenClDevice(
-            ClBinding binding, long platform, long handle, Target target, String name, String platformName, EngineKind kind, int index) {
+            ClBinding binding,
+            long platform,
+            long handle,
+            Target target,
+            String name,
+            String platformName,
+            EngineKind kind,
+            int index) {
         this.binding = binding;
         this.platform = platform;
         this.handle = handle;
@@ -30,9 +39,17 @@ public final class OpenClDevice {
 
     static OpenClDevice probe(ClBinding binding, long platform, long handle) {
         DeviceInfo info = DeviceInfo.query(binding, platform, handle);
-        boolean isProcessor = (binding.deviceLong(handle, CL10.CL_DEVICE_TYPE) & CL10.CL_DEVICE_TYPE_CPU) != 0;
-        return new OpenClDevice(binding, platform, handle, OpenClTargets.targetOf(info), info.deviceName(), info.platformName(),
-                isProcessor ? EngineKind.CPU : EngineKind.GPU, 0);
+        boolean isProcessor =
+                (binding.deviceLong(handle, CL10.CL_DEVICE_TYPE) & CL10.CL_DEVICE_TYPE_CPU) != 0;
+        return new OpenClDevice(
+                binding,
+                platform,
+                handle,
+                OpenClTargets.targetOf(info),
+                info.deviceName(),
+                info.platformName(),
+                isProcessor ? EngineKind.CPU : EngineKind.GPU,
+                0);
     }
 
     /** Returns this device with that index among the devices of its kind. */
@@ -81,7 +98,8 @@ public final class OpenClDevice {
      */
     public List<OpenClDevice> split(int computeUnits) {
         return binding.equalSubDevices(handle, computeUnits).stream()
-                .map(sub -> new OpenClDevice(binding, platform, sub, target, name, platformName, kind, index))
+                .map(sub -> new OpenClDevice(
+                        binding, platform, sub, target, name, platformName, kind, index))
                 .toList();
     }
 

@@ -12,6 +12,10 @@ import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
@@ -20,8 +24,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * An OpenCL device with a context and a queue, which compiles programs, takes their binaries,
@@ -39,8 +41,10 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private final long queue;
     private final ProgramBuilder programs;
     private final Set<NativeHandle> nativeHandles = ConcurrentHashMap.newKeySet();
-    private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet(); // caches with tensors of this context
-    private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(); // read: in use; write: closing
+    // caches with tensors of this context
+    private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet();
+    // read: in use; write: closing
+    private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
     private final EngineLease readLease = lock.readLock()::unlock;
     private boolean isClosed; // guarded by lock
     private final ReentrantLock closeLock = new ReentrantLock(); // held while closing
@@ -88,28 +92,36 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         long start = System.nanoTime();
         try (var _ = lease()) {
             ProgramHandle program = handle(programs.compile(descriptor));
-            return OpenClPrimitive.compiled(descriptor, program, Duration.ofNanos(System.nanoTime() - start));
+            return OpenClPrimitive.compiled(
+                    descriptor, program, Duration.ofNanos(System.nanoTime() - start));
         } catch (OpenClException e) {
-            throw new CompileException(descriptor.name() + " does not compile: " + e.getMessage(), "");
+            throw new CompileException(
+                    descriptor.name() + " does not compile: " + e.getMessage(), "");
         }
     }
 
     @Override
-    public OpenClPrimitive create(KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) throws RestoreException {
+    public OpenClPrimitive create(
+            KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
         checkTarget(descriptor);
         if (kind != BinaryKind.KERNEL) {
-            throw new RestoreException(descriptor.name() + ": binaries of kind " + kind + " are not supported");
+            throw new RestoreException(
+                    descriptor.name() + ": binaries of kind " + kind + " are not supported");
         }
         if (descriptor.getId().isEmpty()) {
-            throw new RestoreException(descriptor.name() + " is not cacheable: " + descriptor.getId().reason());
+            throw new RestoreException(descriptor.name() + " is not cacheable: "
+                    + descriptor.getId().reason());
         }
         if (binaries.count() != 1 || binaries.byteSize() == 0) {
-            throw new RestoreException(descriptor.name() + ": one binary is needed, not " + binaries);
+            throw new RestoreException(
+                    descriptor.name() + ": one binary is needed, not " + binaries);
         }
         try (var _ = lease()) {
             return restore(descriptor, binaries);
         } catch (OpenClException e) {
-            throw new RestoreException(descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
+            throw new RestoreException(
+                    descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
         }
     }
 
@@ -160,9 +172,12 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         long start = System.nanoTime();
         try (var _ = lease()) {
             ProgramHandle program = handle(programs.compile(descriptor));
-            return primitive.compiledAgain(program, binaries, Duration.ofNanos(System.nanoTime() - start));
+            return primitive.compiledAgain(
+                    program, binaries, Duration.ofNanos(System.nanoTime() - start));
         } catch (CompileException | OpenClException e) {
-            throw new RestoreException(descriptor.name() + " has no binaries for this engine, and no longer compiles: " + e.getMessage());
+            throw new RestoreException(
+                    descriptor.name() + " has no binaries for this engine, and no longer compiles: "
+                            + e.getMessage());
         }
     }
 
@@ -227,7 +242,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         } finally {
             lock.writeLock().unlock();
         }
-        constants.forEach(cache -> cache.removeContext(this)); // without the lock: it calls user code
+        // without the lock: it calls user code
+        constants.forEach(cache -> cache.removeContext(this));
         constants.clear();
     }
 
@@ -279,7 +295,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     /** Starts a use without a check whether the engine is closed. */
     EngineLease leaseEvenIfClosed() {
-        StackReserve.requireLittle(); // a use that an overflow left open would block closing forever
+        // a use that an overflow left open would block closing forever
+        StackReserve.requireLittle();
         lock.readLock().lock();
         return readLease;
     }
@@ -318,14 +335,20 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
                 return KernelBinaries.none();
             }
             Supplier<MemorySegment> query = () -> binding.programBinary(program.program());
-            MemorySegment binary = isPocl() ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(query)) : query.get();
-            return binary.byteSize() == 0 ? KernelBinaries.none() : KernelBinaries.ofSegments(List.of(binary));
+            MemorySegment binary = isPocl()
+                    ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(query))
+                    : query.get();
+            return binary.byteSize() == 0
+                    ? KernelBinaries.none()
+                    : KernelBinaries.ofSegments(List.of(binary));
         }
     }
 
-    private OpenClPrimitive restore(KernelDescriptor descriptor, KernelBinaries binaries) throws RestoreException {
+    private OpenClPrimitive restore(KernelDescriptor descriptor, KernelBinaries binaries)
+            throws RestoreException {
         ProgramBuilder.Restored restored = programs.restore(descriptor, binaries.binary(0));
-        return OpenClPrimitive.restored(descriptor, restored.origin(), handle(restored.program()), binaries);
+        return OpenClPrimitive.restored(
+                descriptor, restored.origin(), handle(restored.program()), binaries);
     }
 
     private ProgramHandle handle(ProgramBuilder.Built built) {
@@ -345,8 +368,9 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     private void checkTarget(KernelDescriptor descriptor) {
         if (!descriptor.target().equals(target())) {
-            throw new IllegalArgumentException("The descriptor " + descriptor.name() + " is for " + descriptor.target().name()
-                    + ", this engine is " + target().name() + ": build the descriptor with engine.target()");
+            throw new IllegalArgumentException("The descriptor " + descriptor.name() + " is for "
+                    + descriptor.target().name() + ", this engine is " + target().name()
+                    + ": build the descriptor with engine.target()");
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -56,13 +57,14 @@ public final class OpenClKernels implements LoadedKernels {
         try (var _ = engine.lease()) {
             Kernel loaded = load(kernel);
             if (loaded.arguments != arguments.length) {
-                throw new IllegalArgumentException(
-                        "The kernel " + kernel + " has " + loaded.arguments + " parameters, not " + arguments.length);
+                throw new IllegalArgumentException("The kernel " + kernel + " has "
+                        + loaded.arguments + " parameters, not " + arguments.length);
             }
             launch(loaded, geometry, arguments);
         }
         firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
-        primitive.launched(kernel, geometry); // without the lease: the callback may close the engine
+        // without the lease: the callback may close the engine
+        primitive.launched(kernel, geometry);
     }
 
     /**
@@ -86,7 +88,8 @@ public final class OpenClKernels implements LoadedKernels {
     }
 
     private void launch(Kernel loaded, Geometry geometry) {
-        engine.binding().launch(engine.queue(), loaded.handle.get(), geometry.global(), geometry.local());
+        engine.binding()
+                .launch(engine.queue(), loaded.handle.get(), geometry.global(), geometry.local());
     }
 
     private void checkOpen() {
@@ -101,10 +104,16 @@ public final class OpenClKernels implements LoadedKernels {
 
     private Kernel create(String name) {
         ClBinding binding = engine.binding();
-        NativeHandle handle =
-                new NativeHandle(engine, "kernel", binding.createKernel(program.program(), name), binding::releaseKernel);
-        return new Kernel(handle, binding.kernelArguments(handle.get()),
-                engine.isPocl() && binding.hasFixedGroup(handle.get(), engine.device().handle()));
+        NativeHandle handle = new NativeHandle(
+                engine,
+                "kernel",
+                binding.createKernel(program.program(), name),
+                binding::releaseKernel);
+        return new Kernel(
+                handle,
+                binding.kernelArguments(handle.get()),
+                engine.isPocl()
+                        && binding.hasFixedGroup(handle.get(), engine.device().handle()));
     }
 
     /**
@@ -124,18 +133,23 @@ public final class OpenClKernels implements LoadedKernels {
         }
     }
 
-    private void setArgument(long kernel, int index, Object argument, List<NativeHandle.Hold> holds) {
+    private void setArgument(
+            long kernel, int index, Object argument, List<NativeHandle.Hold> holds) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment value = switch (argument) {
-                case OpenClBuffer buffer -> arena.allocateFrom(ValueLayout.JAVA_LONG, hold(buffer, holds));
-                case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
-                case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
-                case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);
-                case Double number -> arena.allocateFrom(ValueLayout.JAVA_DOUBLE, number);
-                case LocalMemory memory -> MemorySegment.NULL.reinterpret(memory.bytes());
-                default -> throw new IllegalArgumentException(
-                        "Argument " + index + " is a " + argument.getClass().getName() + ", which is no type of a kernel argument");
-            };
+            MemorySegment value =
+                    switch (argument) {
+                        case OpenClBuffer buffer ->
+                            arena.allocateFrom(ValueLayout.JAVA_LONG, hold(buffer, holds));
+                        case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
+                        case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
+                        case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);
+                        case Double number -> arena.allocateFrom(ValueLayout.JAVA_DOUBLE, number);
+                        case LocalMemory memory -> MemorySegment.NULL.reinterpret(memory.bytes());
+                        default ->
+                            throw new IllegalArgumentException("Argument " + index + " is a "
+                                    + argument.getClass().getName()
+                                    + ", which is no type of a kernel argument");
+                    };
             engine.binding().setArgument(kernel, index, value.byteSize(), value.address());
         }
     }

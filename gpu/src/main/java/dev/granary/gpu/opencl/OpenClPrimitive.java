@@ -7,13 +7,15 @@ import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.ref.Cleaner;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A compiled program of kernels. Thread-safe.
@@ -31,25 +33,35 @@ public final class OpenClPrimitive implements Primitive {
     private final ReentrantLock takeLock = new ReentrantLock();
     private @Nullable ProgramHandle program; // guarded by this
     private @Nullable KernelBinaries binaries; // guarded by this
-    private Cleaner.@Nullable Cleanable ownReference; // guarded by this; null without a program, since it retains the engine
+    // guarded by this; null without a program, since it retains the engine
+    private Cleaner.@Nullable Cleanable ownReference;
     private boolean wasLoaded; // guarded by this
     private boolean outlivesEngine; // guarded by this
     private final LongAdder compileNanos = new LongAdder();
     private final List<Runnable> compiledAgainActions = new CopyOnWriteArrayList<>();
 
     /** Returns a newly compiled primitive, whose binaries are still in the driver. */
-    static OpenClPrimitive compiled(KernelDescriptor descriptor, ProgramHandle program, Duration buildTime) {
+    static OpenClPrimitive compiled(
+            KernelDescriptor descriptor, ProgramHandle program, Duration buildTime) {
         OpenClPrimitive primitive = new OpenClPrimitive(descriptor, Origin.COMPILED, program, null);
         primitive.compileNanos.add(buildTime.toNanos());
         return primitive;
     }
 
     /** Returns a primitive restored from binaries. */
-    static OpenClPrimitive restored(KernelDescriptor descriptor, Origin origin, ProgramHandle program, KernelBinaries binaries) {
+    static OpenClPrimitive restored(
+            KernelDescriptor descriptor,
+            Origin origin,
+            ProgramHandle program,
+            KernelBinaries binaries) {
         return new OpenClPrimitive(descriptor, origin, program, binaries);
     }
 
-    private OpenClPrimitive(KernelDescriptor descriptor, Origin origin, ProgramHandle program, @Nullable KernelBinaries binaries) {
+    private OpenClPrimitive(
+            KernelDescriptor descriptor,
+            Origin origin,
+            ProgramHandle program,
+            @Nullable KernelBinaries binaries) {
         this.descriptor = descriptor;
         this.origin = origin;
         this.kernels = program.kernels();
@@ -73,7 +85,9 @@ public final class OpenClPrimitive implements Primitive {
 
     @Override
     public KernelBinaries getBinaries(BinaryKind kind) {
-        return kind != BinaryKind.KERNEL || descriptor.getId().isEmpty() ? KernelBinaries.none() : binariesForEngines();
+        return kind != BinaryKind.KERNEL || descriptor.getId().isEmpty()
+                ? KernelBinaries.none()
+                : binariesForEngines();
     }
 
     /**
@@ -83,7 +97,8 @@ public final class OpenClPrimitive implements Primitive {
      */
     KernelBinaries binariesForEngines() {
         StackReserve.require(); // an overflow while it is locked would block all others
-        takeLock.lock(); // not the monitor: taking may be as slow as compiling, and loads must not wait
+        // not the monitor: taking may be as slow as compiling, and loads must not wait
+        takeLock.lock();
         try {
             return takeIfMissing();
         } finally {
@@ -100,12 +115,14 @@ public final class OpenClPrimitive implements Primitive {
             }
             current = program;
             if (current == null || !current.retain()) {
-                return KernelBinaries.none(); // the engine was closed before the binaries were taken
+                // the engine was closed before the binaries were taken
+                return KernelBinaries.none();
             }
         }
         try {
             long start = System.nanoTime();
-            KernelBinaries taken = current.engine().takeBinaries(current, readiness.pendingGeometries());
+            KernelBinaries taken =
+                    current.engine().takeBinaries(current, readiness.pendingGeometries());
             compileNanos.add(System.nanoTime() - start);
             readiness.taken(PoclSpecialization::surelyCovers);
             synchronized (this) {
@@ -143,7 +160,8 @@ public final class OpenClPrimitive implements Primitive {
         ProgramHandle current;
         synchronized (this) {
             outlivesEngine = true;
-            current = program; // even if there are binaries: a program never loaded would retain the closed engine
+            // even if there are binaries: a program never loaded would retain the closed engine
+            current = program;
         }
         if (current != null) {
             current.engine().takeBeforeClosing(this);
@@ -195,7 +213,9 @@ public final class OpenClPrimitive implements Primitive {
         compileNanos.add(took.toNanos());
         boolean isAdopted;
         synchronized (this) {
-            isAdopted = (program == null || program.isReleased()) && (binaries == null || binaries == refused) && compiled.retain();
+            isAdopted = (program == null || program.isReleased())
+                    && (binaries == null || binaries == refused)
+                    && compiled.retain();
             if (isAdopted) {
                 dropProgram();
                 program = compiled;

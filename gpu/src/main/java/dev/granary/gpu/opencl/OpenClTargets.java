@@ -3,6 +3,7 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverTraits;
+
 import java.util.Locale;
 
 /**
@@ -19,15 +20,26 @@ final class OpenClTargets {
     static Target targetOf(DeviceInfo info) {
         String platform = info.platformName().toLowerCase(Locale.ROOT);
         if (platform.contains("portable computing language")) {
-            return target(DriverTraits.POCL, withoutPreamble(info.deviceVersion()), withoutPreamble(info.platformVersion()));
+            return target(
+                    DriverTraits.POCL,
+                    withoutPreamble(info.deviceVersion()),
+                    withoutPreamble(info.platformVersion()));
         }
         if (platform.contains("nvidia")) {
-            return target("nvidia", info.deviceName() + " sm " + info.nvidiaCapability(), info.driverVersion());
+            return target(
+                    "nvidia",
+                    info.deviceName() + " sm " + info.nvidiaCapability(),
+                    info.driverVersion());
         }
         if (platform.contains("intel") && !info.intelDeviceId().equals(Target.UNKNOWN)) {
-            return target("intel", info.deviceName() + " id " + info.intelDeviceId(), info.driverVersion());
+            return target(
+                    "intel",
+                    info.deviceName() + " id " + info.intelDeviceId(),
+                    info.driverVersion());
         }
-        return target(info.deviceVendor(), info.deviceName() + " " + info.deviceVersion(),
+        return target(
+                info.deviceVendor(),
+                info.deviceName() + " " + info.deviceVersion(),
                 info.driverVersion() + " " + info.platformName() + " " + info.platformVersion());
     }
 

@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.cache.build.StackReserve;
+
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
 
@@ -15,7 +16,8 @@ import java.util.function.Supplier;
  * in PoCL itself, which loads one function at a time.
  */
 final class PoclLaunchLock {
-    private static final ReentrantReadWriteLock LOCK = new ReentrantReadWriteLock(); // read: a launch runs; write: binaries are taken
+    // read: a launch runs; write: binaries are taken
+    private static final ReentrantReadWriteLock LOCK = new ReentrantReadWriteLock();
 
     private PoclLaunchLock() {}
 

@@ -2,6 +2,7 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.Geometry;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -72,7 +73,10 @@ final class PoclSpecialization {
                 isUsed = true;
                 surelyCovered = Set.copyOf(shapes);
             }
-            set(INITIAL.isBlank() ? String.join(",", shapes) : INITIAL + "," + String.join(",", shapes));
+            set(
+                    INITIAL.isBlank()
+                            ? String.join(",", shapes)
+                            : INITIAL + "," + String.join(",", shapes));
             return takeBinary.get();
         } finally {
             try {
@@ -94,7 +98,8 @@ final class PoclSpecialization {
         String shape = shape(geometry);
         LOCK.lock();
         try {
-            return surelyCovered.contains(shape) || List.of(INITIAL.split(",", -1)).contains(shape);
+            return surelyCovered.contains(shape)
+                    || List.of(INITIAL.split(",", -1)).contains(shape);
         } finally {
             LOCK.unlock();
         }
@@ -107,7 +112,8 @@ final class PoclSpecialization {
     static String shape(Geometry geometry) {
         StringBuilder shape = new StringBuilder();
         for (int i = 0; i < 3; i++) {
-            shape.append(i < geometry.dimensions() ? geometry.local().get(i) : 1L).append('-');
+            shape.append(i < geometry.dimensions() ? geometry.local().get(i) : 1L)
+                    .append('-');
         }
         shape.append("goffs0");
         boolean small = geometry.global().stream().allMatch(size -> size < SMALL_GRID_LIMIT);
@@ -116,13 +122,17 @@ final class PoclSpecialization {
 
     private static Set<String> shapes(Collection<Geometry> geometries) {
         TreeSet<String> shapes = new TreeSet<>();
-        geometries.stream().filter(geometry -> !geometry.local().isEmpty()).map(PoclSpecialization::shape).forEach(shapes::add);
+        geometries.stream()
+                .filter(geometry -> !geometry.local().isEmpty())
+                .map(PoclSpecialization::shape)
+                .forEach(shapes::add);
         return shapes;
     }
 
     private static void set(String value) {
         try (Arena arena = Arena.ofConfined()) {
-            int status = (int) SetEnv.HANDLE.invokeExact(arena.allocateFrom(VARIABLE), arena.allocateFrom(value), 1);
+            int status = (int) SetEnv.HANDLE.invokeExact(
+                    arena.allocateFrom(VARIABLE), arena.allocateFrom(value), 1);
             if (status != 0) {
                 throw new IllegalStateException("setenv(" + VARIABLE + ") failed");
             }
@@ -137,6 +147,10 @@ final class PoclSpecialization {
         static final MethodHandle HANDLE = Linker.nativeLinker()
                 .downcallHandle(
                         Linker.nativeLinker().defaultLookup().findOrThrow("setenv"),
-                        FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
+                        FunctionDescriptor.of(
+                                ValueLayout.JAVA_INT,
+                                ValueLayout.ADDRESS,
+                                ValueLayout.ADDRESS,
+                                ValueLayout.JAVA_INT));
     }
 }

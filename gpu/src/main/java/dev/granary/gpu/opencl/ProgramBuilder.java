@@ -5,6 +5,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -31,7 +32,8 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
 
     private static final int MAX_ATTEMPTS = 10;
 
-    private static final Path SIGNAL_CHAINING = Path.of(System.getProperty("java.home"), "lib", "libjsig.so");
+    private static final Path SIGNAL_CHAINING =
+            Path.of(System.getProperty("java.home"), "lib", "libjsig.so");
 
     private static final Path TEMPORARY = Path.of(System.getProperty("java.io.tmpdir"));
 
@@ -47,9 +49,13 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
             build(program, descriptor);
             List<String> kernels = kernelsOf(program, descriptor);
             for (Launch launch : descriptor.launches()) {
-                if (!launch.kernel().equals(Launch.EVERY_KERNEL) && !kernels.contains(launch.kernel())) {
-                    throw new CompileException(descriptor.name() + " announces the launch " + launch + ", but its kernels are "
-                            + String.join(", ", kernels) + ": correct the launch or name the entry", "");
+                if (!launch.kernel().equals(Launch.EVERY_KERNEL)
+                        && !kernels.contains(launch.kernel())) {
+                    throw new CompileException(
+                            descriptor.name() + " announces the launch " + launch
+                                    + ", but its kernels are " + String.join(", ", kernels)
+                                    + ": correct the launch or name the entry",
+                            "");
                 }
             }
             return new Built(program, kernels);
@@ -64,10 +70,12 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
         long program = binding.createProgramWithBinary(context, device, binary);
         try {
             if (!binding.buildProgram(program, device, descriptor.options())) {
-                throw new RestoreException(descriptor.name() + ": the driver refuses the binary: " + binding.buildLog(program, device));
+                throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
+                        + binding.buildLog(program, device));
             }
             boolean recompiled = binding.buildLog(program, device).contains(RECOMPILED_MARK);
-            return new Restored(new Built(program, kernelsOf(program, descriptor)),
+            return new Restored(
+                    new Built(program, kernelsOf(program, descriptor)),
                     recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED);
         } catch (RestoreException | RuntimeException | Error e) {
             binding.releaseProgram(program);
@@ -83,7 +91,10 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
         try (HeaderDirectory headers = new HeaderDirectory(descriptor, TEMPORARY)) {
             build(program, descriptor, headers.options() + " " + descriptor.options());
         } catch (IOException e) {
-            throw new CompileException(descriptor.name() + ": its headers could not be written for the compiler: " + e.getMessage(), "");
+            throw new CompileException(
+                    descriptor.name() + ": its headers could not be written for the compiler: "
+                            + e.getMessage(),
+                    "");
         }
     }
 
@@ -93,15 +104,21 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
      * that could end the process. The JVM uses such signals regularly, for example at null pointers
      * and safepoints.
      */
-    private void build(long program, KernelDescriptor descriptor, String options) throws CompileException {
+    private void build(long program, KernelDescriptor descriptor, String options)
+            throws CompileException {
         for (int attempt = 1; !binding.buildProgram(program, device, options.strip()); attempt++) {
             String log = binding.buildLog(program, device);
             if (!log.contains(FILE_LOST_MARK)) {
                 throw new CompileException(descriptor.name() + " does not compile", log);
             }
             if (attempt == MAX_ATTEMPTS) {
-                throw new CompileException(descriptor.name() + " does not compile: signals of the JVM removed the compiler's files " + MAX_ATTEMPTS
-                        + " times; start the JVM with LD_PRELOAD=" + SIGNAL_CHAINING, log);
+                throw new CompileException(
+                        descriptor.name()
+                                + " does not compile: signals of the JVM removed the compiler's"
+                                + " files "
+                                + MAX_ATTEMPTS + " times; start the JVM with LD_PRELOAD="
+                                + SIGNAL_CHAINING,
+                        log);
             }
         }
     }

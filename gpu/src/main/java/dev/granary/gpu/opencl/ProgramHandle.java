@@ -12,7 +12,8 @@ final class ProgramHandle {
     private int references = 1; // guarded by this
 
     ProgramHandle(OpenClEngine engine, long program, List<String> kernels) {
-        this.program = new NativeHandle(engine, "program", program, engine.binding()::releaseProgram);
+        this.program =
+                new NativeHandle(engine, "program", program, engine.binding()::releaseProgram);
         this.kernels = kernels;
     }
 

@@ -13,21 +13,36 @@ import dev.granary.gpu.KernelDescriptor;
 record Activation(int count) {
     static final CompositeImplementation<Activation> SCALED = Activation::create;
 
-    static CompositeDescriptor<Activation> descriptor(Target target, int count, Attributes attributes) {
-        return CompositeDescriptor.builder(target, new Activation(count), SCALED).attributes(attributes).build();
+    static CompositeDescriptor<Activation> descriptor(
+            Target target, int count, Attributes attributes) {
+        return CompositeDescriptor.builder(target, new Activation(count), SCALED)
+                .attributes(attributes)
+                .build();
     }
 
-    private static ExecutionBody create(CompositeDescriptor<Activation> descriptor, CreationContext creation) throws CompileException {
+    private static ExecutionBody create(
+            CompositeDescriptor<Activation> descriptor, CreationContext creation)
+            throws CompileException {
         float[] scales = descriptor.attributes().floats("scales");
         Geometry geometry = Geometry.of(descriptor.operation().count).local(4);
-        Primitive program = creation.kernel(KernelDescriptor.builder(descriptor.target(), "activation").source("""
-                        kernel void activation(global const float* from, global float* to, global const float* scales, int count) {
-                            int i = get_global_id(0);
-                            to[i] = fmax(0.0f, from[i] * scales[i % count]);
-                        }
-                        """).launch("activation", geometry).build());
+        Primitive program =
+                creation.kernel(KernelDescriptor.builder(descriptor.target(), "activation")
+                        .source("""
+                            kernel void activation(global const float* from, global float* to, global const float* scales, int count) {
+                                int i = get_global_id(0);
+                                to[i] = fmax(0.0f, from[i] * scales[i % count]);
+                            }
+                            """)
+                        .launch("activation", geometry)
+                        .build());
         creation.constant("scales", scales);
         return run -> run.launch(
-                program, "activation", geometry, run.argument("from"), run.argument("to"), run.constant("scales"), scales.length);
+                program,
+                "activation",
+                geometry,
+                run.argument("from"),
+                run.argument("to"),
+                run.constant("scales"),
+                scales.length);
     }
 }

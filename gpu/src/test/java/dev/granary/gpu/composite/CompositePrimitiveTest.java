@@ -15,6 +15,12 @@ import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.SpyDriver;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.List;
@@ -25,10 +31,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.function.Executable;
 
 /** Tests of real operations on a real driver: number of creations, and use in several contexts. */
 @NeedsPocl
@@ -48,19 +50,23 @@ class CompositePrimitiveTest {
 
     private void matMulOnNewEngine() throws Exception {
         try (OpenClEngine engine = driver.open();
-                CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                CompositeHandle handle = composites.handle(
+                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
             opened = new WeakReference<>(engine);
             MatMul.check(engine, handle);
         }
     }
 
     @Test
-    @DisplayName("A matrix product with a nested reorder and a nested activation with constant scales equals a plain loop")
+    @DisplayName(
+            "A matrix product with a nested reorder and a nested activation with constant scales"
+                    + " equals a plain loop")
     void matMul() throws Exception {
         try (OpenClEngine engine = driver.open()) {
             for (MatMul.Variant variant : MatMul.Variant.values()) {
-                try (CompositeHandle handle =
-                        composites.handle(EngineSet.of(engine), MatMul.descriptor(engine.target(), 8, 12, 4, variant))) {
+                try (CompositeHandle handle = composites.handle(
+                        EngineSet.of(engine),
+                        MatMul.descriptor(engine.target(), 8, 12, 4, variant))) {
                     for (int i = 0; i < 3; i++) {
                         MatMul.check(engine, handle);
                     }
@@ -75,13 +81,17 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("The two nested reductions of a softmax share one program, which is compiled and cached once")
+    @DisplayName("The two nested reductions of a softmax share one program, which is compiled and"
+            + " cached once")
     void softmax() throws Exception {
         try (OpenClEngine engine = driver.open();
-                CompositeHandle handle = composites.handle(EngineSet.of(engine), Softmax.descriptor(engine.target(), 8, 16))) {
+                CompositeHandle handle = composites.handle(
+                        EngineSet.of(engine), Softmax.descriptor(engine.target(), 8, 16))) {
             Softmax.check(engine, handle);
             assertEquals(2, handle.primitive().nested().size());
-            List<Primitive> programs = handle.primitive().nested().stream().flatMap(nested -> nested.kernels().stream()).toList();
+            List<Primitive> programs = handle.primitive().nested().stream()
+                    .flatMap(nested -> nested.kernels().stream())
+                    .toList();
             assertSame(programs.get(0), programs.get(1));
         }
         assertEquals(2, driver.compiles());
@@ -90,7 +100,9 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("With a new engine for each call, the cached primitive runs and nothing is compiled again")
+    @DisplayName(
+            "With a new engine for each call, the cached primitive runs and nothing is compiled"
+                    + " again")
     void engineForEachCall() throws Exception {
         for (int i = 0; i < 20; i++) {
             matMulOnNewEngine();
@@ -102,7 +114,9 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("A primitive whose first engine was closed before any launch runs on the next engine without compiling")
+    @DisplayName(
+            "A primitive whose first engine was closed before any launch runs on the next engine"
+                    + " without compiling")
     void closedBeforeTheLaunch() throws Exception {
         try (OpenClEngine engine = driver.open()) {
             composites.primitive(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4));
@@ -115,7 +129,8 @@ class CompositePrimitiveTest {
     @Test
     @DisplayName("Two contexts share one primitive and one compile, and both compute correctly")
     void twoContexts() throws Exception {
-        try (OpenClEngine first = driver.open(); OpenClEngine second = driver.open()) {
+        try (OpenClEngine first = driver.open();
+                OpenClEngine second = driver.open()) {
             CompositeDescriptor<MatMul> product = MatMul.packed(first.target(), 8, 12, 4);
             try (CompositeHandle here = composites.handle(EngineSet.of(first), product);
                     CompositeHandle there = composites.handle(EngineSet.of(second), product)) {
@@ -144,29 +159,43 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("M5 12 threads create 12 primitives with the same nested activation: 12 + 1 creations, each program compiled once")
+    @DisplayName(
+            "M5 12 threads create 12 primitives with the same nested activation: 12 + 1 creations,"
+                    + " each program compiled once")
     void twelveByTwelve() throws Exception {
-        try (OpenClEngine engine = driver.open(); ExecutorService threads = Executors.newFixedThreadPool(12)) {
+        try (OpenClEngine engine = driver.open();
+                ExecutorService threads = Executors.newFixedThreadPool(12)) {
             CyclicBarrier start = new CyclicBarrier(12);
             Callable<Integer> work = () -> {
                 start.await();
                 for (int i = 0; i < 12; i++) {
                     int inner = 4 * (1 + i);
-                    try (CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 4, inner, 4))) {
+                    try (CompositeHandle handle = composites.handle(
+                            EngineSet.of(engine), MatMul.packed(engine.target(), 4, inner, 4))) {
                         MatMul.check(engine, handle);
                     }
                 }
                 return 0;
             };
-            for (Future<Integer> done : threads.invokeAll(IntStream.range(0, 12).mapToObj(_ -> work).toList())) {
+            for (Future<Integer> done :
+                    threads.invokeAll(IntStream.range(0, 12).mapToObj(_ -> work).toList())) {
                 done.get();
             }
         }
         CompositeStatistics counted = composites.statistics();
-        assertEquals(List.of(12L, 132L, 13L, 11L, 0L),
-                List.of(counted.created(), counted.hits(), counted.nestedCreated(), counted.nestedHits(), counted.failed()));
+        assertEquals(
+                List.of(12L, 132L, 13L, 11L, 0L),
+                List.of(
+                        counted.created(),
+                        counted.hits(),
+                        counted.nestedCreated(),
+                        counted.nestedHits(),
+                        counted.failed()));
         assertEquals(25, counted.size());
-        assertEquals(12 + 12 + 1, driver.compiles(), "products, reorders by their launch, one activation");
+        assertEquals(
+                12 + 12 + 1,
+                driver.compiles(),
+                "products, reorders by their launch, one activation");
     }
 
     /** An operation that writes the numbers of its programs in order. */
@@ -174,28 +203,41 @@ class CompositePrimitiveTest {
         static final CompositeImplementation<Numbers> TOGETHER = (descriptor, creation) -> {
             List<Primitive> programs = creation.kernels(descriptor.operation().sources.stream()
                     .map(source -> KernelDescriptor.builder(descriptor.target(), "number")
-                            .source("kernel void number(global int* to) { " + source + " }").build())
+                            .source("kernel void number(global int* to) { " + source + " }")
+                            .build())
                     .toList());
-            return run -> programs.forEach(program -> run.launch(program, "number", Geometry.of(1).local(1), run.argument("to")));
+            return run -> programs.forEach(program ->
+                    run.launch(program, "number", Geometry.of(1).local(1), run.argument("to")));
         };
     }
 
     @Test
-    @DisplayName("Several programs obtained at once are compiled once each, in order; if one does not compile, the creation fails")
+    @DisplayName(
+            "Several programs obtained at once are compiled once each, in order; if one does not"
+                    + " compile, the creation fails")
     void kernelsTogether() throws Exception {
-        try (OpenClEngine engine = driver.open(); OpenClBuffer to = engine.bufferOf(new int[1])) {
+        try (OpenClEngine engine = driver.open();
+                OpenClBuffer to = engine.bufferOf(new int[1])) {
             List<String> sources = List.of("*to = 5;", "*to = *to * 7;", "*to = *to + 1;");
-            try (CompositeHandle handle = composites.handle(EngineSet.of(engine),
-                    CompositeDescriptor.builder(engine.target(), new Numbers(sources), Numbers.TOGETHER).build())) {
+            try (CompositeHandle handle = composites.handle(
+                    EngineSet.of(engine),
+                    CompositeDescriptor.builder(
+                                    engine.target(), new Numbers(sources), Numbers.TOGETHER)
+                            .build())) {
                 handle.execute(Map.of("to", to));
             }
             int[] result = new int[1];
             to.read(result);
             assertEquals(36, result[0]);
             CompositeDescriptor<Numbers> invalid = CompositeDescriptor.builder(
-                    engine.target(), new Numbers(List.of("*to = 5;", "no_such_thing();", "*to = 9;")), Numbers.TOGETHER).build();
-            String message = String.valueOf(
-                    assertThrows(CompileException.class, () -> composites.handle(EngineSet.of(engine), invalid)).getMessage());
+                            engine.target(),
+                            new Numbers(List.of("*to = 5;", "no_such_thing();", "*to = 9;")),
+                            Numbers.TOGETHER)
+                    .build();
+            String message = String.valueOf(assertThrows(
+                            CompileException.class,
+                            () -> composites.handle(EngineSet.of(engine), invalid))
+                    .getMessage());
             assertTrue(message.contains("no_such_thing"), message);
         }
         assertEquals(5, driver.compiles());
@@ -204,12 +246,16 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("M8 a reorder between two engines runs on either, with source and destination in different contexts")
+    @DisplayName("M8 a reorder between two engines runs on either, with source and destination in"
+            + " different contexts")
     void betweenEngines() throws Exception {
-        try (OpenClEngine source = driver.open(); OpenClEngine destination = driver.open()) {
-            CompositeDescriptor<Reorder> reorder = Reorder.between(source.target(), source.target(), destination.target(), 4, 8);
+        try (OpenClEngine source = driver.open();
+                OpenClEngine destination = driver.open()) {
+            CompositeDescriptor<Reorder> reorder =
+                    Reorder.between(source.target(), source.target(), destination.target(), 4, 8);
             for (OpenClEngine main : List.of(source, destination)) {
-                try (CompositeHandle handle = composites.handle(new EngineSet(main, source, destination), reorder);
+                try (CompositeHandle handle = composites.handle(
+                                new EngineSet(main, source, destination), reorder);
                         OpenClBuffer from = source.bufferOf(MatMul.numbers(32, 32));
                         OpenClBuffer to = destination.buffer(128)) {
                     handle.execute(Map.of("from", from, "to", to));
@@ -243,7 +289,8 @@ class CompositePrimitiveTest {
     @DisplayName("An evicted primitive stays usable by its handles, and its programs stay cached")
     void evictedPrimitive() throws Exception {
         try (OpenClEngine engine = driver.open();
-                CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                CompositeHandle handle = composites.handle(
+                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
             composites.setCapacity(0);
             assertEquals(0, composites.statistics().size());
             MatMul.check(engine, handle);
@@ -254,16 +301,21 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("A missing operand, an operand of another engine or a foreign kernel is an error, and the handle still works")
+    @DisplayName(
+            "A missing operand, an operand of another engine or a foreign kernel is an error, and"
+                    + " the handle still works")
     void wrongArguments() throws Exception {
         try (OpenClEngine engine = driver.open();
                 OpenClEngine other = driver.open();
                 OpenClBuffer here = engine.buffer(4 * 8 * 12);
                 OpenClBuffer there = other.buffer(4 * 8 * 12);
-                CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                CompositeHandle handle = composites.handle(
+                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
             String missing = message(() -> handle.execute(Map.of("source", here, "weights", here)));
             assertTrue(missing.contains("needs the argument destination"), missing);
-            assertTrue(message(() -> handle.execute(Map.of("source", there, "weights", here, "destination", here))).contains("another engine"));
+            assertTrue(message(() -> handle.execute(
+                            Map.of("source", there, "weights", here, "destination", here)))
+                    .contains("another engine"));
             MatMul.check(engine, handle);
         }
     }
@@ -272,11 +324,14 @@ class CompositePrimitiveTest {
     @DisplayName("A closed handle throws; closing it again, or after its engine, has no effect")
     void closed() throws Exception {
         OpenClEngine engine = driver.open();
-        CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4));
+        CompositeHandle handle =
+                composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4));
         engine.close();
         handle.close();
         handle.close();
-        String message = String.valueOf(assertThrows(IllegalStateException.class, () -> handle.execute(Map.of())).getMessage());
+        String message = String.valueOf(
+                assertThrows(IllegalStateException.class, () -> handle.execute(Map.of()))
+                        .getMessage());
         assertTrue(message.contains("The handle of MatMul is closed"), message);
     }
 

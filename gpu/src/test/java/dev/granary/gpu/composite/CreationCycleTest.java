@@ -6,6 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -20,11 +26,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of primitives that need each other or themselves, without a driver. */
 class CreationCycleTest {
@@ -38,13 +39,18 @@ class CreationCycleTest {
     }
 
     private static void assertCycle(@Nullable Throwable thrown) {
-        String message = String.valueOf(assertInstanceOf(IllegalStateException.class, thrown).getMessage());
-        assertTrue(message.contains("needs itself") || message.contains("needs the key itself"), message);
+        String message = String.valueOf(
+                assertInstanceOf(IllegalStateException.class, thrown).getMessage());
+        assertTrue(
+                message.contains("needs itself") || message.contains("needs the key itself"),
+                message);
     }
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M6 a primitive that needs itself, directly or through others, is an error; nothing is kept, and all work afterwards")
+    @DisplayName(
+            "M6 a primitive that needs itself, directly or through others, is an error; nothing is"
+                    + " kept, and all work afterwards")
     void needsItself(TestImplementation.PartOrder order) {
         assertTimeoutPreemptively(TIMEOUT, () -> {
             TestImplementation implementation = new TestImplementation(composites, order);
@@ -53,7 +59,8 @@ class CreationCycleTest {
                     Map.of("a", List.of("b"), "b", List.of("a")),
                     Map.of("a", List.of("x", "b"), "b", List.of("c"), "c", List.of("y", "a")))) {
                 implementation.parts = cycle;
-                assertCycle(assertThrows(IllegalStateException.class, () -> implementation.create("a")));
+                assertCycle(assertThrows(
+                        IllegalStateException.class, () -> implementation.create("a")));
                 composites.setCapacity(0);
                 composites.setCapacity(1024);
                 implementation.parts = Map.of("a", List.of("b"));
@@ -66,7 +73,8 @@ class CreationCycleTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M6 a cycle of two concurrent creations is an error for both callers, not a deadlock")
+    @DisplayName(
+            "M6 a cycle of two concurrent creations is an error for both callers, not a deadlock")
     void cycleOfThreads(TestImplementation.PartOrder order) {
         assertTimeoutPreemptively(TIMEOUT, () -> {
             TestImplementation implementation = new TestImplementation(composites, order);
@@ -77,7 +85,8 @@ class CreationCycleTest {
                 TestImplementation.await(both);
             };
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-                for (Future<?> end : threads.invokeAll(List.<Callable<Object>>of(() -> implementation.create("a"), () -> implementation.create("b")))) {
+                for (Future<?> end : threads.invokeAll(List.<Callable<Object>>of(
+                        () -> implementation.create("a"), () -> implementation.create("b")))) {
                     assertCycle(assertThrows(ExecutionException.class, end::get).getCause());
                 }
             }
@@ -91,7 +100,9 @@ class CreationCycleTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M6 12 threads create a lattice of nested primitives from both ends: no deadlock, each created once")
+    @DisplayName(
+            "M6 12 threads create a lattice of nested primitives from both ends: no deadlock, each"
+                    + " created once")
     void lattice(TestImplementation.PartOrder order) {
         assertTimeoutPreemptively(TIMEOUT, () -> {
             TestImplementation implementation = new TestImplementation(composites, order);
@@ -100,7 +111,9 @@ class CreationCycleTest {
                 for (int i = 0; i < 4; i++) {
                     int below = level - 1;
                     int first = i;
-                    List<String> parts = new ArrayList<>(IntStream.range(0, 4).mapToObj(j -> below + "." + (first + j) % 4).toList());
+                    List<String> parts = new ArrayList<>(IntStream.range(0, 4)
+                            .mapToObj(j -> below + "." + (first + j) % 4)
+                            .toList());
                     if (i % 2 == 1) {
                         Collections.reverse(parts);
                     }
@@ -124,8 +137,12 @@ class CreationCycleTest {
             }
             assertEquals(32, implementation.creations.get());
             CompositeStatistics counted = composites.statistics();
-            assertEquals(List.of(32L, 12L, 0L),
-                    List.of(counted.created() + counted.nestedCreated(), counted.hits() + counted.created(), counted.failed()));
+            assertEquals(
+                    List.of(32L, 12L, 0L),
+                    List.of(
+                            counted.created() + counted.nestedCreated(),
+                            counted.hits() + counted.created(),
+                            counted.failed()));
             assertEquals(28 * 4, counted.nestedHits() + counted.nestedCreated());
         });
     }

@@ -10,6 +10,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.build.StackEdge;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -25,11 +32,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests of failed creations and their waiters, without a driver. */
 class CreationFailuresTest {
@@ -43,7 +45,10 @@ class CreationFailuresTest {
     }
 
     static List<Throwable> failures() {
-        return List.of(new CompileException("checked", "line 1"), new IllegalArgumentException("unchecked"), new AssertionError("error"));
+        return List.of(
+                new CompileException("checked", "line 1"),
+                new IllegalArgumentException("unchecked"),
+                new AssertionError("error"));
     }
 
     private static void fail(Throwable failure) throws CompileException {
@@ -57,12 +62,19 @@ class CreationFailuresTest {
 
     @ParameterizedTest
     @MethodSource("failures")
-    @DisplayName("M7 a failed nested creation fails for all waiters, also of its outer primitives; nothing is kept, and the next call creates")
+    @DisplayName("M7 a failed nested creation fails for all waiters, also of its outer primitives;"
+            + " nothing is kept, and the next call creates")
     void nestedFailure(Throwable failure) {
         for (TestImplementation.PartOrder order : TestImplementation.PartOrder.values()) {
             assertTimeoutPreemptively(TIMEOUT, () -> {
                 TestImplementation implementation = new TestImplementation(composites, order);
-                implementation.parts = Map.of("left", List.of("leaf"), "right", List.of("leaf"), "top", List.of("left", "good"));
+                implementation.parts = Map.of(
+                        "left",
+                        List.of("leaf"),
+                        "right",
+                        List.of("leaf"),
+                        "top",
+                        List.of("left", "good"));
                 AtomicInteger leaves = new AtomicInteger();
                 AtomicInteger callers = new AtomicInteger();
                 implementation.action = name -> {
@@ -82,23 +94,36 @@ class CreationFailuresTest {
                 }
                 try (ExecutorService threads = Executors.newFixedThreadPool(12)) {
                     for (Future<CompositePrimitive> end : threads.invokeAll(work)) {
-                        assertSame(failure, assertThrows(ExecutionException.class, end::get).getCause());
+                        assertSame(
+                                failure,
+                                assertThrows(ExecutionException.class, end::get).getCause());
                     }
                 }
-                assertTrue(leaves.get() >= 1 && leaves.get() <= composites.statistics().failed() - failedBefore, "each failed creation is counted");
+                assertTrue(
+                        leaves.get() >= 1
+                                && leaves.get() <= composites.statistics().failed() - failedBefore,
+                        "each failed creation is counted");
                 implementation.action = _ -> {};
                 assertEquals(2, implementation.create("top").nested().size());
-                assertEquals("left", ((TestImplementation.Named) implementation.create("left").descriptor().operation()).name());
+                assertEquals(
+                        "left",
+                        ((TestImplementation.Named) implementation
+                                        .create("left")
+                                        .descriptor()
+                                        .operation())
+                                .name());
                 implementation.create("right");
             });
         }
     }
 
     @Test
-    @DisplayName("M7 an interrupted waiter gets the primitive and keeps its interrupt status, also while it waits for several parts")
+    @DisplayName("M7 an interrupted waiter gets the primitive and keeps its interrupt status, also"
+            + " while it waits for several parts")
     void interruptedWaiters() {
         assertTimeoutPreemptively(TIMEOUT, () -> {
-            TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.PARALLEL);
+            TestImplementation implementation =
+                    new TestImplementation(composites, TestImplementation.PartOrder.PARALLEL);
             implementation.parts = Map.of("top", List.of("leaf", "other"));
             CountDownLatch creating = new CountDownLatch(1);
             CountDownLatch mayProceed = new CountDownLatch(1);
@@ -141,7 +166,9 @@ class CreationFailuresTest {
             kept.add(creation);
             return _ -> {};
         };
-        CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("kept"), retaining).build();
+        CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(
+                        TestImplementation.TARGET, new TestImplementation.Named("kept"), retaining)
+                .build();
         composites.primitive(TestImplementation.ENGINES, descriptor);
         CreationContext creation = kept.getFirst();
         assertThrows(IllegalStateException.class, () -> creation.scratchpad("late", 1));
@@ -150,7 +177,8 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("Duplicate names and invalid sizes of scratchpad or constants are refused, and the next creation works")
+    @DisplayName("Duplicate names and invalid sizes of scratchpad or constants are refused, and the"
+            + " next creation works")
     void wrongRequests() throws Exception {
         List<Consumer<CreationContext>> invalidRequests = List.of(
                 creation -> creation.scratchpad("a", 0),
@@ -168,27 +196,49 @@ class CreationFailuresTest {
                 request.accept(creation);
                 return _ -> {};
             };
-            CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("wrong"), invalid).build();
-            assertThrows(IllegalArgumentException.class, () -> composites.primitive(TestImplementation.ENGINES, descriptor));
+            CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(
+                            TestImplementation.TARGET,
+                            new TestImplementation.Named("wrong"),
+                            invalid)
+                    .build();
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> composites.primitive(TestImplementation.ENGINES, descriptor));
         }
         assertEquals(4, composites.statistics().failed());
         assertFalse(composites.statistics().size() > 0);
     }
 
     @Test
-    @DisplayName("Engines of wrong targets, or a nested primitive for a third target, are refused with both names")
+    @DisplayName(
+            "Engines of wrong targets, or a nested primitive for a third target, are refused with"
+                    + " both names")
     void wrongEngines() {
-        TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
+        TestImplementation implementation =
+                new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
         EngineSet others = EngineSet.of(new NoKernelEngine(NoKernelEngine.target("two")));
-        String message = String.valueOf(
-                assertThrows(IllegalArgumentException.class, () -> composites.primitive(others, implementation.descriptor("a"))).getMessage());
-        assertTrue(message.contains(TestImplementation.TARGET.name()) && message.contains("_two_"), message);
+        String message = String.valueOf(assertThrows(
+                        IllegalArgumentException.class,
+                        () -> composites.primitive(others, implementation.descriptor("a")))
+                .getMessage());
+        assertTrue(
+                message.contains(TestImplementation.TARGET.name()) && message.contains("_two_"),
+                message);
         CompositeImplementation<TestImplementation.Named> foreign = (_, creation) -> {
-            creation.nested(CompositeDescriptor.builder(NoKernelEngine.target("three"), new TestImplementation.Named("x"), implementation).build());
+            creation.nested(CompositeDescriptor.builder(
+                            NoKernelEngine.target("three"),
+                            new TestImplementation.Named("x"),
+                            implementation)
+                    .build());
             return _ -> {};
         };
-        CompositeDescriptor<TestImplementation.Named> outer = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("outer"), foreign).build();
-        assertTrue(String.valueOf(assertThrows(IllegalArgumentException.class, () -> composites.primitive(TestImplementation.ENGINES, outer)).getMessage())
+        CompositeDescriptor<TestImplementation.Named> outer = CompositeDescriptor.builder(
+                        TestImplementation.TARGET, new TestImplementation.Named("outer"), foreign)
+                .build();
+        assertTrue(String.valueOf(assertThrows(
+                                IllegalArgumentException.class,
+                                () -> composites.primitive(TestImplementation.ENGINES, outer))
+                        .getMessage())
                 .contains("_three_"));
     }
 
@@ -201,9 +251,11 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M1 parts nested to the end of the stack: no waiter remains, no failed creation is kept, and each can be created afterwards")
+    @DisplayName("M1 parts nested to the end of the stack: no waiter remains, no failed creation is"
+            + " kept, and each can be created afterwards")
     void deeplyNested() throws InterruptedException {
-        TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
+        TestImplementation implementation =
+                new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
         Map<String, List<String>> chain = new HashMap<>();
         for (int i = 0; i < 20_000; i++) {
             chain.put("n" + i, List.of("n" + (i + 1)));
@@ -211,7 +263,12 @@ class CreationFailuresTest {
         for (int round = 0; round < 5; round++) {
             implementation.parts = chain;
             int before = implementation.creations.get();
-            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> create(implementation, "n0")), "deep", (256L << 10) + round * 80L);
+            Thread thread = new Thread(
+                    null,
+                    () -> assertThrows(
+                            StackOverflowError.class, () -> create(implementation, "n0")),
+                    "deep",
+                    (256L << 10) + round * 80L);
             thread.start();
             thread.join();
             assertEquals(0, composites.waitingCreations());
@@ -229,9 +286,12 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M1 a creation at each depth near the end of the stack: no waiter remains, and each can be created afterwards")
+    @DisplayName(
+            "M1 a creation at each depth near the end of the stack: no waiter remains, and each"
+                    + " can be created afterwards")
     void anyDepth() throws InterruptedException {
-        TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
+        TestImplementation implementation =
+                new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
         Map<String, List<String>> parts = new HashMap<>();
         for (int i = 0; i < 200; i++) {
             parts.put("n" + i, List.of("part " + i));
@@ -252,14 +312,19 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M1 an error while closing one object does not prevent closing the others, and is thrown")
+    @DisplayName("M1 an error while closing one object does not prevent closing the others, and is"
+            + " thrown")
     void errorInClosing() {
         List<String> closed = new ArrayList<>();
         StackOverflowError error = new StackOverflowError("injected");
-        List<Closer.Closeable> closeables = List.of(() -> closed.add("first"), () -> {
-            throw error;
-        }, () -> closed.add("last"));
-        assertSame(error, assertThrows(StackOverflowError.class, () -> Closer.closeAll(closeables)));
+        List<Closer.Closeable> closeables = List.of(
+                () -> closed.add("first"),
+                () -> {
+                    throw error;
+                },
+                () -> closed.add("last"));
+        assertSame(
+                error, assertThrows(StackOverflowError.class, () -> Closer.closeAll(closeables)));
         assertEquals(List.of("first", "last"), closed);
         IllegalStateException first = new IllegalStateException("first");
         Closer.closeAfter(first, () -> {

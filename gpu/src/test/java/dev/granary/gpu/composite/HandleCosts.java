@@ -3,6 +3,7 @@ package dev.granary.gpu.composite;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
+
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -17,7 +18,10 @@ public final class HandleCosts {
     /** Measures on the first device. */
     public static void main(String[] arguments) throws Exception {
         OpenClDevice device = OpenCl.devices().getFirst();
-        print("created, run, on a new engine", 5, () -> onNewEngine(device, new InMemoryKernelProvider().composites(0)));
+        print(
+                "created, run, on a new engine",
+                5,
+                () -> onNewEngine(device, new InMemoryKernelProvider().composites(0)));
         CompositeCache composites = new InMemoryKernelProvider().composites(1024);
         onNewEngine(device, composites);
         print("from the cache, run, on a new engine", 200, () -> onNewEngine(device, composites));
@@ -36,22 +40,28 @@ public final class HandleCosts {
             print("the primitive alone, from the cache, 1,000 times", 500, () -> {
                 int found = 0;
                 for (int i = 0; i < 1000; i++) {
-                    found += composites.primitive(EngineSet.of(engine), product).nested().size();
+                    found += composites
+                            .primitive(EngineSet.of(engine), product)
+                            .nested()
+                            .size();
                 }
                 return found;
             });
         }
     }
 
-    private static int onNewEngine(OpenClDevice device, CompositeCache composites) throws Exception {
+    private static int onNewEngine(OpenClDevice device, CompositeCache composites)
+            throws Exception {
         try (OpenClEngine engine = OpenClEngine.open(device);
-                CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                CompositeHandle handle = composites.handle(
+                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
             MatMul.check(engine, handle);
         }
         return 0;
     }
 
-    private static void print(String label, int repetitions, Callable<Integer> call) throws Exception {
+    private static void print(String label, int repetitions, Callable<Integer> call)
+            throws Exception {
         long[] nanos = new long[repetitions];
         for (int i = 0; i < repetitions; i++) {
             long start = System.nanoTime();
@@ -59,6 +69,11 @@ public final class HandleCosts {
             nanos[i] = System.nanoTime() - start;
         }
         Arrays.sort(nanos);
-        System.out.printf(Locale.ROOT, "%-50s %,12.1f us, median of %d%n", label, nanos[repetitions / 2] / 1000.0, repetitions);
+        System.out.printf(
+                Locale.ROOT,
+                "%-50s %,12.1f us, median of %d%n",
+                label,
+                nanos[repetitions / 2] / 1000.0,
+                repetitions);
     }
 }

@@ -18,7 +18,8 @@ final class InMemoryKernelProvider implements KernelProvider {
 
     @Override
     @SuppressWarnings("unchecked")
-    public <P extends Primitive> P kernel(KernelEngine<P> engine, KernelDescriptor descriptor) throws CompileException {
+    public <P extends Primitive> P kernel(KernelEngine<P> engine, KernelDescriptor descriptor)
+            throws CompileException {
         return (P) programs.get(descriptor, _ -> engine.create(descriptor));
     }
 }

@@ -35,7 +35,8 @@ public record NoKernelEngine(Target target) implements KernelEngine<Primitive> {
     }
 
     @Override
-    public Primitive create(KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) throws RestoreException {
+    public Primitive create(KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
         throw new RestoreException("this engine has no kernels");
     }
 

@@ -5,11 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.gpu.Child;
 import dev.granary.gpu.opencl.NeedsPocl;
-import java.nio.file.Path;
-import java.util.List;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Tests of the driver's own messages about its compiler, with a new engine for each call. They
@@ -26,7 +28,9 @@ class ReopenInDriverTest {
 
     /** Returns the driver's messages for each of the three engines. */
     private List<String> messagesByEngine(String... arguments) throws Exception {
-        String output = new Child(ReopenProgram.class, directory).set("POCL_DEBUG", "all").run(arguments);
+        String output = new Child(ReopenProgram.class, directory)
+                .set("POCL_DEBUG", "all")
+                .run(arguments);
         assertEquals("1", Child.value(output, "created"));
         String[] parts = output.split("(?m)engine \\d$", -1);
         assertEquals(4, parts.length, output);
@@ -38,20 +42,33 @@ class ReopenInDriverTest {
     }
 
     @Test
-    @DisplayName("With an engine for each call, the driver's compiler runs for the launches on the first engine only")
+    @DisplayName("With an engine for each call, the driver's compiler runs for the launches on the"
+            + " first engine only")
     void launchedOnTheFirst() throws Exception {
         List<String> messages = messagesByEngine();
-        assertEquals(List.of(3L, 3L), List.of(count(messages.get(0), FROM_SOURCE), count(messages.get(0), AT_LAUNCH)), "the driver must print these messages");
+        assertEquals(
+                List.of(3L, 3L),
+                List.of(count(messages.get(0), FROM_SOURCE), count(messages.get(0), AT_LAUNCH)),
+                "the driver must print these messages");
         for (String later : messages.subList(1, 3)) {
-            assertEquals(List.of(0L, 0L, 0L), List.of(count(later, FROM_SOURCE), count(later, AT_LAUNCH), count(later, CODE_GENERATED)), later);
+            assertEquals(
+                    List.of(0L, 0L, 0L),
+                    List.of(
+                            count(later, FROM_SOURCE),
+                            count(later, AT_LAUNCH),
+                            count(later, CODE_GENERATED)),
+                    later);
         }
     }
 
     @Test
-    @DisplayName("N5 if the first engine is closed before any launch, nothing is built from source later; PoCL specializes each launch at most once")
+    @DisplayName("N5 if the first engine is closed before any launch, nothing is built from source"
+            + " later; PoCL specializes each launch at most once")
     void unlaunched() throws Exception {
         List<String> messages = messagesByEngine("unlaunched");
-        assertEquals(List.of(3L, 0L, 0L), messages.stream().map(one -> count(one, FROM_SOURCE)).toList());
+        assertEquals(
+                List.of(3L, 0L, 0L),
+                messages.stream().map(one -> count(one, FROM_SOURCE)).toList());
         // PoCL 3.1 covers the shapes of the first program whose binary is taken (decision 0004);
         // the three have two shapes.
         assertTrue(count(messages.get(1), AT_LAUNCH) <= 2, messages.get(1));

@@ -2,6 +2,7 @@ package dev.granary.gpu.composite;
 
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
+
 import java.util.List;
 
 /**
@@ -18,7 +19,8 @@ public final class ReopenProgram {
         for (int i = 0; i < 3; i++) {
             System.out.println("engine " + i);
             try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
-                    CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                    CompositeHandle handle = composites.handle(
+                            EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
                 if (isLaunched || i > 0) {
                     MatMul.check(engine, handle);
                 }

@@ -15,17 +15,30 @@ record Reorder(int rows, int columns) {
         /** Uses one engine only. */
         ONE_ENGINE {
             @Override
-            public ExecutionBody create(CompositeDescriptor<Reorder> descriptor, CreationContext creation) throws CompileException {
+            public ExecutionBody create(
+                    CompositeDescriptor<Reorder> descriptor, CreationContext creation)
+                    throws CompileException {
                 Primitive program = creation.kernel(transpose(descriptor));
-                return run -> run.launch(program, "transpose", geometry(descriptor), run.argument("from"), run.argument("to"));
+                return run -> run.launch(
+                        program,
+                        "transpose",
+                        geometry(descriptor),
+                        run.argument("from"),
+                        run.argument("to"));
             }
         },
         /** Runs on the main engine; data of the other engine is copied through the scratchpad. */
         BETWEEN {
             @Override
-            public ExecutionBody create(CompositeDescriptor<Reorder> descriptor, CreationContext creation) throws CompileException {
+            public ExecutionBody create(
+                    CompositeDescriptor<Reorder> descriptor, CreationContext creation)
+                    throws CompileException {
                 Primitive program = creation.kernel(transpose(descriptor));
-                long bytes = MemoryDescriptor.rowMajor(DataType.F32, descriptor.operation().rows, descriptor.operation().columns).bytes();
+                long bytes = MemoryDescriptor.rowMajor(
+                                DataType.F32,
+                                descriptor.operation().rows,
+                                descriptor.operation().columns)
+                        .bytes();
                 creation.scratchpad("read", bytes);
                 creation.scratchpad("written", bytes);
                 return run -> {
@@ -39,24 +52,32 @@ record Reorder(int rows, int columns) {
         };
 
         private static Geometry geometry(CompositeDescriptor<Reorder> descriptor) {
-            return Geometry.of(descriptor.operation().columns, descriptor.operation().rows).local(4, 4);
+            return Geometry.of(descriptor.operation().columns, descriptor.operation().rows)
+                    .local(4, 4);
         }
 
         private static KernelDescriptor transpose(CompositeDescriptor<Reorder> descriptor) {
-            return KernelDescriptor.builder(descriptor.target(), "transpose").source("""
-                            kernel void transpose(global const float* from, global float* to) {
-                                int column = get_global_id(0), row = get_global_id(1);
-                                to[column * get_global_size(1) + row] = from[row * get_global_size(0) + column];
-                            }
-                            """).launch("transpose", geometry(descriptor)).build();
+            return KernelDescriptor.builder(descriptor.target(), "transpose")
+                    .source("""
+                        kernel void transpose(global const float* from, global float* to) {
+                            int column = get_global_id(0), row = get_global_id(1);
+                            to[column * get_global_size(1) + row] = from[row * get_global_size(0) + column];
+                        }
+                        """)
+                    .launch("transpose", geometry(descriptor))
+                    .build();
         }
     }
 
     static CompositeDescriptor<Reorder> descriptor(Target target, int rows, int columns) {
-        return CompositeDescriptor.builder(target, new Reorder(rows, columns), Variant.ONE_ENGINE).build();
+        return CompositeDescriptor.builder(target, new Reorder(rows, columns), Variant.ONE_ENGINE)
+                .build();
     }
 
-    static CompositeDescriptor<Reorder> between(Target main, Target source, Target destination, int rows, int columns) {
-        return CompositeDescriptor.builder(main, new Reorder(rows, columns), Variant.BETWEEN).between(source, destination).build();
+    static CompositeDescriptor<Reorder> between(
+            Target main, Target source, Target destination, int rows, int columns) {
+        return CompositeDescriptor.builder(main, new Reorder(rows, columns), Variant.BETWEEN)
+                .between(source, destination)
+                .build();
     }
 }

@@ -12,6 +12,13 @@ import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClException;
 import dev.granary.gpu.opencl.SpyDriver;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -23,11 +30,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests of the resources of handles: created once, and released with the handle after any failure;
@@ -66,12 +68,16 @@ class ResourcesTest {
         };
     }
 
-    private CompositeDescriptor<Frame> frame(String name, long bytes, CompositeDescriptor<?>... inside) {
-        return CompositeDescriptor.builder(engine.target(), new Frame(name, bytes, List.of(inside)), Frame.RECORDING).build();
+    private CompositeDescriptor<Frame> frame(
+            String name, long bytes, CompositeDescriptor<?>... inside) {
+        return CompositeDescriptor.builder(
+                        engine.target(), new Frame(name, bytes, List.of(inside)), Frame.RECORDING)
+                .build();
     }
 
     @Test
-    @DisplayName("After hundreds of executed and closed handles, only the engine's native objects exist")
+    @DisplayName(
+            "After hundreds of executed and closed handles, only the engine's native objects exist")
     void noLeaks() throws Exception {
         for (int i = 0; i < REPETITIONS; i++) {
             try (CompositeHandle handle = handle(product)) {
@@ -80,9 +86,14 @@ class ResourcesTest {
                 }
             }
             assertEquals(0, driver.alive("kernel") + driver.alive("buffer"), "after handle " + i);
-            assertTrue(driver.alive("program") <= 3, "one for each program, kept for the next handle: " + driver.alive());
+            assertTrue(
+                    driver.alive("program") <= 3,
+                    "one for each program, kept for the next handle: " + driver.alive());
         }
-        assertTrue(driver.created("kernel") >= 3 * REPETITIONS && driver.created("buffer") >= 2 * REPETITIONS, "the loop created objects");
+        assertTrue(
+                driver.created("kernel") >= 3 * REPETITIONS
+                        && driver.created("buffer") >= 2 * REPETITIONS,
+                "the loop created objects");
         assertEquals(3, driver.compiles());
     }
 
@@ -93,13 +104,19 @@ class ResourcesTest {
             OpenClEngine other = driver.open();
             composites.handle(EngineSet.of(other), product);
             other.close();
-            assertEquals(0, driver.alive("kernel") + driver.alive("buffer") + driver.alive("program"), "after engine " + i);
+            assertEquals(
+                    0,
+                    driver.alive("kernel") + driver.alive("buffer") + driver.alive("program"),
+                    "after engine " + i);
         }
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"createProgramWithBinary", "createKernel", "createBuffer", "writeBuffer"})
-    @DisplayName("A failure at any step of opening a handle releases all earlier objects, and the next handle works")
+    @ValueSource(
+            strings = {"createProgramWithBinary", "createKernel", "createBuffer", "writeBuffer"})
+    @DisplayName(
+            "A failure at any step of opening a handle releases all earlier objects, and the next"
+                    + " handle works")
     void failureInTheMiddle(String call) throws Exception {
         try (OpenClEngine first = driver.open()) {
             composites.primitive(EngineSet.of(first), product);
@@ -113,10 +130,14 @@ class ResourcesTest {
                 failures++;
             }
             driver.failAfter(call, Integer.MAX_VALUE);
-            assertEquals(0, driver.alive("kernel") + driver.alive("buffer"), call + " failing after " + steps + ": " + driver.alive());
+            assertEquals(
+                    0,
+                    driver.alive("kernel") + driver.alive("buffer"),
+                    call + " failing after " + steps + ": " + driver.alive());
         }
         boolean recovers = call.equals("createProgramWithBinary"); // by compiling again
-        assertTrue(recovers ? failures == 0 : failures > 0, call + " failed " + failures + " times");
+        assertTrue(
+                recovers ? failures == 0 : failures > 0, call + " failed " + failures + " times");
         try (CompositeHandle handle = handle(product)) {
             MatMul.check(engine, handle);
         }
@@ -132,7 +153,8 @@ class ResourcesTest {
     @DisplayName("Equal nested primitives share one resource, even if each was created separately")
     void sharedWithoutCache() throws Exception {
         int tries = 0;
-        while (leafCreations(provider.composites(0)) == 1) { // both branches requested it at the same time
+        // both branches requested it at the same time
+        while (leafCreations(provider.composites(0)) == 1) {
             assertTrue(++tries < 100, "the leaf was never created twice");
         }
     }
@@ -142,32 +164,45 @@ class ResourcesTest {
      * leaf.
      */
     private long leafCreations(CompositeCache cache) throws Exception {
-        CompositeDescriptor<Activation> leaf = Activation.descriptor(engine.target(), 4, Attributes.none().with("scales", 1, 2));
+        CompositeDescriptor<Activation> leaf =
+                Activation.descriptor(engine.target(), 4, Attributes.none().with("scales", 1, 2));
         CompositeDescriptor<Frame> left = frame("left", 1, leaf);
         CompositeDescriptor<Frame> right = frame("right", 1, leaf);
         int kernels = driver.created("kernel");
         int buffers = driver.created("buffer");
-        try (CompositeHandle handle = cache.handle(EngineSet.of(engine), frame("top", 1, left, right))) {
+        try (CompositeHandle handle =
+                cache.handle(EngineSet.of(engine), frame("top", 1, left, right))) {
             assertEquals(4, handle.resources(), "top, left, right, and one leaf");
             long created = cache.statistics().nestedCreated() - 2;
-            List<CompositePrimitive> leaves = handle.primitive().nested().stream().flatMap(one -> one.nested().stream()).toList();
+            List<CompositePrimitive> leaves = handle.primitive().nested().stream()
+                    .flatMap(one -> one.nested().stream())
+                    .toList();
             assertEquals(2, leaves.size());
             assertEquals(created, leaves.stream().distinct().count());
-            assertEquals(2, driver.created("buffer") - buffers, "constant memory of one leaf, one scratchpad");
-            assertTrue(driver.created("kernel") - kernels <= 2, "the program's own check, and one loaded kernel");
+            assertEquals(
+                    2,
+                    driver.created("buffer") - buffers,
+                    "constant memory of one leaf, one scratchpad");
+            assertTrue(
+                    driver.created("kernel") - kernels <= 2,
+                    "the program's own check, and one loaded kernel");
             return created;
         }
     }
 
     @Test
-    @DisplayName("The outermost primitive's scratchpad includes nested needs, and is split into disjoint parts")
+    @DisplayName("The outermost primitive's scratchpad includes nested needs, and is split into"
+            + " disjoint parts")
     void scratchpad() throws Exception {
         CompositeDescriptor<Frame> small = frame("small", 100);
         CompositeDescriptor<Frame> large = frame("large", 5000);
         CompositeDescriptor<Frame> middle = frame("middle", 10, small, large);
         CompositeDescriptor<Frame> top = frame("top", 4097, middle, small);
         assertEquals(4096, composites.primitive(EngineSet.of(engine), small).scratchpadBytes());
-        assertEquals(4096 + 8192, composites.primitive(EngineSet.of(engine), middle).scratchpadBytes(), "its own, and the largest nested one");
+        assertEquals(
+                4096 + 8192,
+                composites.primitive(EngineSet.of(engine), middle).scratchpadBytes(),
+                "its own, and the largest nested one");
         int before = driver.created("buffer");
         try (CompositeHandle handle = handle(top)) {
             assertEquals(8192 + 4096 + 8192, handle.primitive().scratchpadBytes());
@@ -177,9 +212,14 @@ class ResourcesTest {
             handle.execute(Map.of());
             assertEquals(10, Frame.SCRATCHPADS.size());
             Set<DeviceBuffer> parts = new HashSet<>(Frame.SCRATCHPADS);
-            assertEquals(5, parts.size(), "same ranges again; top, middle, small and large in it share a start; small in top");
+            assertEquals(
+                    5,
+                    parts.size(),
+                    "same ranges again; top, middle, small and large in it share a start; small in"
+                            + " top");
             assertEquals(5, driver.calls("createSubBuffer"));
-            checkApart(Frame.SCRATCHPADS.get(0), Frame.SCRATCHPADS.get(1), Frame.SCRATCHPADS.get(2));
+            checkApart(
+                    Frame.SCRATCHPADS.get(0), Frame.SCRATCHPADS.get(1), Frame.SCRATCHPADS.get(2));
         }
     }
 
@@ -208,7 +248,8 @@ class ResourcesTest {
         composites.primitive(EngineSet.of(engine), frame);
         assertEquals(0, driver.alive("buffer"), "a primitive in the cache has none");
         Frame.SCRATCHPADS.clear();
-        try (CompositeHandle first = handle(frame); CompositeHandle second = handle(frame)) {
+        try (CompositeHandle first = handle(frame);
+                CompositeHandle second = handle(frame)) {
             assertEquals(2, driver.alive("buffer"));
             first.execute(Map.of());
             second.execute(Map.of());
@@ -222,7 +263,8 @@ class ResourcesTest {
     }
 
     @Test
-    @DisplayName("Each handle has its own constant memory, with the content as of the primitive's creation")
+    @DisplayName("Each handle has its own constant memory, with the content as of the primitive's"
+            + " creation")
     void constants() throws Exception {
         List<DeviceBuffer> seen = new ArrayList<>();
         float[] scales = {1, 2, 3};
@@ -231,10 +273,13 @@ class ResourcesTest {
             creation.constant("scales", scales);
             return run -> seen.add(run.constant("scales"));
         };
-        CompositeDescriptor<Scaled> descriptor = CompositeDescriptor.builder(engine.target(), new Scaled("a"), implementation).build();
+        CompositeDescriptor<Scaled> descriptor = CompositeDescriptor.builder(
+                        engine.target(), new Scaled("a"), implementation)
+                .build();
         composites.primitive(EngineSet.of(engine), descriptor);
         scales[0] = 9;
-        try (CompositeHandle first = handle(descriptor); CompositeHandle second = handle(descriptor)) {
+        try (CompositeHandle first = handle(descriptor);
+                CompositeHandle second = handle(descriptor)) {
             first.execute(Map.of());
             second.execute(Map.of());
             assertNotSame(seen.get(0), seen.get(1));
@@ -245,7 +290,8 @@ class ResourcesTest {
     }
 
     @Test
-    @DisplayName("Executions of one handle are serialized, so that eight threads get correct results")
+    @DisplayName(
+            "Executions of one handle are serialized, so that eight threads get correct results")
     void oneHandleManyThreads() throws Exception {
         try (CompositeHandle handle = handle(product)) {
             List<Callable<Boolean>> work = Collections.nCopies(8, () -> {
@@ -263,13 +309,16 @@ class ResourcesTest {
     }
 
     @Test
-    @DisplayName("A slice shares the buffer's memory; a range outside, or a slice of a slice, is refused")
+    @DisplayName("A slice shares the buffer's memory; a range outside, or a slice of a slice, is"
+            + " refused")
     void slices() {
-        try (OpenClBuffer whole = engine.bufferOf(new int[3000]); OpenClBuffer part = whole.slice(4096, 8)) {
+        try (OpenClBuffer whole = engine.bufferOf(new int[3000]);
+                OpenClBuffer part = whole.slice(4096, 8)) {
             part.write(new int[] {7, 8});
             byte[] content = new byte[12000];
             whole.read(content);
-            assertEquals(8, MemorySegment.ofArray(content).get(ValueLayout.JAVA_INT_UNALIGNED, 4100));
+            assertEquals(
+                    8, MemorySegment.ofArray(content).get(ValueLayout.JAVA_INT_UNALIGNED, 4100));
             assertThrows(IllegalArgumentException.class, () -> whole.slice(4096, 12000));
             assertThrows(IllegalArgumentException.class, () -> whole.slice(-4096, 8));
             assertThrows(IllegalArgumentException.class, () -> part.slice(0, 4));

@@ -10,6 +10,7 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
+
 import java.util.List;
 import java.util.Map;
 
@@ -24,52 +25,84 @@ record Softmax(int rows, int columns) {
     record Reduction(int rows, int columns, String of) {
         static final CompositeImplementation<Reduction> BY_ROW = Reduction::create;
 
-        private static ExecutionBody create(CompositeDescriptor<Reduction> descriptor, CreationContext creation) throws CompileException {
+        private static ExecutionBody create(
+                CompositeDescriptor<Reduction> descriptor, CreationContext creation)
+                throws CompileException {
             Reduction size = descriptor.operation();
             Geometry geometry = Geometry.of(size.rows).local(4);
-            Primitive program = creation.kernel(KernelDescriptor.builder(descriptor.target(), "reduction").source("""
-                            kernel void largest(global const float* from, global float* to, int columns) {
-                                int row = get_global_id(0);
-                                float found = from[row * columns];
-                                for (int i = 1; i < columns; i++) found = fmax(found, from[row * columns + i]);
-                                to[row] = found;
-                            }
-                            kernel void sum(global const float* from, global float* to, int columns) {
-                                int row = get_global_id(0);
-                                float found = 0;
-                                for (int i = 0; i < columns; i++) found += from[row * columns + i];
-                                to[row] = found;
-                            }
-                            """).launch(geometry).build());
-            return run -> run.launch(program, size.of, geometry, run.argument("from"), run.argument("to"), size.columns);
+            Primitive program =
+                    creation.kernel(KernelDescriptor.builder(descriptor.target(), "reduction")
+                            .source("""
+                                kernel void largest(global const float* from, global float* to, int columns) {
+                                    int row = get_global_id(0);
+                                    float found = from[row * columns];
+                                    for (int i = 1; i < columns; i++) found = fmax(found, from[row * columns + i]);
+                                    to[row] = found;
+                                }
+                                kernel void sum(global const float* from, global float* to, int columns) {
+                                    int row = get_global_id(0);
+                                    float found = 0;
+                                    for (int i = 0; i < columns; i++) found += from[row * columns + i];
+                                    to[row] = found;
+                                }
+                                """)
+                            .launch(geometry)
+                            .build());
+            return run -> run.launch(
+                    program,
+                    size.of,
+                    geometry,
+                    run.argument("from"),
+                    run.argument("to"),
+                    size.columns);
         }
     }
 
     static CompositeDescriptor<Softmax> descriptor(Target target, int rows, int columns) {
-        return CompositeDescriptor.builder(target, new Softmax(rows, columns), OF_REDUCTIONS).build();
+        return CompositeDescriptor.builder(target, new Softmax(rows, columns), OF_REDUCTIONS)
+                .build();
     }
 
-    private static ExecutionBody create(CompositeDescriptor<Softmax> descriptor, CreationContext creation) throws CompileException {
+    private static ExecutionBody create(
+            CompositeDescriptor<Softmax> descriptor, CreationContext creation)
+            throws CompileException {
         Softmax size = descriptor.operation();
         Target target = descriptor.target();
         List<CompositePrimitive> reductions = creation.nested(List.of(
-                CompositeDescriptor.builder(target, new Reduction(size.rows, size.columns, "largest"), Reduction.BY_ROW).build(),
-                CompositeDescriptor.builder(target, new Reduction(size.rows, size.columns, "sum"), Reduction.BY_ROW).build()));
+                CompositeDescriptor.builder(
+                                target,
+                                new Reduction(size.rows, size.columns, "largest"),
+                                Reduction.BY_ROW)
+                        .build(),
+                CompositeDescriptor.builder(
+                                target,
+                                new Reduction(size.rows, size.columns, "sum"),
+                                Reduction.BY_ROW)
+                        .build()));
         Geometry geometry = Geometry.of(size.columns, size.rows).local(4, 4);
-        Primitive program = creation.kernel(KernelDescriptor.builder(target, "softmax").source("""
-                        kernel void exponents(global const float* from, global const float* largest, global float* to) {
-                            int i = get_global_id(1) * get_global_size(0) + get_global_id(0);
-                            to[i] = exp(from[i] - largest[get_global_id(1)]);
-                        }
-                        kernel void quotients(global float* to, global const float* sums) {
-                            to[get_global_id(1) * get_global_size(0) + get_global_id(0)] /= sums[get_global_id(1)];
-                        }
-                        """).launch(geometry).build());
+        Primitive program = creation.kernel(KernelDescriptor.builder(target, "softmax")
+                .source("""
+                    kernel void exponents(global const float* from, global const float* largest, global float* to) {
+                        int i = get_global_id(1) * get_global_size(0) + get_global_id(0);
+                        to[i] = exp(from[i] - largest[get_global_id(1)]);
+                    }
+                    kernel void quotients(global float* to, global const float* sums) {
+                        to[get_global_id(1) * get_global_size(0) + get_global_id(0)] /= sums[get_global_id(1)];
+                    }
+                    """)
+                .launch(geometry)
+                .build());
         creation.scratchpad("of rows", 4L * size.rows);
         return run -> {
             DeviceBuffer ofRows = run.scratchpad("of rows");
             run.run(reductions.get(0), Map.of("from", run.argument("source"), "to", ofRows));
-            run.launch(program, "exponents", geometry, run.argument("source"), ofRows, run.argument("destination"));
+            run.launch(
+                    program,
+                    "exponents",
+                    geometry,
+                    run.argument("source"),
+                    ofRows,
+                    run.argument("destination"));
             run.run(reductions.get(1), Map.of("from", run.argument("destination"), "to", ofRows));
             run.launch(program, "quotients", geometry, run.argument("destination"), ofRows);
         };
@@ -79,7 +112,8 @@ record Softmax(int rows, int columns) {
         Softmax size = (Softmax) handle.primitive().descriptor().operation();
         float[] source = MatMul.numbers(size.rows * size.columns, 9);
         float[] result = new float[source.length];
-        try (OpenClBuffer from = engine.bufferOf(source); OpenClBuffer to = engine.bufferOf(result)) {
+        try (OpenClBuffer from = engine.bufferOf(source);
+                OpenClBuffer to = engine.bufferOf(result)) {
             handle.execute(Map.of("source", from, "destination", to));
             to.read(result);
         }

@@ -2,6 +2,7 @@ package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Target;
+
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -19,7 +20,8 @@ final class TestImplementation implements CompositeImplementation<TestImplementa
     enum PartOrder {
         SEQUENTIAL {
             @Override
-            void obtain(CreationContext creation, List<CompositeDescriptor<?>> parts) throws CompileException {
+            void obtain(CreationContext creation, List<CompositeDescriptor<?>> parts)
+                    throws CompileException {
                 for (CompositeDescriptor<?> part : parts) {
                     creation.nested(part);
                 }
@@ -27,12 +29,14 @@ final class TestImplementation implements CompositeImplementation<TestImplementa
         },
         PARALLEL {
             @Override
-            void obtain(CreationContext creation, List<CompositeDescriptor<?>> parts) throws CompileException {
+            void obtain(CreationContext creation, List<CompositeDescriptor<?>> parts)
+                    throws CompileException {
                 creation.nested(parts);
             }
         };
 
-        abstract void obtain(CreationContext creation, List<CompositeDescriptor<?>> parts) throws CompileException;
+        abstract void obtain(CreationContext creation, List<CompositeDescriptor<?>> parts)
+                throws CompileException;
     }
 
     /** An action during the creation of a primitive. */
@@ -63,11 +67,16 @@ final class TestImplementation implements CompositeImplementation<TestImplementa
     }
 
     @Override
-    public ExecutionBody create(CompositeDescriptor<Named> descriptor, CreationContext creation) throws CompileException {
+    public ExecutionBody create(CompositeDescriptor<Named> descriptor, CreationContext creation)
+            throws CompileException {
         creations.incrementAndGet();
         String name = descriptor.operation().name();
         action.run(name);
-        order.obtain(creation, parts.getOrDefault(name, List.of()).stream().<CompositeDescriptor<?>>map(this::descriptor).toList());
+        order.obtain(
+                creation,
+                parts.getOrDefault(name, List.of()).stream()
+                        .<CompositeDescriptor<?>>map(this::descriptor)
+                        .toList());
         return _ -> {};
     }
 

@@ -4,6 +4,7 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
+
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -16,19 +17,25 @@ public final class TwoTargetsProgram {
     public static void main(String[] arguments) throws Exception {
         CompositeCache composites = new InMemoryKernelProvider().composites(1024);
         List<OpenClDevice> devices = OpenCl.devices();
-        try (OpenClEngine one = OpenClEngine.open(devices.get(0)); OpenClEngine two = OpenClEngine.open(devices.get(1))) {
+        try (OpenClEngine one = OpenClEngine.open(devices.get(0));
+                OpenClEngine two = OpenClEngine.open(devices.get(1))) {
             for (OpenClEngine engine : List.of(one, two, one)) {
-                try (CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                try (CompositeHandle handle = composites.handle(
+                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
                     MatMul.check(engine, handle);
                 }
             }
             System.out.println("products=" + composites.statistics());
             for (OpenClEngine main : List.of(one, two)) {
-                CompositeDescriptor<Reorder> reorder = Reorder.between(main.target(), one.target(), two.target(), 4, 8);
-                System.out.println("result=" + reorder(composites, new EngineSet(main, one, two), reorder, one, two));
+                CompositeDescriptor<Reorder> reorder =
+                        Reorder.between(main.target(), one.target(), two.target(), 4, 8);
+                System.out.println("result="
+                        + reorder(composites, new EngineSet(main, one, two), reorder, one, two));
             }
             try {
-                composites.primitive(new EngineSet(one, two, one), Reorder.between(one.target(), one.target(), two.target(), 4, 8));
+                composites.primitive(
+                        new EngineSet(one, two, one),
+                        Reorder.between(one.target(), one.target(), two.target(), 4, 8));
             } catch (IllegalArgumentException e) {
                 System.out.println("swapped=" + e.getMessage());
             }
@@ -36,8 +43,13 @@ public final class TwoTargetsProgram {
         }
     }
 
-    private static int reorder(CompositeCache composites, EngineSet engines, CompositeDescriptor<Reorder> reorder, OpenClEngine source,
-            OpenClEngine destination) throws Exception {
+    private static int reorder(
+            CompositeCache composites,
+            EngineSet engines,
+            CompositeDescriptor<Reorder> reorder,
+            OpenClEngine source,
+            OpenClEngine destination)
+            throws Exception {
         float[] result = new float[32];
         try (CompositeHandle handle = composites.handle(engines, reorder);
                 OpenClBuffer from = source.bufferOf(MatMul.numbers(32, 32));

@@ -5,28 +5,42 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.gpu.Child;
 import dev.granary.gpu.opencl.NeedsPocl;
-import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.List;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 
 /** Tests of devices of different targets in one process. */
 @NeedsPocl
 class TwoTargetsTest {
     @Test
-    @DisplayName("M8 two targets give two primitives of one operation; a reorder between them has both in its key, and runs on either")
+    @DisplayName(
+            "M8 two targets give two primitives of one operation; a reorder between them has both"
+                    + " in its key, and runs on either")
     void twoTargets(@TempDir Path directory) throws Exception {
-        String output = new Child(TwoTargetsProgram.class, directory).set("POCL_DEVICES", "pthread basic").run();
-        assertEquals(new CompositeStatistics(1, 2, 0, 4, 0, 6, 1024).toString(), Child.value(output, "products"));
-        assertEquals(new CompositeStatistics(1, 4, 0, 4, 0, 8, 1024).toString(), Child.value(output, "reorders"));
+        String output = new Child(TwoTargetsProgram.class, directory)
+                .set("POCL_DEVICES", "pthread basic")
+                .run();
+        assertEquals(
+                new CompositeStatistics(1, 2, 0, 4, 0, 6, 1024).toString(),
+                Child.value(output, "products"));
+        assertEquals(
+                new CompositeStatistics(1, 4, 0, 4, 0, 8, 1024).toString(),
+                Child.value(output, "reorders"));
         float[] expected = new float[32];
         for (int i = 0; i < 32; i++) {
             expected[i % 8 * 4 + i / 8] = i - 16;
         }
         String hash = String.valueOf(Arrays.hashCode(expected));
-        assertEquals(List.of("result=" + hash, "result=" + hash), output.lines().filter(line -> line.startsWith("result=")).toList());
-        assertTrue(Child.value(output, "swapped").startsWith("The source engine of Reorder must be"), output);
+        assertEquals(
+                List.of("result=" + hash, "result=" + hash),
+                output.lines().filter(line -> line.startsWith("result=")).toList());
+        assertTrue(
+                Child.value(output, "swapped").startsWith("The source engine of Reorder must be"),
+                output);
     }
 }

@@ -7,10 +7,12 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 class BinaryReadinessTest {
     private static final Geometry G16 = Geometry.of(64).local(16);
@@ -19,7 +21,8 @@ class BinaryReadinessTest {
     private final AtomicInteger fired = new AtomicInteger();
 
     private static KernelDescriptor.Builder builder(String vendor) {
-        return KernelDescriptor.builder(new Target(Backend.OPENCL, vendor, "d", "v"), "k").source("int x;");
+        return KernelDescriptor.builder(new Target(Backend.OPENCL, vendor, "d", "v"), "k")
+                .source("int x;");
     }
 
     private BinaryReadiness readiness(KernelDescriptor descriptor) {
@@ -36,7 +39,9 @@ class BinaryReadinessTest {
     }
 
     @Test
-    @DisplayName("N5 without announced launches, binaries are complete after the first launch of any kernel, once")
+    @DisplayName(
+            "N5 without announced launches, binaries are complete after the first launch of any"
+                    + " kernel, once")
     void anyLaunch() {
         BinaryReadiness readiness = readiness(builder(DriverTraits.POCL).build());
         assertEquals(0, fired.get());
@@ -47,9 +52,12 @@ class BinaryReadinessTest {
     }
 
     @Test
-    @DisplayName("N5 binaries are complete exactly after the last announced launch; other launches are covered but not awaited")
+    @DisplayName(
+            "N5 binaries are complete exactly after the last announced launch; other launches are"
+                    + " covered but not awaited")
     void announced() {
-        BinaryReadiness readiness = readiness(builder(DriverTraits.POCL).launch(G16).launch("a", G32).build());
+        BinaryReadiness readiness = readiness(
+                builder(DriverTraits.POCL).launch(G16).launch("a", G32).build());
         assertEquals(List.of(G16, G32), readiness.pendingGeometries());
         readiness.launched("a", G16);
         readiness.launched("b", G32);
@@ -61,9 +69,15 @@ class BinaryReadinessTest {
     }
 
     @Test
-    @DisplayName("N5 binaries taken early cover earlier launches and those that the driver guarantees, but no later ones")
+    @DisplayName(
+            "N5 binaries taken early cover earlier launches and those that the driver guarantees,"
+                    + " but no later ones")
     void takenEarly() {
-        BinaryReadiness readiness = readiness(builder(DriverTraits.POCL).launch("a", G16).launch("a", G32).launch("b", G32).build());
+        BinaryReadiness readiness = readiness(builder(DriverTraits.POCL)
+                .launch("a", G16)
+                .launch("a", G32)
+                .launch("b", G32)
+                .build());
         readiness.launched("b", G32);
         readiness.taken(G16::equals);
         readiness.launched("a", G32);

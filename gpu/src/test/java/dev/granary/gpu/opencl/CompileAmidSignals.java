@@ -2,6 +2,7 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
+
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -29,7 +30,8 @@ public final class CompileAmidSignals {
         AtomicInteger signals = new AtomicInteger();
         Box[] boxes = {new Box(), null};
         for (int i = 0; i < 100_000; i++) {
-            seen += read(boxes[0]); // until it is compiled: the interpreter checks for null before it reads
+            // until it is compiled: the interpreter checks for null before it reads
+            seen += read(boxes[0]);
         }
         Thread nulls = Thread.ofPlatform().start(() -> {
             while (!isDone.get()) {
@@ -43,7 +45,9 @@ public final class CompileAmidSignals {
             for (int i = 0; i < times; i++) {
                 signals.set(SIGNALS_PER_PROGRAM);
                 engine.create(KernelDescriptor.builder(engine.target(), "shift" + i)
-                        .source("kernel void shift" + i + "(global float* out) { out[get_global_id(0)] += " + i + "; }").build());
+                        .source("kernel void shift" + i
+                                + "(global float* out) { out[get_global_id(0)] += " + i + "; }")
+                        .build());
             }
             System.out.println("compiled=" + times);
         } catch (CompileException e) {

@@ -2,6 +2,7 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
+
 import java.util.List;
 
 /** Program that keeps constants on two devices of one kind, each with its own budget. */
@@ -13,10 +14,13 @@ public final class ConstantDevicesProgram {
     /** Prints the bytes kept on each device. */
     public static void main(String[] arguments) {
         List<OpenClDevice> devices = OpenCl.devices();
-        System.out.println("kinds=" + devices.stream().map(OpenClDevice::kind).distinct().toList());
-        System.out.println("indexes=" + devices.stream().map(OpenClDevice::index).toList());
+        System.out.println(
+                "kinds=" + devices.stream().map(OpenClDevice::kind).distinct().toList());
+        System.out.println(
+                "indexes=" + devices.stream().map(OpenClDevice::index).toList());
         try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
-                OpenClEngine first = OpenClEngine.open(devices.get(0)); OpenClEngine second = OpenClEngine.open(devices.get(1))) {
+                OpenClEngine first = OpenClEngine.open(devices.get(0));
+                OpenClEngine second = OpenClEngine.open(devices.get(1))) {
             caches.setCapacity(first.device().kind(), 1);
             use(caches, first, "a");
             use(caches, second, "a");
@@ -32,10 +36,14 @@ public final class ConstantDevicesProgram {
     }
 
     private static void use(ConstantTensorCaches caches, OpenClEngine engine, String key) {
-        new OpenClConstants(caches, engine).get(key, MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
+        new OpenClConstants(caches, engine)
+                .get(key, MEGABYTE, () -> engine.buffer(MEGABYTE))
+                .close();
     }
 
     private static List<Long> sizes(ConstantTensorCaches caches, List<OpenClDevice> devices) {
-        return devices.stream().map(device -> caches.of(device.kind(), device.index()).getSize() / MEGABYTE).toList();
+        return devices.stream()
+                .map(device -> caches.of(device.kind(), device.index()).getSize() / MEGABYTE)
+                .toList();
     }
 }

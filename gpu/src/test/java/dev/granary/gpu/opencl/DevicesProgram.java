@@ -2,6 +2,7 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.RestoreException;
+
 import java.util.Arrays;
 import java.util.List;
 
@@ -21,14 +22,18 @@ public final class DevicesProgram {
         System.out.println("target0=" + first.target().device());
         System.out.println("target1=" + second.target().device());
         OpenClPrimitive one = first.create(SampleKernels.builder(first.target()).build());
-        OpenClPrimitive other = second.create(SampleKernels.builder(second.target()).build());
-        System.out.println("sameBinaries=" + one.getBinaries(BinaryKind.KERNEL).equals(other.getBinaries(BinaryKind.KERNEL)));
+        OpenClPrimitive other =
+                second.create(SampleKernels.builder(second.target()).build());
+        System.out.println("sameBinaries="
+                + one.getBinaries(BinaryKind.KERNEL).equals(other.getBinaries(BinaryKind.KERNEL)));
         for (OpenClEngine engine : List.of(first, second)) {
             OpenClPrimitive own = engine == first ? one : other;
-            OpenClPrimitive restored = engine.create(own.descriptor(), own.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            OpenClPrimitive restored = engine.create(
+                    own.descriptor(), own.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             try (OpenClKernels kernels = engine.load(restored)) {
                 System.out.println("result" + (engine == first ? 0 : 1) + "="
-                        + Arrays.hashCode(SampleKernels.reverse(engine, kernels, SampleKernels.SMALL_GROUPS)));
+                        + Arrays.hashCode(SampleKernels.reverse(
+                                engine, kernels, SampleKernels.SMALL_GROUPS)));
             }
         }
         System.out.println("offered=" + offer(second, one));
@@ -38,7 +43,11 @@ public final class DevicesProgram {
 
     private static String offer(OpenClEngine engine, OpenClPrimitive foreign) {
         try {
-            return "accepted " + engine.create(foreign.descriptor(), foreign.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            return "accepted "
+                    + engine.create(
+                            foreign.descriptor(),
+                            foreign.getBinaries(BinaryKind.KERNEL),
+                            BinaryKind.KERNEL);
         } catch (IllegalArgumentException | RestoreException e) {
             return e.getClass().getSimpleName();
         }

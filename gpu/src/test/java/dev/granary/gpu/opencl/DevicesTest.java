@@ -11,12 +11,14 @@ import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.gpu.Child;
 import dev.granary.gpu.KernelDescriptor;
-import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.List;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 
 @NeedsPocl
 class DevicesTest {
@@ -28,11 +30,15 @@ class DevicesTest {
         List<OpenClDevice> parts = device.split(1);
         assertEquals(device.computeUnits(), parts.size());
         KernelDescriptor descriptor = SampleKernels.builder(device.target()).build();
-        try (OpenClEngine whole = OpenClEngine.open(device); OpenClEngine part = OpenClEngine.open(parts.getFirst())) {
+        try (OpenClEngine whole = OpenClEngine.open(device);
+                OpenClEngine part = OpenClEngine.open(parts.getFirst())) {
             assertEquals(whole.target(), part.target());
-            assertEquals(descriptor.getId(), SampleKernels.builder(part.target()).build().getId());
+            assertEquals(
+                    descriptor.getId(),
+                    SampleKernels.builder(part.target()).build().getId());
             OpenClPrimitive built = whole.create(descriptor);
-            OpenClPrimitive restored = part.create(descriptor, built.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            OpenClPrimitive restored = part.create(
+                    descriptor, built.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             try (OpenClKernels kernels = part.load(restored)) {
                 SampleKernels.checkReverse(part, kernels, SampleKernels.SMALL_GROUPS);
             }
@@ -43,15 +49,25 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName("N3 K16 two devices of one platform keep their own binaries; those of another target are refused before the driver call")
+    @DisplayName(
+            "N3 K16 two devices of one platform keep their own binaries; those of another target"
+                    + " are refused before the driver call")
     void twoDevices(@TempDir Path directory) throws Exception {
-        String output = new Child(DevicesProgram.class, directory).set("POCL_DEVICES", "pthread basic").run();
+        String output = new Child(DevicesProgram.class, directory)
+                .set("POCL_DEVICES", "pthread basic")
+                .run();
         assertEquals("2", Child.value(output, "count"));
         // PoCL's device version contains the kind of device: pthread and basic differ, although
         // both use the same CPU.
         assertNotEquals(Child.value(output, "target0"), Child.value(output, "target1"));
-        assertEquals(1, output.lines().filter(line -> line.startsWith("target") && line.contains("basic-")).count(), output);
-        String expected = String.valueOf(Arrays.hashCode(SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 2)));
+        assertEquals(
+                1,
+                output.lines()
+                        .filter(line -> line.startsWith("target") && line.contains("basic-"))
+                        .count(),
+                output);
+        String expected = String.valueOf(
+                Arrays.hashCode(SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 2)));
         assertEquals(expected, Child.value(output, "result0"));
         assertEquals(expected, Child.value(output, "result1"));
         assertEquals("IllegalArgumentException", Child.value(output, "offered"));
@@ -60,16 +76,22 @@ class DevicesTest {
     @Test
     @DisplayName("K16 two equal devices with different ordinals have one target")
     void equalDevices(@TempDir Path directory) throws Exception {
-        String output = new Child(DevicesProgram.class, directory).set("POCL_DEVICES", "pthread pthread").run();
+        String output = new Child(DevicesProgram.class, directory)
+                .set("POCL_DEVICES", "pthread pthread")
+                .run();
         assertEquals("2", Child.value(output, "count"));
         assertEquals(Child.value(output, "target0"), Child.value(output, "target1"));
         assertTrue(Child.value(output, "offered").startsWith("accepted"), output);
     }
 
     @Test
-    @DisplayName("M15 two devices of one kind have a cache and the whole budget each, or a budget of their own")
+    @DisplayName(
+            "M15 two devices of one kind have a cache and the whole budget each, or a budget of"
+                    + " their own")
     void constantsOfTwoDevices(@TempDir Path directory) throws Exception {
-        String output = new Child(ConstantDevicesProgram.class, directory).set("POCL_DEVICES", "pthread basic").run();
+        String output = new Child(ConstantDevicesProgram.class, directory)
+                .set("POCL_DEVICES", "pthread basic")
+                .run();
         assertEquals("[CPU]", Child.value(output, "kinds"));
         assertEquals("[0, 1]", Child.value(output, "indexes"));
         assertEquals("2", Child.value(output, "made"), "nothing is shared between devices");
@@ -85,8 +107,11 @@ class DevicesTest {
         assumeTrue(device.computeUnits() > 1, "a device of one compute unit cannot be split");
         OpenClDevice part = device.split(1).getFirst();
         try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
-                OpenClEngine whole = OpenClEngine.open(device); OpenClEngine half = OpenClEngine.open(part)) {
-            assertSame(new OpenClConstants(caches, whole).cache(), new OpenClConstants(caches, half).cache());
+                OpenClEngine whole = OpenClEngine.open(device);
+                OpenClEngine half = OpenClEngine.open(part)) {
+            assertSame(
+                    new OpenClConstants(caches, whole).cache(),
+                    new OpenClConstants(caches, half).cache());
         }
     }
 }

@@ -9,6 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.RestoreException;
 import dev.granary.gpu.KernelDescriptor;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -20,9 +25,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Tests of primitives that outlive their engine: compiled once, loaded into engines that open and
@@ -47,7 +49,10 @@ class EngineReopenedTest {
         try (OpenClEngine engine = driver.open()) {
             opened = new WeakReference<>(engine);
             KernelDescriptor.Builder sample = sample(engine);
-            OpenClPrimitive primitive = engine.create(isCacheable ? sample.build() : sample.header("clock.clh", "#define NOW __TIME__").build());
+            OpenClPrimitive primitive = engine.create(
+                    isCacheable
+                            ? sample.build()
+                            : sample.header("clock.clh", "#define NOW __TIME__").build());
             primitive.outliveEngine();
             primitive.onCompiledAgain(compiledAgain::incrementAndGet);
             return primitive;
@@ -55,13 +60,16 @@ class EngineReopenedTest {
     }
 
     private void runInNewEngine(OpenClPrimitive primitive) throws Exception {
-        try (OpenClEngine engine = driver.open(); OpenClKernels kernels = engine.load(primitive)) {
+        try (OpenClEngine engine = driver.open();
+                OpenClKernels kernels = engine.load(primitive)) {
             SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         }
     }
 
     @Test
-    @DisplayName("A primitive whose first engine is closed at once runs on every later engine without compiling")
+    @DisplayName(
+            "A primitive whose first engine is closed at once runs on every later engine without"
+                    + " compiling")
     void closedAtOnce() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         assertEquals(1, driver.calls("programBinary"), "taken when the engine closed");
@@ -75,7 +83,8 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id runs on later engines without compiling, and returns no binaries")
+    @DisplayName("K13 a primitive with the empty id runs on later engines without compiling, and"
+            + " returns no binaries")
     void notCacheable() throws Exception {
         OpenClPrimitive primitive = createAndClose(false);
         assertTrue(primitive.descriptor().getId().isEmpty());
@@ -90,9 +99,11 @@ class EngineReopenedTest {
     @Test
     @DisplayName("Two contexts share one compile, and both compute correctly")
     void twoContexts() throws Exception {
-        try (OpenClEngine first = driver.open(); OpenClEngine second = driver.open()) {
+        try (OpenClEngine first = driver.open();
+                OpenClEngine second = driver.open()) {
             OpenClPrimitive primitive = first.create(sample(first).build());
-            try (OpenClKernels here = first.load(primitive); OpenClKernels there = second.load(primitive)) {
+            try (OpenClKernels here = first.load(primitive);
+                    OpenClKernels there = second.load(primitive)) {
                 SampleKernels.checkReverse(first, here, SampleKernels.SMALL_GROUPS);
                 SampleKernels.checkReverse(second, there, SampleKernels.SMALL_GROUPS);
             }
@@ -102,7 +113,8 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("A primitive that no cache holds adds no work to closing its engine; a later load compiles it again and reports that")
+    @DisplayName("A primitive that no cache holds adds no work to closing its engine; a later load"
+            + " compiles it again and reports that")
     void notKept() throws Exception {
         OpenClPrimitive primitive;
         try (OpenClEngine engine = driver.open()) {
@@ -120,7 +132,9 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("D12 with a driver that provides no binaries, each engine compiles once for all its loads, and reports it")
+    @DisplayName(
+            "D12 with a driver that provides no binaries, each engine compiles once for all its"
+                    + " loads, and reports it")
     void noBinaries() throws Exception {
         driver.withholdBinaries();
         OpenClPrimitive primitive = createAndClose(true);
@@ -138,7 +152,9 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("D11 if the driver refuses binaries from memory, the program is compiled again once, and that is reported")
+    @DisplayName(
+            "D11 if the driver refuses binaries from memory, the program is compiled again once,"
+                    + " and that is reported")
     void refused() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         driver.failAfter("createProgramWithBinary", 0);
@@ -150,14 +166,20 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("Without binaries and a compiler, the exception names both, nothing is retained, and the next load works")
+    @DisplayName(
+            "Without binaries and a compiler, the exception names both, nothing is retained, and"
+                    + " the next load works")
     void neitherBinariesNorCompiler() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         driver.failAfter("createProgramWithBinary", 0);
         driver.failAfter("createProgramWithSource", 0);
         try (OpenClEngine engine = driver.open()) {
-            String message = String.valueOf(assertThrows(RestoreException.class, () -> engine.load(primitive)).getMessage());
-            assertTrue(message.contains("no binaries") && message.contains("createProgramWithSource"), message);
+            String message = String.valueOf(
+                    assertThrows(RestoreException.class, () -> engine.load(primitive))
+                            .getMessage());
+            assertTrue(
+                    message.contains("no binaries") && message.contains("createProgramWithSource"),
+                    message);
         }
         runInNewEngine(primitive);
         assertEquals(0, compiledAgain.get());
@@ -181,17 +203,22 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("A cached primitive is restored once per engine for any number of loads, and released with the engine")
+    @DisplayName(
+            "A cached primitive is restored once per engine for any number of loads, and released"
+                    + " with the engine")
     void restoredOnce() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         for (int i = 1; i <= 3; i++) {
             try (OpenClEngine engine = driver.open()) {
                 for (int j = 0; j < 10; j++) {
-                    try (OpenClKernels one = engine.load(primitive); OpenClKernels other = engine.load(primitive)) {
+                    try (OpenClKernels one = engine.load(primitive);
+                            OpenClKernels other = engine.load(primitive)) {
                         SampleKernels.checkReverse(engine, one, SampleKernels.SMALL_GROUPS);
                         SampleKernels.checkReverse(engine, other, SampleKernels.SMALL_GROUPS);
                     }
-                    assertEquals(List.of(0L, 1L), List.of(driver.alive("kernel"), driver.alive("program")));
+                    assertEquals(
+                            List.of(0L, 1L),
+                            List.of(driver.alive("kernel"), driver.alive("program")));
                 }
             }
             assertEquals(i, driver.restores());
@@ -200,7 +227,9 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("Eight threads load one primitive into their own engines and into one that closes: no other compile, no leaks")
+    @DisplayName(
+            "Eight threads load one primitive into their own engines and into one that closes: no"
+                    + " other compile, no leaks")
     void threads() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         OpenClEngine shared = driver.open();
@@ -213,7 +242,9 @@ class EngineReopenedTest {
                         try (OpenClKernels kernels = shared.load(primitive)) {
                             SampleKernels.checkReverse(shared, kernels, SampleKernels.SMALL_GROUPS);
                         } catch (IllegalStateException e) {
-                            assertTrue(String.valueOf(e.getMessage()).contains("closed"), e.getMessage());
+                            assertTrue(
+                                    String.valueOf(e.getMessage()).contains("closed"),
+                                    e.getMessage());
                         } finally {
                             working.countDown();
                         }
@@ -232,7 +263,8 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("The native program of an unreachable primitive is released while its engine is open")
+    @DisplayName(
+            "The native program of an unreachable primitive is released while its engine is open")
     void releasedWithThePrimitive() throws Exception {
         try (OpenClEngine engine = driver.open()) {
             loadAndForget(engine);
@@ -254,7 +286,8 @@ class EngineReopenedTest {
     private OpenClPrimitive restoreAndClose(OpenClPrimitive from) throws Exception {
         try (OpenClEngine engine = driver.open()) {
             opened = new WeakReference<>(engine);
-            OpenClPrimitive restored = engine.create(from.descriptor(), from.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            OpenClPrimitive restored = engine.create(
+                    from.descriptor(), from.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             restored.outliveEngine();
             return restored;
         }
@@ -269,7 +302,9 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("A primitive retains no closed engine, whether it was compiled, or restored and never loaded")
+    @DisplayName(
+            "A primitive retains no closed engine, whether it was compiled, or restored and never"
+                    + " loaded")
     void engineIsCollected() throws Exception {
         OpenClPrimitive compiled = createAndClose(true);
         awaitCollected();

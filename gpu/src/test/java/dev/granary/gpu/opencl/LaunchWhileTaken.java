@@ -3,6 +3,7 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -12,26 +13,30 @@ import java.util.concurrent.CompletableFuture;
 public final class LaunchWhileTaken {
     private static final Geometry ALL = Geometry.of(1 << 16).local(16);
     private static final String SOURCE = """
-            kernel __attribute__((reqd_work_group_size(16, 1, 1))) void fill(global float* out) {
-                float x = get_global_id(0);
-                for (int i = 0; i < 50; i++) { x = x * 0.5f + ADDED; }
-                out[get_global_id(0)] = x;
-            }
-            """;
+        kernel __attribute__((reqd_work_group_size(16, 1, 1))) void fill(global float* out) {
+            float x = get_global_id(0);
+            for (int i = 0; i < 50; i++) { x = x * 0.5f + ADDED; }
+            out[get_global_id(0)] = x;
+        }
+        """;
 
     private LaunchWhileTaken() {}
 
     /** Runs with the number of programs. */
     public static void main(String[] arguments) throws Exception {
         int launches = 0;
-        try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst()); OpenClBuffer out = engine.buffer(4L << 16)) {
+        try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
+                OpenClBuffer out = engine.buffer(4L << 16)) {
             for (int i = 0; i < Integer.parseInt(arguments[0]); i++) {
-                OpenClPrimitive primitive = engine.create(KernelDescriptor.builder(engine.target(), "fill").source(SOURCE)
-                        .options("-DADDED=" + i).build());
+                OpenClPrimitive primitive =
+                        engine.create(KernelDescriptor.builder(engine.target(), "fill")
+                                .source(SOURCE)
+                                .options("-DADDED=" + i)
+                                .build());
                 try (OpenClKernels kernels = engine.load(primitive)) {
                     kernels.launch("fill", ALL, out);
-                    CompletableFuture<Boolean> taking =
-                            CompletableFuture.supplyAsync(() -> primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
+                    CompletableFuture<Boolean> taking = CompletableFuture.supplyAsync(
+                            () -> primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
                     while (!taking.isDone()) {
                         kernels.launch("fill", ALL, out);
                         launches++;

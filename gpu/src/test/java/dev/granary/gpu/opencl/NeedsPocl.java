@@ -1,13 +1,14 @@
 package dev.granary.gpu.opencl;
 
-import java.lang.annotation.ElementType;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
-import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
 
 /**
  * Condition for tests that run on PoCL's device. Without it they are skipped, and the reason is
@@ -21,12 +22,16 @@ public @interface NeedsPocl {
     final class Condition implements ExecutionCondition {
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-            String missing = switch (OpenCl.probe()) {
-                case OpenCl.Probe.Missing none -> none.cause();
-                case OpenCl.Probe.Found found -> found.devices().stream().anyMatch(PoclDevice::isPocl)
-                        ? ""
-                        : "there is no PoCL device, on Debian: apt-get install pocl-opencl-icd; found: " + found.devices();
-            };
+            String missing =
+                    switch (OpenCl.probe()) {
+                        case OpenCl.Probe.Missing none -> none.cause();
+                        case OpenCl.Probe.Found found ->
+                            found.devices().stream().anyMatch(PoclDevice::isPocl)
+                                    ? ""
+                                    : "there is no PoCL device, on Debian: apt-get install"
+                                            + " pocl-opencl-icd; found: "
+                                            + found.devices();
+                    };
             if (missing.isEmpty()) {
                 return ConditionEvaluationResult.enabled("PoCL is installed");
             }

@@ -15,6 +15,12 @@ import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -26,10 +32,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Tests of constants in device memory, computed by a kernel; all buffers of the driver are counted.
@@ -41,19 +43,19 @@ class OpenClConstantsTest {
     private static final long MEGABYTE = 1L << 20;
     private static final Geometry ALL = Geometry.of(COUNT).local(64);
     private static final String SOURCE = """
-            kernel void pack(global const float* in, global float* packed) {
-                int i = get_global_id(0);
-                packed[get_global_size(0) - 1 - i] = in[i] * 2;
-            }
-            kernel void add(global const float* packed, global const float* x, global float* out) {
-                int i = get_global_id(0);
-                out[i] = packed[i] + x[i];
-            }
-            kernel void multiply(global const float* packed, global const float* x, global float* out) {
-                int i = get_global_id(0);
-                out[i] = packed[i] * x[i];
-            }
-            """;
+        kernel void pack(global const float* in, global float* packed) {
+            int i = get_global_id(0);
+            packed[get_global_size(0) - 1 - i] = in[i] * 2;
+        }
+        kernel void add(global const float* packed, global const float* x, global float* out) {
+            int i = get_global_id(0);
+            out[i] = packed[i] + x[i];
+        }
+        kernel void multiply(global const float* packed, global const float* x, global float* out) {
+            int i = get_global_id(0);
+            out[i] = packed[i] * x[i];
+        }
+        """;
 
     private final SpyBinding spy = new SpyBinding();
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
@@ -70,7 +72,10 @@ class OpenClConstantsTest {
     }
 
     private static KernelDescriptor program(OpenClEngine engine, String kernel) {
-        return KernelDescriptor.builder(engine.target(), kernel).source(SOURCE).entry(kernel).build();
+        return KernelDescriptor.builder(engine.target(), kernel)
+                .source(SOURCE)
+                .entry(kernel)
+                .build();
     }
 
     private static OpenClKernels load(OpenClEngine engine, String kernel) throws Exception {
@@ -78,7 +83,9 @@ class OpenClConstantsTest {
     }
 
     private long buffers() {
-        return spy.alive().keySet().stream().filter(object -> object.startsWith("buffer ")).count();
+        return spy.alive().keySet().stream()
+                .filter(object -> object.startsWith("buffer "))
+                .count();
     }
 
     /** Returns packed weights, computed by the kernel from floats of that value. */
@@ -98,7 +105,12 @@ class OpenClConstantsTest {
         return (value + COUNT - 1 - i) * 2;
     }
 
-    private static void check(OpenClEngine engine, OpenClKernels kernels, String kernel, OpenClBuffer packed, float value) {
+    private static void check(
+            OpenClEngine engine,
+            OpenClKernels kernels,
+            String kernel,
+            OpenClBuffer packed,
+            float value) {
         float[] x = new float[COUNT];
         float[] expected = new float[COUNT];
         for (int i = 0; i < COUNT; i++) {
@@ -106,7 +118,8 @@ class OpenClConstantsTest {
             expected[i] = kernel.equals("add") ? packed(value, i) + x[i] : packed(value, i) * x[i];
         }
         float[] result = new float[COUNT];
-        try (OpenClBuffer in = engine.bufferOf(x); OpenClBuffer out = engine.buffer(MEGABYTE)) {
+        try (OpenClBuffer in = engine.bufferOf(x);
+                OpenClBuffer out = engine.buffer(MEGABYTE)) {
             kernels.launch(kernel, ALL, packed, in, out);
             out.read(result);
         }
@@ -114,15 +127,19 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 two primitives use one packed tensor: it is computed once, in one buffer, and both results are correct")
+    @DisplayName("M15 two primitives use one packed tensor: it is computed once, in one buffer, and"
+            + " both results are correct")
     void twoPrimitives() throws Exception {
-        try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add");
+        try (OpenClKernels packing = load(engine, "pack");
+                OpenClKernels add = load(engine, "add");
                 OpenClKernels multiply = load(engine, "multiply")) {
             for (int execution = 0; execution < 3; execution++) {
-                try (ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
+                try (ConstantHold<OpenClBuffer> weights =
+                        constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
                     check(engine, add, "add", weights.buffer(), 1);
                 }
-                try (ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
+                try (ConstantHold<OpenClBuffer> weights =
+                        constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
                     check(engine, multiply, "multiply", weights.buffer(), 1);
                 }
             }
@@ -134,10 +151,13 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 8 threads request a missing key: the packing kernel runs once, and all use the result")
+    @DisplayName(
+            "M15 8 threads request a missing key: the packing kernel runs once, and all use the"
+                    + " result")
     void threads() throws Exception {
         AtomicInteger computations = new AtomicInteger();
-        try (OpenClKernels packing = load(engine, "pack"); ExecutorService threads = Executors.newFixedThreadPool(8)) {
+        try (OpenClKernels packing = load(engine, "pack");
+                ExecutorService threads = Executors.newFixedThreadPool(8)) {
             Callable<Boolean> use = () -> {
                 try (OpenClKernels own = load(engine, "add");
                         ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> {
@@ -163,19 +183,23 @@ class OpenClConstantsTest {
         try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy)) {
             OpenClConstants others = new OpenClConstants(caches, other);
             assertSame(constants.cache(), others.cache());
-            try (ConstantHold<OpenClBuffer> mine = constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE));
-                    ConstantHold<OpenClBuffer> theirs = others.get("w", MEGABYTE, () -> other.buffer(MEGABYTE))) {
+            try (ConstantHold<OpenClBuffer> mine =
+                            constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE));
+                    ConstantHold<OpenClBuffer> theirs =
+                            others.get("w", MEGABYTE, () -> other.buffer(MEGABYTE))) {
                 assertNotSame(mine.buffer(), theirs.buffer());
                 assertTrue(mine.isCached() && theirs.isCached());
             }
-            try (ConstantHold<OpenClBuffer> third = others.get("third", MEGABYTE, () -> other.buffer(MEGABYTE))) {
+            try (ConstantHold<OpenClBuffer> third =
+                    others.get("third", MEGABYTE, () -> other.buffer(MEGABYTE))) {
                 assertFalse(third.isCached(), "the device is full");
             }
             assertEquals(2, buffers());
         }
         assertEquals(1, buffers(), "only the closed engine's tensor was released");
         assertEquals(MEGABYTE, constants.cache().getSize());
-        try (ConstantHold<OpenClBuffer> third = constants.get("third", MEGABYTE, () -> engine.buffer(MEGABYTE))) {
+        try (ConstantHold<OpenClBuffer> third =
+                constants.get("third", MEGABYTE, () -> engine.buffer(MEGABYTE))) {
             assertTrue(third.isCached(), "there is space again");
         }
     }
@@ -184,9 +208,11 @@ class OpenClConstantsTest {
     @DisplayName("M15 several instances for one engine share its tensors")
     void severalInstances() {
         constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
-        new OpenClConstants(caches, engine).get("w", MEGABYTE, () -> {
-            throw new AssertionError("computed again");
-        }).close();
+        new OpenClConstants(caches, engine)
+                .get("w", MEGABYTE, () -> {
+                    throw new AssertionError("computed again");
+                })
+                .close();
         assertTrue(constants.removeIfExist("w"));
         assertFalse(constants.removeIfExist("w"));
         assertEquals(0, buffers());
@@ -204,7 +230,9 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 5 MB of device memory: 1 + 2 are stored, 3 are refused; a tensor that is not kept is released by its user")
+    @DisplayName(
+            "M15 5 MB of device memory: 1 + 2 are stored, 3 are refused; a tensor that is not kept"
+                    + " is released by its user")
     void megabytes() {
         caches.setCapacity(engine.device().kind(), 5);
         for (int megabytes = 1; megabytes <= 3; megabytes++) {
@@ -216,12 +244,16 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 a tensor evicted while in use stays valid until its hold is closed, and is then released once")
+    @DisplayName(
+            "M15 a tensor evicted while in use stays valid until its hold is closed, and is then"
+                    + " released once")
     void evictedInUse() throws Exception {
         caches.setCapacity(engine.device().kind(), 1, ConstantPolicy.LRU);
         List<String> notifications = new ArrayList<>();
-        try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add")) {
-            ConstantHold<OpenClBuffer> old = constants.get("old", MEGABYTE, () -> pack(engine, packing, 1));
+        try (OpenClKernels packing = load(engine, "pack");
+                OpenClKernels add = load(engine, "add")) {
+            ConstantHold<OpenClBuffer> old =
+                    constants.get("old", MEGABYTE, () -> pack(engine, packing, 1));
             old.onEviction(() -> notifications.add("old"));
             constants.get("new", MEGABYTE, () -> pack(engine, packing, 2)).close();
             assertEquals(List.of("old"), notifications);
@@ -234,45 +266,60 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 a closing engine removes its tensors, even in use: holders are notified, and using them is an error, not a crash")
+    @DisplayName("M15 a closing engine removes its tensors, even in use: holders are notified, and"
+            + " using them is an error, not a crash")
     void engineCloses() throws Exception {
         List<String> notifications = new ArrayList<>();
-        ConstantHold<OpenClBuffer> held = constants.get("held", MEGABYTE, () -> engine.bufferOf(new float[COUNT]));
+        ConstantHold<OpenClBuffer> held =
+                constants.get("held", MEGABYTE, () -> engine.bufferOf(new float[COUNT]));
         constants.get("free", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
         held.onEviction(() -> {
             notifications.add("cached " + held.isCached());
-            assertThrows(IllegalStateException.class, () -> new OpenClConstants(caches, engine), "no lock is held: the engine throws at once");
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> new OpenClConstants(caches, engine),
+                    "no lock is held: the engine throws at once");
         });
         engine.close();
         assertEquals(List.of("cached false"), notifications);
         assertEquals(Map.of(), spy.alive());
         assertThrows(IllegalStateException.class, () -> held.buffer().read(new float[1]));
         held.close();
-        assertThrows(IllegalStateException.class, () -> constants.get("held", MEGABYTE, () -> engine.buffer(MEGABYTE)));
+        assertThrows(
+                IllegalStateException.class,
+                () -> constants.get("held", MEGABYTE, () -> engine.buffer(MEGABYTE)));
     }
 
     @Test
-    @DisplayName("M15 if an engine closes while a tensor is computed, the caller gets a clear error, and nothing is kept")
+    @DisplayName(
+            "M15 if an engine closes while a tensor is computed, the caller gets a clear error,"
+                    + " and nothing is kept")
     void engineClosesWhileMaking() throws Exception {
         CountDownLatch made = new CountDownLatch(1);
         CountDownLatch closed = new CountDownLatch(1);
         try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
-            Future<ConstantHold<OpenClBuffer>> making = threads.submit(() -> constants.get("w", MEGABYTE, () -> {
-                OpenClBuffer buffer = engine.buffer(MEGABYTE);
-                made.countDown();
-                closed.await();
-                return buffer;
-            }));
+            Future<ConstantHold<OpenClBuffer>> making =
+                    threads.submit(() -> constants.get("w", MEGABYTE, () -> {
+                        OpenClBuffer buffer = engine.buffer(MEGABYTE);
+                        made.countDown();
+                        closed.await();
+                        return buffer;
+                    }));
             made.await();
             engine.close();
             closed.countDown();
-            Throwable cause = assertThrows(ExecutionException.class, making::get).getCause();
-            assertTrue(cause instanceof IllegalStateException && String.valueOf(cause.getMessage()).contains("closed"), String.valueOf(cause));
+            Throwable cause =
+                    assertThrows(ExecutionException.class, making::get).getCause();
+            assertTrue(
+                    cause instanceof IllegalStateException
+                            && String.valueOf(cause.getMessage()).contains("closed"),
+                    String.valueOf(cause));
         }
     }
 
     @Test
-    @DisplayName("M15 a tensor whose engine was closed before it was cached does not stay in the cache")
+    @DisplayName(
+            "M15 a tensor whose engine was closed before it was cached does not stay in the cache")
     void madeByClosedEngine() {
         OpenClBuffer before = engine.buffer(MEGABYTE);
         engine.close();
@@ -281,22 +328,27 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 if a packing kernel fails, the caller gets the exception, no buffer leaks, and the next caller computes the tensor")
+    @DisplayName(
+            "M15 if a packing kernel fails, the caller gets the exception, no buffer leaks, and"
+                    + " the next caller computes the tensor")
     void failingKernel() throws Exception {
         try (OpenClKernels packing = load(engine, "pack")) {
-            assertThrows(IllegalArgumentException.class, () -> constants.get("w", MEGABYTE, () -> {
-                OpenClBuffer packed = engine.buffer(MEGABYTE);
-                try {
-                    packing.launch("pack", ALL, packed);
-                    return packed;
-                } catch (IllegalArgumentException e) {
-                    packed.close();
-                    throw e;
-                }
-            }));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> constants.get("w", MEGABYTE, () -> {
+                        OpenClBuffer packed = engine.buffer(MEGABYTE);
+                        try {
+                            packing.launch("pack", ALL, packed);
+                            return packed;
+                        } catch (IllegalArgumentException e) {
+                            packed.close();
+                            throw e;
+                        }
+                    }));
             assertEquals(0, buffers());
             try (OpenClKernels add = load(engine, "add");
-                    ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 5))) {
+                    ConstantHold<OpenClBuffer> weights =
+                            constants.get("w", MEGABYTE, () -> pack(engine, packing, 5))) {
                 check(engine, add, "add", weights.buffer(), 5);
             }
         }
@@ -305,18 +357,25 @@ class OpenClConstantsTest {
     @Test
     @DisplayName("A buffer of another size or another engine is refused and released")
     void wrongBuffer() {
-        IllegalArgumentException size =
-                assertThrows(IllegalArgumentException.class, () -> constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE - 1)));
-        assertEquals("The maker of a constant returned 1048575 bytes instead of 1048576", size.getMessage());
+        IllegalArgumentException size = assertThrows(
+                IllegalArgumentException.class,
+                () -> constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE - 1)));
+        assertEquals(
+                "The maker of a constant returned 1048575 bytes instead of 1048576",
+                size.getMessage());
         try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy)) {
-            assertThrows(IllegalArgumentException.class, () -> constants.get("w", MEGABYTE, () -> other.buffer(MEGABYTE)));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> constants.get("w", MEGABYTE, () -> other.buffer(MEGABYTE)));
             assertEquals(0, buffers());
         }
         assertEquals(0, caches.statistics().tensors());
     }
 
     @Test
-    @DisplayName("M15 threads use, evict and recompute tensors while engines open and close: correct results, no leak, no buffer released in use")
+    @DisplayName(
+            "M15 threads use, evict and recompute tensors while engines open and close: correct"
+                    + " results, no leak, no buffer released in use")
     void concurrentUseAndEviction() throws Exception {
         caches.setCapacity(engine.device().kind(), 2, ConstantPolicy.LRU);
         AtomicInteger evictions = new AtomicInteger();
@@ -327,11 +386,13 @@ class OpenClConstantsTest {
                 work.add(() -> {
                     for (int round = 0; round < 3; round++) {
                         try (OpenClEngine own = OpenClEngine.open(PoclDevice.get(), spy);
-                                OpenClKernels packing = load(own, "pack"); OpenClKernels add = load(own, "add")) {
+                                OpenClKernels packing = load(own, "pack");
+                                OpenClKernels add = load(own, "add")) {
                             OpenClConstants mine = new OpenClConstants(caches, own);
                             for (int use = 0; use < 6; use++) {
                                 int key = (first + use) % 3;
-                                ConstantHold<OpenClBuffer> weights = mine.get(key, MEGABYTE, () -> pack(own, packing, key));
+                                ConstantHold<OpenClBuffer> weights =
+                                        mine.get(key, MEGABYTE, () -> pack(own, packing, key));
                                 weights.onEviction(evictions::incrementAndGet);
                                 check(own, add, "add", weights.buffer(), key);
                                 if (use % 3 != 0) { // the others are released with the engine

@@ -13,12 +13,14 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
-import java.lang.foreign.MemorySegment;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Tests of binaries and the engine, with a spy on the real driver. */
 @NeedsPocl
@@ -45,7 +47,8 @@ class OpenClEngineTest {
         assertEquals(1, binaries.count());
         assertEquals(binaries, compiled.getBinaries(BinaryKind.KERNEL));
         assertEquals(1, spy.count("programBinary"), "the binary is taken once");
-        OpenClPrimitive restored = engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL);
+        OpenClPrimitive restored =
+                engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL);
         assertEquals(Primitive.Origin.RESTORED, restored.origin());
         assertEquals(compiled.kernels(), restored.kernels());
         assertEquals(binaries, restored.getBinaries(BinaryKind.KERNEL));
@@ -61,14 +64,18 @@ class OpenClEngineTest {
     @DisplayName("N2 binaries of two programs never mix")
     void twoPrograms() throws Exception {
         OpenClPrimitive two = engine.create(sample().build());
-        OpenClPrimitive three = engine.create(SampleKernels.builder(engine.target()).options("-DFACTOR=3").build());
+        OpenClPrimitive three = engine.create(
+                SampleKernels.builder(engine.target()).options("-DFACTOR=3").build());
         KernelBinaries ofThree = three.getBinaries(BinaryKind.KERNEL);
         KernelBinaries ofTwo = two.getBinaries(BinaryKind.KERNEL);
         OpenClPrimitive againTwo = engine.create(two.descriptor(), ofTwo, BinaryKind.KERNEL);
         OpenClPrimitive againThree = engine.create(three.descriptor(), ofThree, BinaryKind.KERNEL);
-        try (OpenClKernels kernelsTwo = engine.load(againTwo); OpenClKernels kernelsThree = engine.load(againThree)) {
+        try (OpenClKernels kernelsTwo = engine.load(againTwo);
+                OpenClKernels kernelsThree = engine.load(againThree)) {
             float[] expected = SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 3);
-            assertArrayEquals(expected, SampleKernels.reverse(engine, kernelsThree, SampleKernels.SMALL_GROUPS));
+            assertArrayEquals(
+                    expected,
+                    SampleKernels.reverse(engine, kernelsThree, SampleKernels.SMALL_GROUPS));
             SampleKernels.checkReverse(engine, kernelsTwo, SampleKernels.SMALL_GROUPS);
             assertEquals(2, SampleKernels.shift(engine, kernelsTwo)[0]);
             assertEquals(3, SampleKernels.shift(engine, kernelsThree)[0]);
@@ -76,19 +83,37 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N4 K13 wrong kind, no, empty or two binaries, the empty id and another target are refused before any driver call")
+    @DisplayName("N4 K13 wrong kind, no, empty or two binaries, the empty id and another target are"
+            + " refused before any driver call")
     void refusedBeforeTheDriver() {
         KernelDescriptor descriptor = sample().build();
         KernelDescriptor uncacheable = sample().options("-I/tmp").build();
         KernelBinaries one = KernelBinaries.of(new byte[] {1, 2, 3});
-        assertThrows(RestoreException.class, () -> engine.create(descriptor, one, BinaryKind.PRIMITIVE));
-        assertThrows(RestoreException.class, () -> engine.create(descriptor, KernelBinaries.none(), BinaryKind.KERNEL));
-        assertThrows(RestoreException.class, () -> engine.create(descriptor, KernelBinaries.of(new byte[0]), BinaryKind.KERNEL));
-        assertThrows(RestoreException.class, () -> engine.create(descriptor, KernelBinaries.of(new byte[1], new byte[1]), BinaryKind.KERNEL));
-        RestoreException empty = assertThrows(RestoreException.class, () -> engine.create(uncacheable, one, BinaryKind.KERNEL));
-        assertTrue(String.valueOf(empty.getMessage()).contains("not cacheable: the option -I/tmp"), empty.getMessage());
-        KernelDescriptor foreign = SampleKernels.builder(new Target(Backend.OPENCL, "pocl", "d", "v")).build();
-        assertThrows(IllegalArgumentException.class, () -> engine.create(foreign, one, BinaryKind.KERNEL));
+        assertThrows(
+                RestoreException.class, () -> engine.create(descriptor, one, BinaryKind.PRIMITIVE));
+        assertThrows(
+                RestoreException.class,
+                () -> engine.create(descriptor, KernelBinaries.none(), BinaryKind.KERNEL));
+        assertThrows(
+                RestoreException.class,
+                () -> engine.create(descriptor, KernelBinaries.of(new byte[0]), BinaryKind.KERNEL));
+        assertThrows(
+                RestoreException.class,
+                () -> engine.create(
+                        descriptor,
+                        KernelBinaries.of(new byte[1], new byte[1]),
+                        BinaryKind.KERNEL));
+        RestoreException empty = assertThrows(
+                RestoreException.class, () -> engine.create(uncacheable, one, BinaryKind.KERNEL));
+        assertTrue(
+                String.valueOf(empty.getMessage()).contains("not cacheable: the option -I/tmp"),
+                empty.getMessage());
+        KernelDescriptor foreign = SampleKernels.builder(
+                        new Target(Backend.OPENCL, "pocl", "d", "v"))
+                .build();
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> engine.create(foreign, one, BinaryKind.KERNEL));
         assertThrows(IllegalArgumentException.class, () -> engine.create(foreign));
         assertEquals(0, spy.count("createProgramWithBinary"));
         assertEquals(0, spy.created("program"));
@@ -97,7 +122,8 @@ class OpenClEngineTest {
     @Test
     @DisplayName("K13 a primitive with the empty id has no binaries, but loads and runs")
     void notCacheable() throws Exception {
-        OpenClPrimitive primitive = engine.create(sample().header("clock.clh", "#define NOW __TIME__").build());
+        OpenClPrimitive primitive = engine.create(
+                sample().header("clock.clh", "#define NOW __TIME__").build());
         assertTrue(primitive.descriptor().getId().isEmpty());
         assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
         assertTrue(primitive.getBinaries(BinaryKind.PRIMITIVE).isEmpty());
@@ -110,7 +136,9 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("D12 a primitive whose engine was closed before its binaries were taken runs on the next engine")
+    @DisplayName(
+            "D12 a primitive whose engine was closed before its binaries were taken runs on the"
+                    + " next engine")
     void engineClosedEarly() throws Exception {
         OpenClPrimitive primitive;
         try (OpenClEngine first = OpenClEngine.open(PoclDevice.get())) {
@@ -122,10 +150,14 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N5 binaries are taken after kernels exist, and are complete exactly after the last announced launch")
+    @DisplayName(
+            "N5 binaries are taken after kernels exist, and are complete exactly after the last"
+                    + " announced launch")
     void rightMoment() throws Exception {
-        OpenClPrimitive primitive = engine.create(
-                sample().launch("reverse", SampleKernels.SMALL_GROUPS).launch("shift", SampleKernels.SMALL_GROUPS).build());
+        OpenClPrimitive primitive =
+                engine.create(sample().launch("reverse", SampleKernels.SMALL_GROUPS)
+                        .launch("shift", SampleKernels.SMALL_GROUPS)
+                        .build());
         AtomicInteger complete = new AtomicInteger();
         primitive.onBinariesComplete(() -> {
             complete.incrementAndGet();
@@ -141,13 +173,22 @@ class OpenClEngineTest {
             assertEquals(1, complete.get());
         }
         List<String> calls = spy.calls;
-        assertTrue(calls.indexOf("createKernel") < calls.indexOf("programBinary"), calls.toString());
-        assertEquals(3, calls.subList(0, calls.indexOf("programBinary")).stream().filter("launch"::equals).count());
-        assertEquals("[reverse@256/16, reverse@256/64, shift@256/16]", primitive.geometries().toString());
+        assertTrue(
+                calls.indexOf("createKernel") < calls.indexOf("programBinary"), calls.toString());
+        assertEquals(
+                3,
+                calls.subList(0, calls.indexOf("programBinary")).stream()
+                        .filter("launch"::equals)
+                        .count());
+        assertEquals(
+                "[reverse@256/16, reverse@256/64, shift@256/16]",
+                primitive.geometries().toString());
     }
 
     @Test
-    @DisplayName("N8 if the build log reports that the driver recompiled, the origin is RECOMPILED and the binaries are taken anew")
+    @DisplayName(
+            "N8 if the build log reports that the driver recompiled, the origin is RECOMPILED and"
+                    + " the binaries are taken anew")
     void recompiled() throws Exception {
         OpenClPrimitive compiled = engine.create(sample().build());
         SpyBinding recompiling = new SpyBinding() {
@@ -157,8 +198,10 @@ class OpenClEngineTest {
             }
         };
         try (OpenClEngine other = OpenClEngine.open(engine.device(), recompiling)) {
-            OpenClPrimitive again =
-                    other.create(compiled.descriptor(), compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            OpenClPrimitive again = other.create(
+                    compiled.descriptor(),
+                    compiled.getBinaries(BinaryKind.KERNEL),
+                    BinaryKind.KERNEL);
             assertEquals(Primitive.Origin.RECOMPILED, again.origin());
             AtomicInteger complete = new AtomicInteger();
             again.onBinariesComplete(complete::incrementAndGet);
@@ -169,7 +212,9 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("D12 if the driver provides no binary, there is none, and the primitive still loads any number of times")
+    @DisplayName(
+            "D12 if the driver provides no binary, there is none, and the primitive still loads"
+                    + " any number of times")
     void noBinaries() throws Exception {
         ClBinding mute = new ClBinding() {
             @Override
@@ -189,7 +234,9 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("D11 if the driver refuses verified bytes, the exception has the reason, and nothing is retained")
+    @DisplayName(
+            "D11 if the driver refuses verified bytes, the exception has the reason, and nothing"
+                    + " is retained")
     void driverRefuses() throws Exception {
         ClBinding refusing = new ClBinding() {
             @Override
@@ -198,9 +245,15 @@ class OpenClEngineTest {
             }
         };
         try (OpenClEngine other = OpenClEngine.open(engine.device(), refusing)) {
-            RestoreException refused = assertThrows(RestoreException.class,
-                    () -> other.create(sample().build(), KernelBinaries.of(new byte[] {1}), BinaryKind.KERNEL));
-            assertTrue(String.valueOf(refused.getMessage()).contains("-42 (CL_INVALID_BINARY)"), refused.getMessage());
+            RestoreException refused = assertThrows(
+                    RestoreException.class,
+                    () -> other.create(
+                            sample().build(),
+                            KernelBinaries.of(new byte[] {1}),
+                            BinaryKind.KERNEL));
+            assertTrue(
+                    String.valueOf(refused.getMessage()).contains("-42 (CL_INVALID_BINARY)"),
+                    refused.getMessage());
         }
     }
 }

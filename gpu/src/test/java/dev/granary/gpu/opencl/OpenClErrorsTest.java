@@ -9,14 +9,16 @@ import dev.granary.cache.CompileException;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.Map;
-import java.util.concurrent.Callable;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.Callable;
 
 /** Tests of exceptions for callers, without leaks. */
 @NeedsPocl
@@ -35,7 +37,9 @@ class OpenClErrorsTest {
     }
 
     private String refused(KernelDescriptor.Builder builder) {
-        return String.valueOf(assertThrows(CompileException.class, () -> engine.create(builder.build())).getMessage());
+        return String.valueOf(
+                assertThrows(CompileException.class, () -> engine.create(builder.build()))
+                        .getMessage());
     }
 
     private static void assertSays(Class<? extends Throwable> type, String part, Executable call) {
@@ -46,32 +50,50 @@ class OpenClErrorsTest {
     @Test
     @DisplayName("For a kernel that does not compile, the build log names the error")
     void doesNotCompile() {
-        CompileException failure = assertThrows(CompileException.class,
-                () -> engine.create(builder("kernel void k() { no_such_thing = 1; }").header("h.clh", "").build()));
+        CompileException failure = assertThrows(
+                CompileException.class,
+                () -> engine.create(builder("kernel void k() { no_such_thing = 1; }")
+                        .header("h.clh", "")
+                        .build()));
         assertTrue(failure.buildLog().contains("no_such_thing"), failure.buildLog());
         assertTrue(String.valueOf(failure.getMessage()).contains("no_such_thing"));
         String headers = BuildOptions.parse(spy.builtWith.getFirst()).getFirst();
         assertTrue(headers.startsWith("-I/"), headers);
-        assertFalse(Files.exists(Path.of(headers.substring(2))), "the headers are removed after a failed build too");
+        assertFalse(
+                Files.exists(Path.of(headers.substring(2))),
+                "the headers are removed after a failed build too");
     }
 
     @Test
-    @DisplayName("A missing entry or header, a path outside, an unknown option and an unknown announced kernel are each named")
+    @DisplayName(
+            "A missing entry or header, a path outside, an unknown option and an unknown announced"
+                    + " kernel are each named")
     void namesTheError() {
-        assertTrue(refused(builder("kernel void k() {}").entry("k", "nope")).contains("clCreateKernel(nope) failed with -46"));
-        assertTrue(refused(builder("#include \"missing.clh\"\nkernel void k() {}")).contains("missing.clh"));
-        assertTrue(refused(builder("kernel void k() {}").header("../../../../../../../../../x", "")).contains("is outside of"));
-        assertTrue(refused(builder("kernel void k() {}").options("-no-such-option")).contains("-no-such-option"));
-        assertTrue(refused(builder("kernel void k() {}").launch("nope", Geometry.of(1))).contains("nope@1/*"));
+        assertTrue(refused(builder("kernel void k() {}").entry("k", "nope"))
+                .contains("clCreateKernel(nope) failed with -46"));
+        assertTrue(refused(builder("#include \"missing.clh\"\nkernel void k() {}"))
+                .contains("missing.clh"));
+        assertTrue(refused(builder("kernel void k() {}").header("../../../../../../../../../x", ""))
+                .contains("is outside of"));
+        assertTrue(refused(builder("kernel void k() {}").options("-no-such-option"))
+                .contains("-no-such-option"));
+        assertTrue(refused(builder("kernel void k() {}").launch("nope", Geometry.of(1)))
+                .contains("nope@1/*"));
     }
 
     @Test
-    @DisplayName("Several sources, one of them empty, options with white space, and headers above the source compile")
+    @DisplayName(
+            "Several sources, one of them empty, options with white space, and headers above the"
+                    + " source compile")
     void compiles() throws Exception {
-        OpenClPrimitive primitive = engine.create(builder("#include \"../up.clh\"\n").source("")
-                .source("kernel void k(global int* o) { o[0] = A + B; }").header("../up.clh", "#define A 3\n")
-                .options("-DB=\"4 + 5\"").build());
-        try (OpenClKernels kernels = engine.load(primitive); OpenClBuffer out = engine.buffer(4)) {
+        OpenClPrimitive primitive = engine.create(builder("#include \"../up.clh\"\n")
+                .source("")
+                .source("kernel void k(global int* o) { o[0] = A + B; }")
+                .header("../up.clh", "#define A 3\n")
+                .options("-DB=\"4 + 5\"")
+                .build());
+        try (OpenClKernels kernels = engine.load(primitive);
+                OpenClBuffer out = engine.buffer(4)) {
             kernels.launch("k", Geometry.of(1), out);
             int[] result = new int[1];
             out.read(result);
@@ -80,28 +102,51 @@ class OpenClErrorsTest {
     }
 
     @Test
-    @DisplayName("Arguments of wrong type, number, size or engine, and invalid launches, throw exceptions that name the error")
+    @DisplayName("Arguments of wrong type, number, size or engine, and invalid launches, throw"
+            + " exceptions that name the error")
     void wrongArguments() throws Exception {
-        OpenClPrimitive primitive = engine.create(builder("kernel void k(global int* o, int n) { o[0] = n; }").build());
+        OpenClPrimitive primitive = engine.create(
+                builder("kernel void k(global int* o, int n) { o[0] = n; }").build());
         try (OpenClKernels kernels = engine.load(primitive);
                 OpenClBuffer out = engine.buffer(4);
                 OpenClEngine other = OpenClEngine.open(engine.device());
                 OpenClBuffer foreign = other.buffer(4)) {
             Geometry one = Geometry.of(1);
-            assertSays(IllegalArgumentException.class, "java.lang.String", () -> kernels.launch("k", one, out, "7"));
-            assertSays(IllegalArgumentException.class, "2 parameters, not 1", () -> kernels.launch("k", one, out));
-            assertSays(IllegalArgumentException.class, "2 parameters, not 3", () -> kernels.launch("k", one, out, 1, 2));
-            assertSays(IllegalArgumentException.class, "another engine", () -> kernels.launch("k", one, foreign, 1));
-            assertSays(OpenClException.class, "clSetKernelArg(1) failed with -51", () -> kernels.launch("k", one, out, 1L));
-            assertSays(OpenClException.class, "clCreateKernel(nope) failed with -46", () -> kernels.launch("nope", one));
-            assertSays(OpenClException.class, "clEnqueueNDRangeKernel failed with -54",
+            assertSays(
+                    IllegalArgumentException.class,
+                    "java.lang.String",
+                    () -> kernels.launch("k", one, out, "7"));
+            assertSays(
+                    IllegalArgumentException.class,
+                    "2 parameters, not 1",
+                    () -> kernels.launch("k", one, out));
+            assertSays(
+                    IllegalArgumentException.class,
+                    "2 parameters, not 3",
+                    () -> kernels.launch("k", one, out, 1, 2));
+            assertSays(
+                    IllegalArgumentException.class,
+                    "another engine",
+                    () -> kernels.launch("k", one, foreign, 1));
+            assertSays(
+                    OpenClException.class,
+                    "clSetKernelArg(1) failed with -51",
+                    () -> kernels.launch("k", one, out, 1L));
+            assertSays(
+                    OpenClException.class,
+                    "clCreateKernel(nope) failed with -46",
+                    () -> kernels.launch("nope", one));
+            assertSays(
+                    OpenClException.class,
+                    "clEnqueueNDRangeKernel failed with -54",
                     () -> kernels.launch("k", Geometry.of(1 << 20).local(1 << 20), out, 1));
             kernels.launch("k", one, out, 9);
             int[] result = new int[1];
             out.read(result);
             assertEquals(9, result[0]);
             assertSays(IllegalArgumentException.class, "does not fit", () -> out.read(new int[2]));
-            assertSays(IllegalArgumentException.class, "does not fit", () -> out.write(new byte[0]));
+            assertSays(
+                    IllegalArgumentException.class, "does not fit", () -> out.write(new byte[0]));
         }
         assertSays(IllegalArgumentException.class, "positive size", () -> engine.buffer(0));
         assertSays(IllegalArgumentException.class, "positive size", () -> new LocalMemory(0));
@@ -110,14 +155,18 @@ class OpenClErrorsTest {
     @Test
     @DisplayName("Using a closed object throws; closing it again has no effect")
     void closed() throws Exception {
-        OpenClPrimitive primitive = engine.create(SampleKernels.builder(engine.target()).build());
+        OpenClPrimitive primitive =
+                engine.create(SampleKernels.builder(engine.target()).build());
         OpenClKernels kernels = engine.load(primitive);
         OpenClBuffer buffer = engine.buffer(4);
         kernels.close();
         kernels.close();
         buffer.close();
         buffer.close();
-        assertSays(IllegalStateException.class, "kernels are closed", () -> kernels.launch("shift", SampleKernels.SMALL_GROUPS));
+        assertSays(
+                IllegalStateException.class,
+                "kernels are closed",
+                () -> kernels.launch("shift", SampleKernels.SMALL_GROUPS));
         assertSays(IllegalStateException.class, "buffer is closed", () -> buffer.write(new int[1]));
     }
 
@@ -132,11 +181,18 @@ class OpenClErrorsTest {
         engine.close();
         engine.close();
         assertEquals(Map.of(), spy.alive(), "all objects are released with the engine");
-        for (Callable<?> call : java.util.List.<Callable<?>>of(() -> engine.create(descriptor), () -> engine.load(primitive),
-                () -> engine.buffer(4), () -> engine.bufferOf(new int[1]), () -> SampleKernels.reverse(engine, kernels, SampleKernels.SMALL_GROUPS))) {
+        for (Callable<?> call : java.util.List.<Callable<?>>of(
+                () -> engine.create(descriptor),
+                () -> engine.load(primitive),
+                () -> engine.buffer(4),
+                () -> engine.bufferOf(new int[1]),
+                () -> SampleKernels.reverse(engine, kernels, SampleKernels.SMALL_GROUPS))) {
             assertThrows(IllegalStateException.class, call::call);
         }
-        assertSays(IllegalStateException.class, "is closed", () -> kernels.launch("shift", SampleKernels.SMALL_GROUPS, buffer, buffer));
+        assertSays(
+                IllegalStateException.class,
+                "is closed",
+                () -> kernels.launch("shift", SampleKernels.SMALL_GROUPS, buffer, buffer));
         assertSays(IllegalStateException.class, "is closed", () -> buffer.read(new int[1]));
         assertTrue(primitive.getBinaries(dev.granary.cache.BinaryKind.KERNEL).isEmpty());
         kernels.close();

@@ -8,6 +8,10 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,8 +23,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Tests that native objects are released exactly once, for any order of closing and any number of
@@ -38,20 +40,28 @@ class OpenClLifecycleTest {
 
     private static KernelDescriptor descriptor(OpenClEngine engine, int number) {
         return KernelDescriptor.builder(engine.target(), "k" + number)
-                .source("kernel void k(global int* o) { o[get_global_id(0)] = N; }").options("-DN=" + number).build();
+                .source("kernel void k(global int* o) { o[get_global_id(0)] = N; }")
+                .options("-DN=" + number)
+                .build();
     }
 
-    private static void check(OpenClEngine engine, OpenClPrimitive primitive, int expected) throws Exception {
-        try (OpenClKernels kernels = engine.load(primitive); OpenClBuffer out = engine.buffer(16)) {
+    private static void check(OpenClEngine engine, OpenClPrimitive primitive, int expected)
+            throws Exception {
+        try (OpenClKernels kernels = engine.load(primitive);
+                OpenClBuffer out = engine.buffer(16)) {
             kernels.launch("k", Geometry.of(4).local(4), out);
             int[] result = new int[4];
             out.read(result);
-            assertEquals(List.of(expected, expected, expected, expected), java.util.Arrays.stream(result).boxed().toList());
+            assertEquals(
+                    List.of(expected, expected, expected, expected),
+                    java.util.Arrays.stream(result).boxed().toList());
         }
     }
 
     @Test
-    @DisplayName("Create, load, launch, take, restore and close in a loop release each program, kernel and buffer exactly once")
+    @DisplayName(
+            "Create, load, launch, take, restore and close in a loop release each program, kernel"
+                    + " and buffer exactly once")
     void noLeaks() throws Exception {
         try (OpenClEngine engine = open()) {
             for (int i = 0; i < 5; i++) {
@@ -59,20 +69,26 @@ class OpenClLifecycleTest {
                 check(engine, compiled, i);
                 KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
                 for (int j = 0; j < 3; j++) {
-                    check(engine, engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL), i);
+                    check(
+                            engine,
+                            engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL),
+                            i);
                     check(engine, compiled, i);
                 }
                 assertEquals(2, spy.alive().size(), "only context and queue stay: " + spy.alive());
             }
         }
         assertEquals(Map.of(), spy.alive());
-        assertTrue(spy.created("program") >= 30 && spy.created("kernel") >= 50, "the loop created objects");
+        assertTrue(
+                spy.created("program") >= 30 && spy.created("kernel") >= 50,
+                "the loop created objects");
     }
 
     @Test
     @DisplayName("Eight threads compile, take and restore on one engine, with correct results")
     void concurrently() throws Exception {
-        try (OpenClEngine engine = open(); ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
+        try (OpenClEngine engine = open();
+                ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
             List<Callable<Integer>> work = new ArrayList<>();
             for (int t = 0; t < THREADS; t++) {
                 int number = t;
@@ -81,7 +97,10 @@ class OpenClLifecycleTest {
                     check(engine, compiled, number);
                     KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
                     for (int i = 0; i < 3; i++) {
-                        check(engine, engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL), number);
+                        check(
+                                engine,
+                                engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL),
+                                number);
                     }
                     return number;
                 });
@@ -96,7 +115,8 @@ class OpenClLifecycleTest {
     @Test
     @DisplayName("Eight threads load one primitive, while its binaries are taken once")
     void sharedPrimitive() throws Exception {
-        try (OpenClEngine engine = open(); ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
+        try (OpenClEngine engine = open();
+                ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
             OpenClPrimitive shared = engine.create(descriptor(engine, 7));
             List<Callable<Boolean>> work = new ArrayList<>();
             for (int t = 0; t < THREADS; t++) {
@@ -115,7 +135,8 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @DisplayName("If an engine is closed under eight working threads, each ends with a result or a clear exception, and nothing leaks")
+    @DisplayName("If an engine is closed under eight working threads, each ends with a result or a"
+            + " clear exception, and nothing leaks")
     void closedWhileInUse() throws Exception {
         OpenClEngine engine = open();
         OpenClPrimitive compiled = engine.create(descriptor(engine, 3));
@@ -125,10 +146,16 @@ class OpenClLifecycleTest {
             List<Future<?>> ends = new ArrayList<>();
             for (int t = 0; t < THREADS; t++) {
                 ends.add(threads.submit(() -> {
-                    check(engine, engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL), 3);
+                    check(
+                            engine,
+                            engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL),
+                            3);
                     working.countDown();
                     while (true) {
-                        check(engine, engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL), 3);
+                        check(
+                                engine,
+                                engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL),
+                                3);
                     }
                 }));
             }
@@ -139,7 +166,10 @@ class OpenClLifecycleTest {
                     end.get();
                 } catch (ExecutionException e) {
                     String cause = String.valueOf(e.getCause());
-                    assertTrue(cause.startsWith("java.lang.IllegalStateException") && cause.contains("closed"), cause);
+                    assertTrue(
+                            cause.startsWith("java.lang.IllegalStateException")
+                                    && cause.contains("closed"),
+                            cause);
                 }
             }
         }
@@ -165,7 +195,9 @@ class OpenClLifecycleTest {
         }
 
         int buffers() {
-            return (int) alive().keySet().stream().filter(key -> key.startsWith("buffer")).count();
+            return (int) alive().keySet().stream()
+                    .filter(key -> key.startsWith("buffer"))
+                    .count();
         }
 
         @Override
@@ -194,7 +226,8 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @DisplayName("M6 a buffer closed by another thread during a launch, a transfer or a slice is released afterwards, once")
+    @DisplayName("M6 a buffer closed by another thread during a launch, a transfer or a slice is"
+            + " released afterwards, once")
     void closedInUse() throws Exception {
         ClosingBinding binding = new ClosingBinding();
         try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), binding)) {
@@ -216,16 +249,21 @@ class OpenClLifecycleTest {
             }
             binding.action = () -> {};
             OpenClBuffer refused = engine.buffer(16);
-            assertThrows(IllegalArgumentException.class, () -> kernels.launch("k", Geometry.of(4).local(4), refused, 1));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> kernels.launch("k", Geometry.of(4).local(4), refused, 1));
             refused.close();
             assertEquals(0, binding.buffers());
             kernels.close();
 
             KernelDescriptor two = KernelDescriptor.builder(engine.target(), "two")
-                    .source("kernel void two(global int* o, int n) { o[get_global_id(0)] = n; }").build();
+                    .source("kernel void two(global int* o, int n) { o[get_global_id(0)] = n; }")
+                    .build();
             try (OpenClKernels more = engine.load(engine.create(two))) {
                 OpenClBuffer held = engine.buffer(16);
-                assertThrows(IllegalArgumentException.class, () -> more.launch("two", Geometry.of(4).local(4), held, "no number"));
+                assertThrows(
+                        IllegalArgumentException.class,
+                        () -> more.launch("two", Geometry.of(4).local(4), held, "no number"));
                 held.close();
                 assertEquals(0, binding.buffers(), "the refused launch does not hold it");
 
@@ -236,7 +274,8 @@ class OpenClLifecycleTest {
                 };
                 more.launch("two", Geometry.of(4).local(4), closedEarly, 1);
                 assertEquals(1, binding.buffersInUse, "released in use");
-                assertEquals(0, binding.buffers(), "a request for the closed buffer does not hold it");
+                assertEquals(
+                        0, binding.buffers(), "a request for the closed buffer does not hold it");
             }
         }
         assertEquals(Map.of(), binding.alive());

@@ -8,50 +8,132 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverTraits;
-import java.util.HashSet;
-import java.util.Set;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.lwjgl.opencl.CL10;
+
+import java.util.HashSet;
+import java.util.Set;
 
 class OpenClTargetsTest {
     private static final String NONE = Target.UNKNOWN;
 
     private static Target target(String... answers) {
-        return OpenClTargets.targetOf(new DeviceInfo(answers[0], answers[1], answers[2], answers[3], answers[4], answers[5], answers[6],
+        return OpenClTargets.targetOf(new DeviceInfo(
+                answers[0],
+                answers[1],
+                answers[2],
+                answers[3],
+                answers[4],
+                answers[5],
+                answers[6],
                 answers[7]));
     }
 
     @Test
-    @DisplayName("K16 PoCL: platform version and device version count, the reported vendor and driver version do not")
+    @DisplayName(
+            "K16 PoCL: platform version and device version count, the reported vendor and driver"
+                    + " version do not")
     void pocl() {
-        Target pocl = target("Portable Computing Language", "PoCL 3.1 LLVM 15", "GenuineIntel", "cpu-zen", "HSTR: zen", "3.1", NONE, NONE);
+        Target pocl = target(
+                "Portable Computing Language",
+                "PoCL 3.1 LLVM 15",
+                "GenuineIntel",
+                "cpu-zen",
+                "HSTR: zen",
+                "3.1",
+                NONE,
+                NONE);
         assertEquals(new Target(Backend.OPENCL, "pocl", "HSTR: zen", "PoCL 3.1 LLVM 15"), pocl);
         assertTrue(DriverTraits.of(pocl).compilesAtLaunch());
-        assertEquals(pocl, target("Portable Computing Language", "PoCL 3.1 LLVM 15", "AMD", "other name", "HSTR: zen", "3", NONE, NONE));
-        assertNotEquals(pocl, target("Portable Computing Language", "PoCL 3.1 LLVM 14", "AMD", "cpu", "HSTR: zen", "3.1", NONE, NONE));
-        assertNotEquals(pocl, target("Portable Computing Language", "PoCL 3.1 LLVM 15", "AMD", "cpu", "HSTR: avx", "3.1", NONE, NONE));
+        assertEquals(
+                pocl,
+                target(
+                        "Portable Computing Language",
+                        "PoCL 3.1 LLVM 15",
+                        "AMD",
+                        "other name",
+                        "HSTR: zen",
+                        "3",
+                        NONE,
+                        NONE));
+        assertNotEquals(
+                pocl,
+                target(
+                        "Portable Computing Language",
+                        "PoCL 3.1 LLVM 14",
+                        "AMD",
+                        "cpu",
+                        "HSTR: zen",
+                        "3.1",
+                        NONE,
+                        NONE));
+        assertNotEquals(
+                pocl,
+                target(
+                        "Portable Computing Language",
+                        "PoCL 3.1 LLVM 15",
+                        "AMD",
+                        "cpu",
+                        "HSTR: avx",
+                        "3.1",
+                        NONE,
+                        NONE));
     }
 
     @Test
     @DisplayName("K16 NVIDIA: name, compute capability and driver version")
     void nvidia() {
-        Target nvidia = target("NVIDIA CUDA", "OpenCL 3.0 CUDA 12.4", "NVIDIA Corporation", "H100", "OpenCL 3.0 CUDA", "550.54", NONE, "9.0");
+        Target nvidia = target(
+                "NVIDIA CUDA",
+                "OpenCL 3.0 CUDA 12.4",
+                "NVIDIA Corporation",
+                "H100",
+                "OpenCL 3.0 CUDA",
+                "550.54",
+                NONE,
+                "9.0");
         assertEquals(new Target(Backend.OPENCL, "nvidia", "H100 sm 9.0", "550.54"), nvidia);
         assertFalse(DriverTraits.of(nvidia).compilesAtLaunch());
     }
 
     @Test
-    @DisplayName("K16 Intel: the device id counts, since the version names no device; without it all properties count")
+    @DisplayName(
+            "K16 Intel: the device id counts, since the version names no device; without it all"
+                    + " properties count")
     void intel() {
-        assertEquals(new Target(Backend.OPENCL, "intel", "Xe id 0x9a49", "23.1"),
-                target("Intel(R) OpenCL Graphics", "OpenCL 3.0", "Intel", "Xe", "OpenCL 3.0 NEO", "23.1", "0x9a49", NONE));
-        assertEquals(new Target(Backend.OPENCL, "Intel", "Xe OpenCL 3.0 NEO", "23.1 Intel(R) OpenCL OpenCL 3.0"),
-                target("Intel(R) OpenCL", "OpenCL 3.0", "Intel", "Xe", "OpenCL 3.0 NEO", "23.1", NONE, NONE));
+        assertEquals(
+                new Target(Backend.OPENCL, "intel", "Xe id 0x9a49", "23.1"),
+                target(
+                        "Intel(R) OpenCL Graphics",
+                        "OpenCL 3.0",
+                        "Intel",
+                        "Xe",
+                        "OpenCL 3.0 NEO",
+                        "23.1",
+                        "0x9a49",
+                        NONE));
+        assertEquals(
+                new Target(
+                        Backend.OPENCL,
+                        "Intel",
+                        "Xe OpenCL 3.0 NEO",
+                        "23.1 Intel(R) OpenCL OpenCL 3.0"),
+                target(
+                        "Intel(R) OpenCL",
+                        "OpenCL 3.0",
+                        "Intel",
+                        "Xe",
+                        "OpenCL 3.0 NEO",
+                        "23.1",
+                        NONE,
+                        NONE));
     }
 
     @Test
-    @DisplayName("K10 each failed query gives a stable target that differs from the regular one and from those of other failures")
+    @DisplayName("K10 each failed query gives a stable target that differs from the regular one and"
+            + " from those of other failures")
     void failedProbes() {
         String[] healthy = {"Clover", "1.1 Mesa", "Mesa", "card", "OpenCL 1.1", "22.3", NONE, NONE};
         Set<Target> targets = new HashSet<>(Set.of(target(healthy)));
@@ -86,7 +168,9 @@ class OpenClTargetsTest {
         long device = failing.devices(platform).getFirst();
         OpenClDevice found = OpenClDevice.probe(failing, platform, device);
         assertEquals(Target.UNKNOWN, found.name());
-        assertEquals(found.target(), OpenClDevice.probe(failing, platform, device).target());
-        assertNotEquals(OpenClDevice.probe(new ClBinding(), platform, device).target(), found.target());
+        assertEquals(
+                found.target(), OpenClDevice.probe(failing, platform, device).target());
+        assertNotEquals(
+                OpenClDevice.probe(new ClBinding(), platform, device).target(), found.target());
     }
 }

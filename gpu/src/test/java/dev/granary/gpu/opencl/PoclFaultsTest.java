@@ -4,10 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.gpu.Child;
-import java.nio.file.Path;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
 
 /**
  * Tests of faults of PoCL from which the engine protects callers, each reproduced in a process of
@@ -19,15 +21,21 @@ class PoclFaultsTest {
     Path directory;
 
     @Test
-    @DisplayName("A kernel with a required work-group size runs while its binaries are taken: PoCL up to 5 would abort the process")
+    @DisplayName(
+            "A kernel with a required work-group size runs while its binaries are taken: PoCL up"
+                    + " to 5 would abort the process")
     void launchWhileTaken() throws Exception {
-        String output = new Child(LaunchWhileTaken.class, directory).set("POCL_KERNEL_CACHE", "1").run("10");
+        String output = new Child(LaunchWhileTaken.class, directory)
+                .set("POCL_KERNEL_CACHE", "1")
+                .run("10");
         assertEquals("true", Child.value(output, "taken9"), output);
         assertTrue(Integer.parseInt(Child.value(output, "launches")) > 0, output);
     }
 
     @Test
-    @DisplayName("No compile fails while the JVM gets signals for null pointers, at which the compiler removes its files")
+    @DisplayName(
+            "No compile fails while the JVM gets signals for null pointers, at which the compiler"
+                    + " removes its files")
     void compileAmidSignals() throws Exception {
         String output = new Child(CompileAmidSignals.class, directory).run("30", "20");
         assertEquals("30", Child.value(output, "compiled"), output);

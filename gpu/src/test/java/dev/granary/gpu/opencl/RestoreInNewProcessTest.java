@@ -6,12 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.gpu.Child;
 import dev.granary.gpu.Geometry;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.Arrays;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
 
 /**
  * Tests of the coverage of a binary, in a process that has never compiled. PoCL's messages show
@@ -36,10 +38,13 @@ class RestoreInNewProcessTest {
         String[] arguments = new String[announcedAndSizes.length + 1];
         arguments[0] = directory.resolve(file).toString();
         System.arraycopy(announcedAndSizes, 0, arguments, 1, announcedAndSizes.length);
-        String output = new Child(RestoreProgram.class, own).set("POCL_DEBUG", "all").run(arguments);
+        String output =
+                new Child(RestoreProgram.class, own).set("POCL_DEBUG", "all").run(arguments);
         assertEquals("RESTORED", Child.value(output, "origin"));
-        System.out.println(file + ": restore " + Child.value(output, "restoreMicros") + " us, launch "
-                + Child.value(output, "launchMicros") + " us (driver's own cache off), " + Files.size(directory.resolve(file)) + " bytes");
+        System.out.println(
+                file + ": restore " + Child.value(output, "restoreMicros") + " us, launch "
+                        + Child.value(output, "launchMicros") + " us (driver's own cache off), "
+                        + Files.size(directory.resolve(file)) + " bytes");
         return output;
     }
 
@@ -48,12 +53,16 @@ class RestoreInNewProcessTest {
     }
 
     private static void assertResult(String output, long size) {
-        assertEquals(String.valueOf(Arrays.hashCode(SampleKernels.reversed(Geometry.of(SampleKernels.COUNT).local(size), 2))),
+        assertEquals(
+                String.valueOf(Arrays.hashCode(
+                        SampleKernels.reversed(Geometry.of(SampleKernels.COUNT).local(size), 2))),
                 Child.value(output, "result" + size));
     }
 
     @Test
-    @DisplayName("N1 a binary taken after the launch restores in a new process with the same output, without the compiler")
+    @DisplayName(
+            "N1 a binary taken after the launch restores in a new process with the same output,"
+                    + " without the compiler")
     void afterLaunch() throws Exception {
         take("launched-16");
         String output = restore("launched-16", "plain", "16");
@@ -63,7 +72,8 @@ class RestoreInNewProcessTest {
     }
 
     @Test
-    @DisplayName("N1 control: a binary taken without a launch compiles at its first launch, as the driver's messages show")
+    @DisplayName("N1 control: a binary taken without a launch compiles at its first launch, as the"
+            + " driver's messages show")
     void withoutLaunch() throws Exception {
         take("none");
         String output = restore("none", "plain", "16");
@@ -72,7 +82,9 @@ class RestoreInNewProcessTest {
     }
 
     @Test
-    @DisplayName("N1 N5 a binary taken without a launch for two announced geometries runs both without the compiler")
+    @DisplayName(
+            "N1 N5 a binary taken without a launch for two announced geometries runs both without"
+                    + " the compiler")
     void announced() throws Exception {
         String taken = take("announced-16-64");
         assertEquals("[reverse@256/16, reverse@256/64]", Child.value(taken, "announced-16-64"));
@@ -83,10 +95,14 @@ class RestoreInNewProcessTest {
     }
 
     @Test
-    @DisplayName("N5 a binary claims only the geometries that it certainly covers: PoCL reads the requested shapes once per process")
+    @DisplayName("N5 a binary claims only the geometries that it certainly covers: PoCL reads the"
+            + " requested shapes once per process")
     void certainCoverage() throws Exception {
         String taken = take("none", "announced-16", "announced-64", "launched-64");
-        assertEquals("[reverse@256/16]", Child.value(taken, "announced-16"), "a take without shapes before does not spoil it");
+        assertEquals(
+                "[reverse@256/16]",
+                Child.value(taken, "announced-16"),
+                "a take without shapes before does not spoil it");
         assertEquals("[]", Child.value(taken, "announced-64"));
         assertEquals("[reverse@256/64]", Child.value(taken, "launched-64"));
         assertFalse(compilerRan(restore("announced-16", "announced", "16")));

@@ -4,6 +4,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

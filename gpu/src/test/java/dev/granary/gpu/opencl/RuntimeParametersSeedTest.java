@@ -11,13 +11,15 @@ import dev.granary.cache.memory.RuntimeParametersCache.Partition;
 import dev.granary.cache.memory.RuntimeParametersCache.Result;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Tests of the runtime-parameters cache with kernels specialized by shape: batched matrix products
@@ -29,21 +31,22 @@ class RuntimeParametersSeedTest {
     private static final Product SMALL = new Product(5, 5, 5, 5);
 
     private static final String SOURCE = """
-            kernel void product(global const float* a, global const float* b, global const float* scales, global float* out) {
-                int column = get_global_id(0);
-                int row = get_global_id(1);
-                int batch = get_global_id(2);
-                float sum = 0;
-                for (int i = 0; i < INNER; i++) {
-                    sum += a[(batch * ROWS + row) * INNER + i] * b[(batch * INNER + i) * COLUMNS + column];
-                }
-                out[(batch * ROWS + row) * COLUMNS + column] = sum * scales[column];
+        kernel void product(global const float* a, global const float* b, global const float* scales, global float* out) {
+            int column = get_global_id(0);
+            int row = get_global_id(1);
+            int batch = get_global_id(2);
+            float sum = 0;
+            for (int i = 0; i < INNER; i++) {
+                sum += a[(batch * ROWS + row) * INNER + i] * b[(batch * INNER + i) * COLUMNS + column];
             }
-            """;
+            out[(batch * ROWS + row) * COLUMNS + column] = sum * scales[column];
+        }
+        """;
 
     private final SpyBinding spy = new SpyBinding();
     private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
-    private final Partition<Product, Executor> cache = new RuntimeParametersCache(10).partition(Product.class, Executor.class);
+    private final Partition<Product, Executor> cache =
+            new RuntimeParametersCache(10).partition(Product.class, Executor.class);
     private final List<Executor> built = new ArrayList<>();
 
     /**
@@ -69,7 +72,8 @@ class RuntimeParametersSeedTest {
                 int first = index / columns / rows;
                 float sum = 0;
                 for (int i = 0; i < inner; i++) {
-                    sum += a[(first * rows + row) * inner + i] * b[(first * inner + i) * columns + column];
+                    sum += a[(first * rows + row) * inner + i]
+                            * b[(first * inner + i) * columns + column];
                 }
                 out[index] = sum * scales[column];
             }
@@ -96,9 +100,16 @@ class RuntimeParametersSeedTest {
     }
 
     private Executor build(Product product) {
-        String options = Stream.of("ROWS=" + product.rows, "INNER=" + product.inner, "COLUMNS=" + product.columns)
-                .map(define -> "-D" + define).collect(Collectors.joining(" "));
-        KernelDescriptor descriptor = KernelDescriptor.builder(engine.target(), "product").source(SOURCE).options(options).build();
+        String options = Stream.of(
+                        "ROWS=" + product.rows,
+                        "INNER=" + product.inner,
+                        "COLUMNS=" + product.columns)
+                .map(define -> "-D" + define)
+                .collect(Collectors.joining(" "));
+        KernelDescriptor descriptor = KernelDescriptor.builder(engine.target(), "product")
+                .source(SOURCE)
+                .options(options)
+                .build();
         try {
             Geometry geometry = Geometry.of(product.columns, product.rows, product.batch);
             built.add(new Executor(engine.load(engine.create(descriptor)), geometry));
@@ -128,7 +139,9 @@ class RuntimeParametersSeedTest {
     }
 
     @Test
-    @DisplayName("M10 for shapes 10, 5, 10 of both inputs, the third is a hit and compiles nothing, and all results are correct")
+    @DisplayName(
+            "M10 for shapes 10, 5, 10 of both inputs, the third is a hit and compiles nothing, and"
+                    + " all results are correct")
     void repeatedShapes() {
         assertEquals(Outcome.MISS, run(LARGE, 1, 1, 1, 1, 1));
         assertEquals(Outcome.MISS, run(SMALL, 1, 1, 1, 1, 1));
@@ -143,7 +156,8 @@ class RuntimeParametersSeedTest {
     @DisplayName("M11 other scales at another address are a hit, and the new data is used")
     void dataIsArgument() {
         assertEquals(Outcome.MISS, run(LARGE, 1, 2, 3, 4, 5));
-        try (OpenClBuffer _ = engine.bufferOf(new float[5])) { // possibly at the address of the first scales
+        // possibly at the address of the first scales
+        try (OpenClBuffer _ = engine.bufferOf(new float[5])) {
             assertEquals(Outcome.HIT, run(LARGE, 5, 4, 3, 2, 1));
         }
         assertEquals(1, spy.count("createProgramWithSource"));
@@ -152,7 +166,8 @@ class RuntimeParametersSeedTest {
     @Test
     @DisplayName("M10 with capacity 0 each call compiles, and results are correct")
     void withoutCache() {
-        Partition<Product, Executor> none = new RuntimeParametersCache(0).partition(Product.class, Executor.class);
+        Partition<Product, Executor> none =
+                new RuntimeParametersCache(0).partition(Product.class, Executor.class);
         for (int i = 0; i < 2; i++) {
             assertEquals(Outcome.MISS, none.getOrCreate(SMALL, this::build).outcome());
         }

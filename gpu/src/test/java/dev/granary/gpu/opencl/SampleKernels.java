@@ -13,17 +13,17 @@ final class SampleKernels {
     static final Geometry LARGE_GROUPS = Geometry.of(COUNT).local(64);
 
     private static final String SOURCE = """
-            kernel void reverse(global const float* in, global float* out, local float* tile) {
-                int l = get_local_id(0);
-                int n = get_local_size(0);
-                tile[l] = in[get_global_id(0)];
-                barrier(CLK_LOCAL_MEM_FENCE);
-                out[get_group_id(0) * n + l] = tile[n - 1 - l] * FACTOR;
-            }
-            kernel void shift(global const float* in, global float* out) {
-                out[get_global_id(0)] = in[get_global_id(0)] + FACTOR;
-            }
-            """;
+        kernel void reverse(global const float* in, global float* out, local float* tile) {
+            int l = get_local_id(0);
+            int n = get_local_size(0);
+            tile[l] = in[get_global_id(0)];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            out[get_group_id(0) * n + l] = tile[n - 1 - l] * FACTOR;
+        }
+        kernel void shift(global const float* in, global float* out) {
+            out[get_global_id(0)] = in[get_global_id(0)] + FACTOR;
+        }
+        """;
 
     private SampleKernels() {}
 
@@ -42,8 +42,14 @@ final class SampleKernels {
     /** Runs {@code reverse} and returns its output. */
     static float[] reverse(OpenClEngine engine, OpenClKernels kernels, Geometry geometry) {
         float[] out = new float[COUNT];
-        try (OpenClBuffer from = engine.bufferOf(input()); OpenClBuffer into = engine.buffer((long) COUNT * Float.BYTES)) {
-            kernels.launch("reverse", geometry, from, into, new LocalMemory(geometry.local().getFirst() * Float.BYTES));
+        try (OpenClBuffer from = engine.bufferOf(input());
+                OpenClBuffer into = engine.buffer((long) COUNT * Float.BYTES)) {
+            kernels.launch(
+                    "reverse",
+                    geometry,
+                    from,
+                    into,
+                    new LocalMemory(geometry.local().getFirst() * Float.BYTES));
             into.read(out);
         }
         return out;
@@ -52,7 +58,8 @@ final class SampleKernels {
     /** Runs {@code shift} and returns its output. */
     static float[] shift(OpenClEngine engine, OpenClKernels kernels) {
         float[] out = new float[COUNT];
-        try (OpenClBuffer from = engine.bufferOf(input()); OpenClBuffer into = engine.buffer((long) COUNT * Float.BYTES)) {
+        try (OpenClBuffer from = engine.bufferOf(input());
+                OpenClBuffer into = engine.buffer((long) COUNT * Float.BYTES)) {
             kernels.launch("shift", SMALL_GROUPS, from, into);
             into.read(out);
         }

@@ -46,7 +46,9 @@ public final class SpyDriver {
 
     /** Returns the number of native objects of that kind that were not released. */
     public long alive(String kind) {
-        return spy.alive().keySet().stream().filter(object -> object.startsWith(kind + " ")).count();
+        return spy.alive().keySet().stream()
+                .filter(object -> object.startsWith(kind + " "))
+                .count();
     }
 
     /** Makes the call of that name fail once, after that many successful calls. */
@@ -70,7 +72,9 @@ public final class SpyDriver {
 
         @Override
         MemorySegment programBinary(long program) {
-            return withholdsBinaries ? MemorySegment.ofArray(new byte[0]) : super.programBinary(program);
+            return withholdsBinaries
+                    ? MemorySegment.ofArray(new byte[0])
+                    : super.programBinary(program);
         }
 
         @Override

@@ -3,6 +3,7 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -20,8 +21,11 @@ public final class TakeProgram {
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst())) {
             for (String mode : arguments) {
                 List<String> words = Arrays.asList(mode.split("-", -1));
-                List<Geometry> geometries = words.stream().skip(1).map(Long::valueOf)
-                        .map(size -> Geometry.of(SampleKernels.COUNT).local(size)).toList();
+                List<Geometry> geometries = words.stream()
+                        .skip(1)
+                        .map(Long::valueOf)
+                        .map(size -> Geometry.of(SampleKernels.COUNT).local(size))
+                        .toList();
                 KernelDescriptor.Builder builder = SampleKernels.builder(engine.target());
                 boolean isLaunched = words.getFirst().equals("launched");
                 if (!isLaunched) {
@@ -30,10 +34,13 @@ public final class TakeProgram {
                 OpenClPrimitive primitive = engine.create(builder.build());
                 if (isLaunched) {
                     try (OpenClKernels kernels = engine.load(primitive)) {
-                        geometries.forEach(geometry -> SampleKernels.checkReverse(engine, kernels, geometry));
+                        geometries.forEach(
+                                geometry -> SampleKernels.checkReverse(engine, kernels, geometry));
                     }
                 }
-                Files.write(Path.of(mode), primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
+                Files.write(
+                        Path.of(mode),
+                        primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
                 System.out.println(mode + "=" + primitive.geometries());
             }
         }

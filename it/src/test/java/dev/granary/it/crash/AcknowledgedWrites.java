@@ -39,10 +39,18 @@ final class AcknowledgedWrites {
         String[] words = line.split(" ", 3);
         counts.merge(words[0], 1L, Long::sum);
         switch (words[0]) {
-            case BEGUN -> keys.merge(words[1], new Known(0, Long.parseLong(words[2])),
-                    (old, now) -> new Known(old.acknowledged(), Math.max(old.begun(), now.begun())));
-            case ACKNOWLEDGED -> keys.merge(words[1], new Known(Long.parseLong(words[2]), 0),
-                    (old, now) -> new Known(Math.max(old.acknowledged(), now.acknowledged()), old.begun()));
+            case BEGUN ->
+                keys.merge(
+                        words[1],
+                        new Known(0, Long.parseLong(words[2])),
+                        (old, now) ->
+                                new Known(old.acknowledged(), Math.max(old.begun(), now.begun())));
+            case ACKNOWLEDGED ->
+                keys.merge(
+                        words[1],
+                        new Known(Long.parseLong(words[2]), 0),
+                        (old, now) -> new Known(
+                                Math.max(old.acknowledged(), now.acknowledged()), old.begun()));
             case FAILED, MISSED, WRONG -> addExample(line);
             default -> {}
         }

@@ -5,6 +5,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -18,17 +25,17 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
 
 /**
  * {@code granary bench crash}: kills processes that share a local directory, and counts lost,
  * wrong, stuck and leftover items.
  */
-@Command(name = "crash", mixinStandardHelpOptions = true,
-        description = "Kill processes that share a local directory; exit 1 if anything is lost, wrong, stuck or left over.")
+@Command(
+        name = "crash",
+        mixinStandardHelpOptions = true,
+        description =
+                "Kill processes that share a local directory; exit 1 if anything is lost, wrong,"
+                        + " stuck or left over.")
 public final class CrashCampaign implements Callable<Integer> {
     /** The names of the counts in JSON, with their labels. */
     private static final Map<String, String> COUNTS = counts();
@@ -47,16 +54,30 @@ public final class CrashCampaign implements Callable<Integer> {
         return counts;
     }
 
-    @Option(names = "--kills", defaultValue = "1000", description = "Number of processes to kill, half of them in each mode (default ${DEFAULT-VALUE}).")
+    @Option(
+            names = "--kills",
+            defaultValue = "1000",
+            description = "Number of processes to kill, half of them in each mode (default"
+                    + " ${DEFAULT-VALUE}).")
     private int kills;
 
-    @Option(names = "--round", defaultValue = "50", description = "Number of kills before each examination (default ${DEFAULT-VALUE}).")
+    @Option(
+            names = "--round",
+            defaultValue = "50",
+            description = "Number of kills before each examination (default ${DEFAULT-VALUE}).")
     private int round;
 
-    @Option(names = "--seed", description = "Seed of the random choices, except the moments of the kills (default: a new one for each run).")
+    @Option(
+            names = "--seed",
+            description =
+                    "Seed of the random choices, except the moments of the kills (default: a new"
+                            + " one for each run).")
     private @Nullable Long seed;
 
-    @Option(names = "--dir", description = "Working directory; must be missing or empty, and is kept (default: a temporary directory).")
+    @Option(
+            names = "--dir",
+            description = "Working directory; must be missing or empty, and is kept (default: a"
+                    + " temporary directory).")
     private @Nullable Path directory;
 
     @Option(names = "--json", description = "Write the figures to this file as well.")
@@ -74,9 +95,12 @@ public final class CrashCampaign implements Callable<Integer> {
             return CommandLine.ExitCode.USAGE;
         }
         Path given = directory;
-        Path root = given == null ? Files.createTempDirectory("granary-crash-") : Files.createDirectories(given);
+        Path root = given == null
+                ? Files.createTempDirectory("granary-crash-")
+                : Files.createDirectories(given);
         if (!isEmpty(root)) {
-            System.err.println("granary: " + root + " is not empty; give a directory that is missing or empty");
+            System.err.println("granary: " + root
+                    + " is not empty; give a directory that is missing or empty");
             return CommandLine.ExitCode.USAGE;
         }
         try {
@@ -96,11 +120,25 @@ public final class CrashCampaign implements Callable<Integer> {
         List<CrashRun> runs = new ArrayList<>();
         for (CrashMode mode : CrashMode.values()) {
             int share = mode == CrashMode.KEEP ? kills - kills / 2 : kills / 2;
-            runs.add(new CrashRun(mode, root.resolve(mode.name().toLowerCase(Locale.ROOT)), share, round, random.split(), err).run());
+            runs.add(new CrashRun(
+                            mode,
+                            root.resolve(mode.name().toLowerCase(Locale.ROOT)),
+                            share,
+                            round,
+                            random.split(),
+                            err)
+                    .run());
         }
         print(runs);
         if (json != null) {
-            Files.writeString(json, new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(json(used, runs)) + "\n");
+            Files.writeString(
+                    json,
+                    new GsonBuilder()
+                                    .setPrettyPrinting()
+                                    .disableHtmlEscaping()
+                                    .create()
+                                    .toJson(json(used, runs))
+                            + "\n");
         }
         return runs.stream().allMatch(CrashRun::isClean) ? 0 : 1;
     }
@@ -118,13 +156,24 @@ public final class CrashCampaign implements Callable<Integer> {
     private static void print(List<CrashRun> runs) {
         List<JsonObject> columns = runs.stream().map(CrashRun::json).toList();
         row("", runs.stream().map(run -> run.mode().name()).toList());
-        COUNTS.forEach((name, text) ->
-                row(text, columns.stream().map(column -> String.format(Locale.ROOT, "%,d", column.get(name).getAsLong())).toList()));
-        row("wrong bytes, in flight", runs.stream().map(run -> Long.toString(run.wrongInFlight())).toList());
+        COUNTS.forEach((name, text) -> row(
+                text,
+                columns.stream()
+                        .map(column -> String.format(
+                                Locale.ROOT, "%,d", column.get(name).getAsLong()))
+                        .toList()));
+        row(
+                "wrong bytes, in flight",
+                runs.stream().map(run -> Long.toString(run.wrongInFlight())).toList());
         for (CrashFindings.Kind kind : CrashFindings.Kind.values()) {
-            row(kind.text(), runs.stream().map(run -> Long.toString(run.finding().count(kind))).toList());
+            row(
+                    kind.text(),
+                    runs.stream()
+                            .map(run -> Long.toString(run.finding().count(kind)))
+                            .toList());
         }
-        columns.forEach(column -> column.getAsJsonArray("examples").forEach(example -> System.out.println(example.getAsString())));
+        columns.forEach(column -> column.getAsJsonArray("examples")
+                .forEach(example -> System.out.println(example.getAsString())));
     }
 
     private static void row(String name, List<String> cells) {

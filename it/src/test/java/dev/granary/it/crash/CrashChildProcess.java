@@ -2,12 +2,12 @@ package dev.granary.it.crash;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -56,8 +56,15 @@ final class CrashChildProcess {
     public static void main(String[] arguments) throws Exception {
         CrashMode mode = CrashMode.valueOf(arguments[1]);
         Role role = Role.valueOf(arguments[2]);
-        LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(mode.capacity()).build());
-        CrashChildProcess child = new CrashChildProcess(tier, mode, Integer.parseInt(arguments[3]), Long.parseLong(arguments[4]), Long.parseLong(arguments[5]));
+        LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(arguments[0]))
+                .capacityBytes(mode.capacity())
+                .build());
+        CrashChildProcess child = new CrashChildProcess(
+                tier,
+                mode,
+                Integer.parseInt(arguments[3]),
+                Long.parseLong(arguments[4]),
+                Long.parseLong(arguments[5]));
         child.act(role); // the first one is slow in a new JVM
         child.report(AcknowledgedWrites.READY);
         while (true) {
@@ -78,7 +85,10 @@ final class CrashChildProcess {
 
     private void write() throws IOException {
         if (random.nextInt(8) == 0) {
-            store(SelfDescribingEntries.sharedKey(random.nextInt(SelfDescribingEntries.SHARED_KEYS)), SelfDescribingEntries.SHARED_VERSION);
+            store(
+                    SelfDescribingEntries.sharedKey(
+                            random.nextInt(SelfDescribingEntries.SHARED_KEYS)),
+                    SelfDescribingEntries.SHARED_VERSION);
             return;
         }
         String key = SelfDescribingEntries.key(seat, random.nextInt(SelfDescribingEntries.KEYS));
@@ -95,7 +105,8 @@ final class CrashChildProcess {
                 report(AcknowledgedWrites.ACKNOWLEDGED, key, stored);
                 return true;
             }
-            case StoreResult.Failed failed -> report(AcknowledgedWrites.FAILED, key, failed.cause());
+            case StoreResult.Failed failed ->
+                report(AcknowledgedWrites.FAILED, key, failed.cause());
             case StoreResult other -> report(AcknowledgedWrites.FAILED, key, other);
         }
         return false;
@@ -108,7 +119,8 @@ final class CrashChildProcess {
         }
         String key = random.nextInt(4) == 0
                 ? SelfDescribingEntries.sharedKey(random.nextInt(SelfDescribingEntries.SHARED_KEYS))
-                : SelfDescribingEntries.key(random.nextInt(MAX_WRITERS), random.nextInt(SelfDescribingEntries.KEYS));
+                : SelfDescribingEntries.key(
+                        random.nextInt(MAX_WRITERS), random.nextInt(SelfDescribingEntries.KEYS));
         check(key, tier.load(SelfDescribingEntries.id(key)), -1);
     }
 
@@ -135,7 +147,9 @@ final class CrashChildProcess {
         switch (result) {
             case LoadResult.Hit hit -> {
                 OptionalLong read = SelfDescribingEntries.version(hit.entry());
-                boolean isRight = read.isPresent() && (key.equals("listed") || hit.entry().id().equals(SelfDescribingEntries.id(key)))
+                boolean isRight = read.isPresent()
+                        && (key.equals("listed")
+                                || hit.entry().id().equals(SelfDescribingEntries.id(key)))
                         && (stored < 0 || read.getAsLong() == stored);
                 report(isRight ? AcknowledgedWrites.HIT : AcknowledgedWrites.WRONG, key, read);
             }
@@ -154,7 +168,11 @@ final class CrashChildProcess {
             case 1, 2 -> tier.setCapacity(mode.capacity() / 2);
             case 3, 4 -> tier.setCapacity(mode.capacity());
             case 5, 6, 7 -> tier.usage();
-            case 8, 9, 10 -> tier.discard(SelfDescribingEntries.entry(SelfDescribingEntries.sharedKey(random.nextInt(SelfDescribingEntries.SHARED_KEYS)), SelfDescribingEntries.SHARED_VERSION));
+            case 8, 9, 10 ->
+                tier.discard(SelfDescribingEntries.entry(
+                        SelfDescribingEntries.sharedKey(
+                                random.nextInt(SelfDescribingEntries.SHARED_KEYS)),
+                        SelfDescribingEntries.SHARED_VERSION));
             default -> {
                 List<EntryCatalog.Listed> listed = listed();
                 if (!listed.isEmpty()) {

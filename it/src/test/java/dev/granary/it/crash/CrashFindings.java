@@ -1,6 +1,7 @@
 package dev.granary.it.crash;
 
 import com.google.gson.JsonObject;
+
 import java.util.EnumMap;
 import java.util.Map;
 

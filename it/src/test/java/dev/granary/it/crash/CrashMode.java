@@ -1,6 +1,7 @@
 package dev.granary.it.crash;
 
 import dev.granary.it.crash.CrashChildProcess.Role;
+
 import java.util.List;
 
 /** The capacity under which processes are killed, and their roles. */

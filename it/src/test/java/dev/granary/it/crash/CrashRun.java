@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -45,7 +46,13 @@ final class CrashRun {
      * @param round the number of kills before each examination
      * @param progress receives the progress
      */
-    CrashRun(CrashMode mode, Path directory, int kills, int round, SplittableRandom random, PrintWriter progress) {
+    CrashRun(
+            CrashMode mode,
+            Path directory,
+            int kills,
+            int round,
+            SplittableRandom random,
+            PrintWriter progress) {
         this.mode = mode;
         this.directory = directory;
         this.kills = kills;
@@ -63,8 +70,15 @@ final class CrashRun {
             finding.addAll(examine(killed == kills));
             examinations++;
             seconds = (System.nanoTime() - start) / 1e9;
-            progress.printf(Locale.ROOT, "%s: %d of %d killed, %.0f s, %d stores acknowledged, %s%n", mode, killed, kills, seconds,
-                    journal.count(AcknowledgedWrites.ACKNOWLEDGED), finding.isClean() ? "nothing wrong" : "WRONG: " + finding.json());
+            progress.printf(
+                    Locale.ROOT,
+                    "%s: %d of %d killed, %.0f s, %d stores acknowledged, %s%n",
+                    mode,
+                    killed,
+                    kills,
+                    seconds,
+                    journal.count(AcknowledgedWrites.ACKNOWLEDGED),
+                    finding.isClean() ? "nothing wrong" : "WRONG: " + finding.json());
             progress.flush();
         }
         return this;
@@ -76,7 +90,8 @@ final class CrashRun {
         for (int i = 0; i < mode.roles().size(); i++) {
             seats.add(new KillLoop(directory, mode, i, random.split(), journal, left));
         }
-        try (ExecutorService threads = Executors.newThreadPerTaskExecutor(Thread.ofPlatform().factory())) {
+        try (ExecutorService threads =
+                Executors.newThreadPerTaskExecutor(Thread.ofPlatform().factory())) {
             List<Future<?>> running = new ArrayList<>();
             seats.forEach(seat -> running.add(threads.submit(seat)));
             for (Future<?> each : running) {
@@ -89,9 +104,12 @@ final class CrashRun {
     }
 
     private CrashFindings examine(boolean isLast) throws IOException, InterruptedException {
-        Process process = KillLoop.start(directory, mode, PostCrashCheck.class, isLast ? "last" : "more");
+        Process process =
+                KillLoop.start(directory, mode, PostCrashCheck.class, isLast ? "last" : "more");
         try (Writer in = process.outputWriter(UTF_8)) {
-            journal.keys().forEach((key, known) -> line(in, key + " " + known.acknowledged() + " " + known.begun() + "\n"));
+            journal.keys()
+                    .forEach((key, known) -> line(
+                            in, key + " " + known.acknowledged() + " " + known.begun() + "\n"));
         }
         try (BufferedReader out = process.inputReader(UTF_8)) {
             String result = out.readLine();
@@ -112,7 +130,9 @@ final class CrashRun {
     }
 
     boolean isClean() {
-        return finding.isClean() && wrongInFlight() == 0 && (mode != CrashMode.KEEP || journal.count(AcknowledgedWrites.EVICTED) == 0);
+        return finding.isClean()
+                && wrongInFlight() == 0
+                && (mode != CrashMode.KEEP || journal.count(AcknowledgedWrites.EVICTED) == 0);
     }
 
     CrashMode mode() {

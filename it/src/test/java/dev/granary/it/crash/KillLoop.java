@@ -32,7 +32,13 @@ final class KillLoop implements Runnable {
     private final AtomicInteger killsLeft;
     private int killedInStartUp;
 
-    KillLoop(Path directory, CrashMode mode, int number, SplittableRandom random, AcknowledgedWrites journal, AtomicInteger killsLeft) {
+    KillLoop(
+            Path directory,
+            CrashMode mode,
+            int number,
+            SplittableRandom random,
+            AcknowledgedWrites journal,
+            AtomicInteger killsLeft) {
         this.directory = directory;
         this.mode = mode;
         this.number = number;
@@ -60,8 +66,14 @@ final class KillLoop implements Runnable {
     }
 
     private void runOne() throws IOException, InterruptedException {
-        Process process = start(directory, mode, CrashChildProcess.class, mode.roles().get(number).name(), Integer.toString(number),
-                Long.toString(random.nextLong()), Long.toString(journal.lastVersion() + 1));
+        Process process = start(
+                directory,
+                mode,
+                CrashChildProcess.class,
+                mode.roles().get(number).name(),
+                Integer.toString(number),
+                Long.toString(random.nextLong()),
+                Long.toString(journal.lastVersion() + 1));
         CountDownLatch ready = new CountDownLatch(1);
         Thread reader = Thread.ofPlatform().start(() -> read(process, ready));
         if (random.nextInt(START_UP_ODDS) == 0) {
@@ -76,9 +88,11 @@ final class KillLoop implements Runnable {
         }
         killedInStartUp += ready.getCount() > 0 ? 1 : 0;
         if (!process.isAlive()) {
-            throw new IOException("a process ended by itself, with exit code " + process.exitValue());
+            throw new IOException(
+                    "a process ended by itself, with exit code " + process.exitValue());
         }
-        process.toHandle().destroyForcibly(); // SIGKILL by the handle: Process would close the unread output
+        // SIGKILL by the handle: Process would close the unread output
+        process.toHandle().destroyForcibly();
         process.waitFor();
         reader.join();
     }
@@ -99,12 +113,24 @@ final class KillLoop implements Runnable {
     }
 
     /** Starts a class in a process of its own. */
-    static Process start(Path directory, CrashMode mode, Class<?> main, String... arguments) throws IOException {
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData",
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny",
-                "-cp", System.getProperty("java.class.path"), main.getName(), directory.toString(), mode.name()));
+    static Process start(Path directory, CrashMode mode, Class<?> main, String... arguments)
+            throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xshare:auto",
+                "-XX:-UsePerfData",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=deny",
+                "-cp",
+                System.getProperty("java.class.path"),
+                main.getName(),
+                directory.toString(),
+                mode.name()));
         command.addAll(List.of(arguments));
-        return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        return new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
     }
 }

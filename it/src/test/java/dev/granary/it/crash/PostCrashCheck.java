@@ -10,6 +10,7 @@ import dev.granary.it.crash.CrashFindings.Kind;
 import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -40,7 +41,8 @@ final class PostCrashCheck {
     private final Map<String, AcknowledgedWrites.Known> keys;
     private final CrashFindings finding = new CrashFindings();
 
-    private PostCrashCheck(LocalTier tier, CrashMode mode, Map<String, AcknowledgedWrites.Known> keys) {
+    private PostCrashCheck(
+            LocalTier tier, CrashMode mode, Map<String, AcknowledgedWrites.Known> keys) {
         this.tier = tier;
         this.mode = mode;
         this.keys = keys;
@@ -58,10 +60,16 @@ final class PostCrashCheck {
         try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 String[] words = line.split(" ", 3);
-                keys.put(words[0], new AcknowledgedWrites.Known(Long.parseLong(words[1]), Long.parseLong(words[2])));
+                keys.put(
+                        words[0],
+                        new AcknowledgedWrites.Known(
+                                Long.parseLong(words[1]), Long.parseLong(words[2])));
             }
         }
-        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(mode.capacity()).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0]))
+                .capacityBytes(mode.capacity())
+                .background(Runnable::run)
+                .build();
         try (LocalTier tier = LocalTier.open(config)) {
             PostCrashCheck examination = new PostCrashCheck(tier, mode, keys);
             examination.run();
@@ -93,7 +101,8 @@ final class PostCrashCheck {
                 LoadResult result = tier.load(SelfDescribingEntries.id(key), memory);
                 if (result instanceof LoadResult.Hit hit) {
                     checkVersion(key, known, SelfDescribingEntries.version(hit.entry()));
-                } else if (known.acknowledged() > 0 && (mode == CrashMode.KEEP || !(result instanceof LoadResult.Absent))) {
+                } else if (known.acknowledged() > 0
+                        && (mode == CrashMode.KEEP || !(result instanceof LoadResult.Absent))) {
                     report(Kind.LOST, 1, key + ", " + known + ": " + result);
                 }
             }
@@ -112,7 +121,9 @@ final class PostCrashCheck {
     private void count() throws IOException {
         List<EntryCatalog.Listed> all = new ArrayList<>();
         tier.list(all::add);
-        long bytes = all.stream().mapToLong(listed -> (listed.bytes() + UNIT - 1) / UNIT * UNIT).sum();
+        long bytes = all.stream()
+                .mapToLong(listed -> (listed.bytes() + UNIT - 1) / UNIT * UNIT)
+                .sum();
         if (bytes != tier.usedBytes()) {
             report(Kind.DRIFT, 1, bytes + " bytes are listed, " + tier.usedBytes() + " counted");
         }
@@ -126,7 +137,10 @@ final class PostCrashCheck {
                 LoadResult result = tier.read(listed, memory);
                 if (result instanceof LoadResult.Hit hit) {
                     String key = hit.entry().id().fields().getLast().text();
-                    checkVersion(key, new AcknowledgedWrites.Known(0, Long.MAX_VALUE), SelfDescribingEntries.version(hit.entry()));
+                    checkVersion(
+                            key,
+                            new AcknowledgedWrites.Known(0, Long.MAX_VALUE),
+                            SelfDescribingEntries.version(hit.entry()));
                 } else {
                     report(Kind.DAMAGED, 1, listed + ": " + result);
                 }
@@ -142,10 +156,15 @@ final class PostCrashCheck {
      * entries.
      */
     private void sweep() throws IOException {
-        long capacity = mode == CrashMode.KEEP ? tier.usedBytes() / 4 * 5 + (2 << 20) : mode.capacity();
+        long capacity =
+                mode == CrashMode.KEEP ? tier.usedBytes() / 4 * 5 + (2 << 20) : mode.capacity();
         tier.setCapacity(capacity);
         if (tier.diskBytes() > capacity || tier.usedBytes() > capacity) {
-            report(Kind.OVER_CAPACITY, 1, tier.diskBytes() + " bytes on the disk, " + tier.usedBytes() + " used of " + capacity);
+            report(
+                    Kind.OVER_CAPACITY,
+                    1,
+                    tier.diskBytes() + " bytes on the disk, " + tier.usedBytes() + " used of "
+                            + capacity);
         }
         if (mode == CrashMode.KEEP && tier.statistics().evictions() != 0) {
             report(Kind.LOST, tier.statistics().evictions(), "evicted");
@@ -161,13 +180,18 @@ final class PostCrashCheck {
         }
         long disk = diskUsage();
         if (disk > tier.diskBytes() + usage.overheadBytes() + UNCOUNTED_BYTES) {
-            report(Kind.LEFT_OVER, 1, disk + " bytes on the disk, " + tier.diskBytes() + " counted");
+            report(
+                    Kind.LEFT_OVER,
+                    1,
+                    disk + " bytes on the disk, " + tier.diskBytes() + " counted");
         }
     }
 
     /** Returns the disk usage of the directory as the file system reports it, without holes. */
     private long diskUsage() throws IOException {
-        Process process = new ProcessBuilder("du", "-sB1", tier.directory().toString()).redirectErrorStream(true).start();
+        Process process = new ProcessBuilder("du", "-sB1", tier.directory().toString())
+                .redirectErrorStream(true)
+                .start();
         try (BufferedReader out = process.inputReader(UTF_8)) {
             return Long.parseLong(String.valueOf(out.readLine()).split("\\s")[0]);
         }
@@ -183,7 +207,10 @@ final class PostCrashCheck {
         try (Stream<Path> files = Files.walk(tier.directory()).filter(Files::isRegularFile)) {
             List<Path> left = files.toList();
             if (left.size() > FILES_WHEN_EMPTY) {
-                report(Kind.LEFT_OVER, left.size() - FILES_WHEN_EMPTY, "after everything was removed: " + left);
+                report(
+                        Kind.LEFT_OVER,
+                        left.size() - FILES_WHEN_EMPTY,
+                        "after everything was removed: " + left);
             }
         }
     }

@@ -6,6 +6,7 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
+
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -32,7 +33,8 @@ final class SelfDescribingEntries {
     static final long SHARED_VERSION = 1;
 
     private static final Target TARGET = new Target(Backend.OPENCL, "crash", "Crash Device", "1");
-    private static final ValueLayout.OfLong VERSION = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final ValueLayout.OfLong VERSION =
+            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final int USUAL_BYTES = 8 << 10;
     private static final int LARGE_BYTES = 200 << 10;
     private static final int LARGE_ODDS = 50;
@@ -59,14 +61,17 @@ final class SelfDescribingEntries {
         byte[] binary = new byte[Long.BYTES + length(random)];
         random.nextBytes(binary);
         ByteBuffer.wrap(binary).putLong(0, version);
-        EntryMetadata metadata = new EntryMetadata("crash", "crash", Instant.EPOCH, List.of("k"), List.of(), key);
+        EntryMetadata metadata =
+                new EntryMetadata("crash", "crash", Instant.EPOCH, List.of("k"), List.of(), key);
         return Entry.of(id(key), KernelBinaries.of(binary), Duration.ofMillis(100), metadata);
     }
 
     private static int length(SplittableRandom random) {
-        return random.nextInt(OVERSIZE_ODDS) == 0 ? OVERSIZE_BYTES
-                : random.nextInt(LARGE_ODDS) == 0 ? random.nextInt(LARGE_BYTES)
-                : random.nextInt(USUAL_BYTES);
+        return random.nextInt(OVERSIZE_ODDS) == 0
+                ? OVERSIZE_BYTES
+                : random.nextInt(LARGE_ODDS) == 0
+                        ? random.nextInt(LARGE_BYTES)
+                        : random.nextInt(USUAL_BYTES);
     }
 
     /** Returns the version of an entry; empty if any byte differs from that version of that key. */
@@ -77,6 +82,8 @@ final class SelfDescribingEntries {
         long version = read.binaries().binary(0).get(VERSION, 0);
         String key = read.id().fields().getLast().text();
         Entry expected = entry(key, version);
-        return expected.id().equals(read.id()) && expected.binaries().equals(read.binaries()) ? OptionalLong.of(version) : OptionalLong.empty();
+        return expected.id().equals(read.id()) && expected.binaries().equals(read.binaries())
+                ? OptionalLong.of(version)
+                : OptionalLong.empty();
     }
 }

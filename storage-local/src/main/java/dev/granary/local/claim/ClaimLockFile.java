@@ -3,6 +3,9 @@ package dev.granary.local.claim;
 import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.file.InterruptGuard;
 import dev.granary.local.file.StoreLayout;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -18,7 +21,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * File whose locks are the claims of one directory: always empty, opened at the first claim.
@@ -105,7 +107,8 @@ final class ClaimLockFile {
         }
     }
 
-    private static @Nullable FileLock tryLock(Opened in, long position, boolean shared) throws IOException {
+    private static @Nullable FileLock tryLock(Opened in, long position, boolean shared)
+            throws IOException {
         try {
             return in.channel.tryLock(position, 1, shared);
         } catch (OverlappingFileLockException e) {
@@ -120,8 +123,13 @@ final class ClaimLockFile {
         }
         abandon();
         StoreLayout.requireFileOrNothing(file);
-        FileChannel channel = FileChannel.open(file,
-                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS),
+        FileChannel channel = FileChannel.open(
+                file,
+                Set.of(
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.CREATE,
+                        LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file));
         Opened now = new Opened(channel, currentKey());
         opened = now;
@@ -150,7 +158,8 @@ final class ClaimLockFile {
 
     private @Nullable Object currentKey() throws IOException {
         try {
-            return Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS).fileKey();
+            return Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                    .fileKey();
         } catch (NoSuchFileException e) {
             return null;
         }
@@ -197,7 +206,9 @@ final class ClaimLockFile {
         @Override
         public synchronized void awaitLaunch() {
             try (InterruptGuard shield = new InterruptGuard()) {
-                for (int attempt = 0; attempt < MARK_ATTEMPTS && mark == null && !isClosed; attempt++) {
+                for (int attempt = 0;
+                        attempt < MARK_ATTEMPTS && mark == null && !isClosed;
+                        attempt++) {
                     if (attempt > 0) {
                         shield.pause(MARK_PAUSE_NANOS); // another process is probing
                     }

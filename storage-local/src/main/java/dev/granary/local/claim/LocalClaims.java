@@ -2,12 +2,14 @@ package dev.granary.local.claim;
 
 import dev.granary.cache.Id;
 import dev.granary.local.LocalTier;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Claims on ids among the processes of one machine. A claim says that its holder is compiling, so
@@ -112,7 +114,8 @@ public final class LocalClaims implements AutoCloseable {
         try {
             return directory.toRealPath();
         } catch (IOException e) {
-            return directory.toAbsolutePath().normalize(); // missing: claims will be unavailable
+            // missing: claims will be unavailable
+            return directory.toAbsolutePath().normalize();
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.granary.local.config;
 
 import dev.granary.local.LocalTier;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -66,16 +67,17 @@ public record LocalTierConfig(
 
     public static long requireCapacity(long bytes) {
         if (bytes < 0) {
-            throw new IllegalArgumentException(
-                    "The local capacity is " + bytes + " bytes; it must be 0 (nothing is stored) or more, by default " + DEFAULT_CAPACITY_BYTES);
+            throw new IllegalArgumentException("The local capacity is " + bytes
+                    + " bytes; it must be 0 (nothing is stored) or more, by default "
+                    + DEFAULT_CAPACITY_BYTES);
         }
         return bytes;
     }
 
     private static void requireTimeout(Duration timeout) {
         if (timeout.isNegative() || timeout.compareTo(LONGEST_TIMEOUT) > 0) {
-            throw new IllegalArgumentException(
-                    "The timeout of a local store is " + timeout + "; it must be from 0 to 1 day, by default " + DEFAULT_STORE_TIMEOUT);
+            throw new IllegalArgumentException("The timeout of a local store is " + timeout
+                    + "; it must be from 0 to 1 day, by default " + DEFAULT_STORE_TIMEOUT);
         }
     }
 
@@ -158,7 +160,14 @@ public record LocalTierConfig(
          *     timeout exceeds 1 day
          */
         public LocalTierConfig build() {
-            return new LocalTierConfig(directory, capacityBytes, policy, networkFileSystems, clock, background, storeTimeout);
+            return new LocalTierConfig(
+                    directory,
+                    capacityBytes,
+                    policy,
+                    networkFileSystems,
+                    clock,
+                    background,
+                    storeTimeout);
         }
 
         private static void startDaemon(Runnable task) {

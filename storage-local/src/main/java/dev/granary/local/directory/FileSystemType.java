@@ -28,17 +28,87 @@ public record FileSystemType(String name, String source) {
      */
     private static final Set<String> NETWORK = Set.of(
             // protocols between a client and a server
-            "nfs", "nfs3", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncp", "ncpfs", "afs", "afpfs", "coda", "9p", "webdav", "davfs",
-            "davfs2", "ftp", "ftpfs", "curlftpfs", "sshfs", "unc", "gvfsd-fuse", "kio-fuse",
+            "nfs",
+            "nfs3",
+            "nfs4",
+            "cifs",
+            "smb",
+            "smb2",
+            "smb3",
+            "smbfs",
+            "ncp",
+            "ncpfs",
+            "afs",
+            "afpfs",
+            "coda",
+            "9p",
+            "webdav",
+            "davfs",
+            "davfs2",
+            "ftp",
+            "ftpfs",
+            "curlftpfs",
+            "sshfs",
+            "unc",
+            "gvfsd-fuse",
+            "kio-fuse",
             // parallel and cluster file systems
-            "ceph", "cephfs", "ceph-fuse", "glusterfs", "lustre", "lustre_lite", "beegfs", "beegfs_nodev", "gpfs", "mmfs", "pvfs2", "orangefs",
-            "panfs", "wekafs", "gfs", "gfs2", "ocfs2", "acfs", "mfs", "mfsmount", "moosefs", "lizardfs", "juicefs", "quobyte", "hdfs",
-            "fuse_dfs", "alluxio", "alluxio-fuse", "dbfs", "cvmfs2",
+            "ceph",
+            "cephfs",
+            "ceph-fuse",
+            "glusterfs",
+            "lustre",
+            "lustre_lite",
+            "beegfs",
+            "beegfs_nodev",
+            "gpfs",
+            "mmfs",
+            "pvfs2",
+            "orangefs",
+            "panfs",
+            "wekafs",
+            "gfs",
+            "gfs2",
+            "ocfs2",
+            "acfs",
+            "mfs",
+            "mfsmount",
+            "moosefs",
+            "lizardfs",
+            "juicefs",
+            "quobyte",
+            "hdfs",
+            "fuse_dfs",
+            "alluxio",
+            "alluxio-fuse",
+            "dbfs",
+            "cvmfs2",
             // buckets seen as directories
-            "s3fs", "s3ql", "rclone", "rclonefs", "gcsfuse", "goofys", "geesefs", "mountpoint-s3", "mount-s3", "blobfuse", "blobfuse2", "ossfs",
-            "cosfs", "obsfs", "seaweedfs", "objectivefs", "yas3fs",
+            "s3fs",
+            "s3ql",
+            "rclone",
+            "rclonefs",
+            "gcsfuse",
+            "goofys",
+            "geesefs",
+            "mountpoint-s3",
+            "mount-s3",
+            "blobfuse",
+            "blobfuse2",
+            "ossfs",
+            "cosfs",
+            "obsfs",
+            "seaweedfs",
+            "objectivefs",
+            "yas3fs",
             // folders of a virtual machine's host, by protocols without coherent shared mappings
-            "vboxsf", "vmhgfs", "vmhgfs-fuse", "prl_fs", "prl_fsd", "osxfs", "grpcfuse");
+            "vboxsf",
+            "vmhgfs",
+            "vmhgfs-fuse",
+            "prl_fs",
+            "prl_fsd",
+            "osxfs",
+            "grpcfuse");
 
     /** Names of FUSE file systems that do not reveal their kind; the source does then. */
     private static final Set<String> UNNAMED_FUSE = Set.of("fuse", "osxfuse", "macfuse", "fusefs");
@@ -48,10 +118,13 @@ public record FileSystemType(String name, String source) {
         try {
             Path real = existing.toRealPath();
             if (real.getRoot() != null && real.getRoot().toString().startsWith("\\\\")) {
-                return new FileSystemType("unc", ""); // Windows reports the type of the server's disk, also for a mapped drive
+                // Windows reports the type of the server's disk, also for a mapped drive
+                return new FileSystemType("unc", "");
             }
             FileSystemType type = storeOf(real);
-            return type == UNKNOWN || type.name().equals(AUTOMATIC) ? MountTable.find(real).orElse(type) : type;
+            return type == UNKNOWN || type.name().equals(AUTOMATIC)
+                    ? MountTable.find(real).orElse(type)
+                    : type;
         } catch (IOException | SecurityException e) {
             return UNKNOWN; // for example in a chroot without /proc
         }

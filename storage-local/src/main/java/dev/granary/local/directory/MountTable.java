@@ -1,5 +1,7 @@
 package dev.granary.local.directory;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -7,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Linux's table of the mounts that this process sees, {@code /proc/self/mountinfo}, searched by
@@ -47,10 +48,16 @@ public final class MountTable {
             int root = line.indexOf(' ', second + 1);
             int type = line.indexOf(BEFORE_TYPE) + BEFORE_TYPE.length();
             int source = line.indexOf(' ', type) + 1;
-            if (second < colon && colon < root && root < type && type < source
-                    && number(line, second + 1, colon) == major(device) && number(line, colon + 1, root) == minor(device)) {
+            if (second < colon
+                    && colon < root
+                    && root < type
+                    && type < source
+                    && number(line, second + 1, colon) == major(device)
+                    && number(line, colon + 1, root) == minor(device)) {
                 int end = line.indexOf(' ', source);
-                return Optional.of(new FileSystemType(line.substring(type, source - 1), line.substring(source, end < 0 ? line.length() : end)));
+                return Optional.of(new FileSystemType(
+                        line.substring(type, source - 1),
+                        line.substring(source, end < 0 ? line.length() : end)));
             }
         }
         return Optional.empty();

@@ -1,5 +1,7 @@
 package dev.granary.local.directory;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -9,7 +11,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.OptionalInt;
 import java.util.StringTokenizer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Check of a directory's owner: only the user of this process and root may determine the programs
@@ -36,7 +37,11 @@ final class OwnerCheck {
             return owner != user.getAsInt();
         }
         String name = Files.getOwner(directory, LinkOption.NOFOLLOW_LINKS).getName();
-        return ProcessHandle.current().info().user().map(self -> !self.equals(name)).orElse(false);
+        return ProcessHandle.current()
+                .info()
+                .user()
+                .map(self -> !self.equals(name))
+                .orElse(false);
     }
 
     /**

@@ -6,6 +6,7 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.store.BoundedWait;
 import dev.granary.local.store.RemainingTime;
 import dev.granary.local.store.SegmentStore;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.Executor;
@@ -29,9 +30,16 @@ public final class CapacityEnforcer {
     private final BackgroundSweeper sweeper;
     private final long timeoutNanos;
     private volatile long capacity;
-    private volatile long stalledAt = NEVER; // count of changes at which a sweep was found stalled
+    // count of changes at which a sweep was found stalled
+    private volatile long stalledAt = NEVER;
 
-    public CapacityEnforcer(SegmentStore store, Evictor evictor, EvictionPolicy policy, long capacity, Duration timeout, Executor background) {
+    public CapacityEnforcer(
+            SegmentStore store,
+            Evictor evictor,
+            EvictionPolicy policy,
+            long capacity,
+            Duration timeout,
+            Executor background) {
         this.store = store;
         this.evictor = evictor;
         this.policy = policy;
@@ -81,7 +89,8 @@ public final class CapacityEnforcer {
         }
         long before = store.changes();
         RemainingTime remaining = store.remainingTime();
-        try (BoundedWait wait = new BoundedWait(new RemainingTime(Math.min(timeoutNanos, remaining.nanos())))) {
+        try (BoundedWait wait =
+                new BoundedWait(new RemainingTime(Math.min(timeoutNanos, remaining.nanos())))) {
             while (isFarAboveCapacity() && !sweepNow()) {
                 long now = store.changes();
                 if (now == stalledAt) {
@@ -89,12 +98,16 @@ public final class CapacityEnforcer {
                 }
                 if (wait.isOver()) {
                     stalledAt = now == before ? now : NEVER;
-                    throw new FullException(fullMessage() + (now == before ? " has made no progress for " : " has reclaimed too little for ")
+                    throw new FullException(fullMessage()
+                            + (now == before
+                                    ? " has made no progress for "
+                                    : " has reclaimed too little for ")
                             + wait.millis() + " ms");
                 }
                 long pause = System.nanoTime();
                 wait.pause(SWEEPER_PAUSE_NANOS);
-                remaining.deduct(System.nanoTime() - pause); // a sweep by this thread is no wait
+                // a sweep by this thread is no wait
+                remaining.deduct(System.nanoTime() - pause);
             }
         }
     }
@@ -113,7 +126,8 @@ public final class CapacityEnforcer {
     }
 
     private String fullMessage() throws IOException {
-        return "the directory is full: it has " + diskBytes() + " bytes at a capacity of " + capacity + ", and the sweep of "
+        return "the directory is full: it has " + diskBytes() + " bytes at a capacity of "
+                + capacity + ", and the sweep of "
                 + (store.isSweeping() ? "this process" : "another process");
     }
 

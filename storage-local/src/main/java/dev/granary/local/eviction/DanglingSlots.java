@@ -7,6 +7,7 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.IndexCommitter;
 import dev.granary.local.store.SegmentStore;
+
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
@@ -34,11 +35,13 @@ final class DanglingSlots {
         for (int rank = 0; rank < snapshot.size(); rank++) {
             int slot = snapshot.slot(rank);
             if (isDangling(files, snapshot.index(), slot, snapshot.location(rank))
-                    || (overlapping.get(rank) && !reader.matchesSlot(files, snapshot.index(), slot))) {
+                    || (overlapping.get(rank)
+                            && !reader.matchesSlot(files, snapshot.index(), slot))) {
                 ranks.add(rank);
             }
         }
-        return !ranks.isEmpty() && store.change(locked -> takeOut(locked, snapshot, overlapping, ranks));
+        return !ranks.isEmpty()
+                && store.change(locked -> takeOut(locked, snapshot, overlapping, ranks));
     }
 
     /** Returns the ranks of entries that share bytes with another: at most one of them is sound. */
@@ -52,7 +55,8 @@ final class DanglingSlots {
                 ranks.set(longest);
                 ranks.set(rank);
             }
-            if (from + snapshot.units(rank) > end) { // a location counts in units, and no sound entry extends into the next segment
+            // a location counts in units, and no sound entry extends into the next segment
+            if (from + snapshot.units(rank) > end) {
                 end = from + snapshot.units(rank);
                 longest = rank;
             }
@@ -61,27 +65,35 @@ final class DanglingSlots {
     }
 
     /** Checks the slots again under the commit lock, and removes them. */
-    private boolean takeOut(OpenStoreFiles files, IndexSnapshot snapshot, BitSet overlapping, List<Integer> ranks) throws IOException {
+    private boolean takeOut(
+            OpenStoreFiles files, IndexSnapshot snapshot, BitSet overlapping, List<Integer> ranks)
+            throws IOException {
         EntryIndex index = files.index();
         boolean removed = false;
         for (int rank : ranks) {
             int slot = snapshot.slot(rank);
-            if (index.generation() == snapshot.index().generation() && index.location(slot) == snapshot.location(rank)
+            if (index.generation() == snapshot.index().generation()
+                    && index.location(slot) == snapshot.location(rank)
                     && (isDangling(files, index, slot, snapshot.location(rank))
-                            || (overlapping.get(rank) && !reader.matchesSlot(files, index, slot)))) {
+                            || (overlapping.get(rank)
+                                    && !reader.matchesSlot(files, index, slot)))) {
                 removed |= IndexCommitter.removeAt(files, index, slot, snapshot.location(rank));
             }
         }
         return removed;
     }
 
-    private static boolean isDangling(OpenStoreFiles files, EntryIndex index, int slot, long location) throws IOException {
-        if (!EntryLocation.isLocation(location) || index.find(index.tagOf(slot), location) != slot) {
+    private static boolean isDangling(
+            OpenStoreFiles files, EntryIndex index, int slot, long location) throws IOException {
+        if (!EntryLocation.isLocation(location)
+                || index.find(index.tagOf(slot), location) != slot) {
             return true;
         }
         try {
             long length = files.segments().get(EntryLocation.segment(location)).length();
-            return EntryLocation.offset(location) + index.units(slot) * EntryLocation.UNIT >= length + EntryLocation.UNIT; // the last entry need not fill its unit
+            // the last entry need not fill its unit
+            return EntryLocation.offset(location) + index.units(slot) * EntryLocation.UNIT
+                    >= length + EntryLocation.UNIT;
         } catch (NoSuchFileException e) {
             return true;
         }

@@ -12,6 +12,7 @@ import dev.granary.local.store.IndexCommitter;
 import dev.granary.local.store.IoFailureLog;
 import dev.granary.local.store.LastUseRecorder;
 import dev.granary.local.store.SegmentStore;
+
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -35,7 +36,11 @@ public final class Evictor {
     private final LongAdder evictions = new LongAdder();
     private final LongAdder unitsEvicted = new LongAdder();
 
-    public Evictor(SegmentStore store, EntryReader reader, LastUseRecorder lastUses, IoFailureLog failures) {
+    public Evictor(
+            SegmentStore store,
+            EntryReader reader,
+            LastUseRecorder lastUses,
+            IoFailureLog failures) {
         this.store = store;
         this.reclaimer = new SpaceReclaimer(store, reader);
         this.lastUses = lastUses;
@@ -92,14 +97,17 @@ public final class Evictor {
         }
     }
 
-    private void evict(OpenStoreFiles files, long targetUnits, EvictionPolicy policy) throws IOException {
+    private void evict(OpenStoreFiles files, long targetUnits, EvictionPolicy policy)
+            throws IOException {
         long now = lastUses.nowMicros();
         files.writeUses(now);
         correctTimes(files, now);
         IndexSnapshot snapshot = IndexSnapshot.of(files.index());
         long disk = files.state().diskUnits();
-        long live = Math.min(snapshot.allUnits(), disk); // a damaged length must not empty the store
-        long wasted = Math.min(disk - live, live / MAX_WASTED_FRACTION); // between the holes: about as much as now
+        // a damaged length must not empty the store
+        long live = Math.min(snapshot.allUnits(), disk);
+        // between the holes: about as much as now
+        long wasted = Math.min(disk - live, live / MAX_WASTED_FRACTION);
         long excess = live + wasted - targetUnits;
         int[] ranks = snapshot.byAge(policy);
         for (int from = 0; from < ranks.length && excess > 0; ) {
@@ -139,9 +147,16 @@ public final class Evictor {
         return true;
     }
 
-    private boolean evict(OpenStoreFiles files, IndexSnapshot snapshot, int[] ranks, int first, int end) throws IOException {
+    private boolean evict(
+            OpenStoreFiles files, IndexSnapshot snapshot, int[] ranks, int first, int end)
+            throws IOException {
         for (int i = first; i < end; i++) {
-            if (IndexCommitter.removeAt(files, snapshot.index(), snapshot.slot(ranks[i]), snapshot.location(ranks[i]))) { // otherwise it was removed in the meantime
+            // otherwise it was removed in the meantime
+            if (IndexCommitter.removeAt(
+                    files,
+                    snapshot.index(),
+                    snapshot.slot(ranks[i]),
+                    snapshot.location(ranks[i]))) {
                 evictions.increment();
                 unitsEvicted.add(snapshot.units(ranks[i]));
             }

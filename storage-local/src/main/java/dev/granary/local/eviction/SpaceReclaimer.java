@@ -16,6 +16,9 @@ import dev.granary.local.store.IndexCommitter;
 import dev.granary.local.store.SegmentAppender;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.local.store.StoreRecovery;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -23,7 +26,6 @@ import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reclaimer of space that no entry covers. Removes segments without entries, punches holes between
@@ -89,15 +91,18 @@ final class SpaceReclaimer {
         files.segments().dropGone();
         sealLast(files, tolerated);
         List<SealedSegment> sealed = closeAll(files);
-        IndexSnapshot snapshot = IndexSnapshot.of(files.index()); // after closing: these segments get no more entries
+        // after closing: these segments get no more entries
+        IndexSnapshot snapshot = IndexSnapshot.of(files.index());
         if (danglingSlots.takeOut(files, snapshot)) {
             snapshot = IndexSnapshot.of(files.index());
         }
         for (SealedSegment each : sealed) {
             measure(each, snapshot);
         }
-        if (!disposer.confirms(files, snapshot, sealed.stream().map(each -> each.segment).toList())) {
-            return; // the index has entries that this plan lacks: the next sweep makes a new plan
+        if (!disposer.confirms(
+                files, snapshot, sealed.stream().map(each -> each.segment).toList())) {
+            // the index has entries that this plan lacks: the next sweep makes a new plan
+            return;
         }
         sealed.removeIf(each -> removeIfEmpty(files, each));
         for (SealedSegment each : sealed) {
@@ -119,7 +124,8 @@ final class SpaceReclaimer {
         long dead = (EntryLocation.unit(appendPosition) - 1 - live) * EntryLocation.UNIT;
         if (appendPosition != 0 && (dead > tolerated || hasEntryBehindEnd(files, last))) {
             store.change(locked -> {
-                if (EntryLocation.segment(locked.state().appendPosition()) == last && (dead > tolerated || hasEntryBehindEnd(locked, last))) {
+                if (EntryLocation.segment(locked.state().appendPosition()) == last
+                        && (dead > tolerated || hasEntryBehindEnd(locked, last))) {
                     appender.seal(locked, 0);
                 }
                 return true;
@@ -133,8 +139,10 @@ final class SpaceReclaimer {
      */
     private static boolean hasEntryBehindEnd(OpenStoreFiles files, int segment) throws IOException {
         long end = files.index().endOf(segment);
-        long appendPosition = files.state().appendPosition(); // read after the index: space is reserved before an entry is committed
-        return EntryLocation.segment(appendPosition) == segment && end > EntryLocation.unit(appendPosition);
+        // read after the index: space is reserved before an entry is committed
+        long appendPosition = files.state().appendPosition();
+        return EntryLocation.segment(appendPosition) == segment
+                && end > EntryLocation.unit(appendPosition);
     }
 
     /**
@@ -160,11 +168,13 @@ final class SpaceReclaimer {
         return sealed;
     }
 
-    private static @Nullable SealedSegment close(OpenStoreFiles files, int number) throws IOException {
+    private static @Nullable SealedSegment close(OpenStoreFiles files, int number)
+            throws IOException {
         try {
             SegmentFile segment = files.segments().get(number);
             long length = Files.size(segment.file());
-            if (length < segment.length()) { // truncated since it was mapped: a mapping must match the file here
+            // truncated since it was mapped: a mapping must match the file here
+            if (length < segment.length()) {
                 files.segments().drop(segment);
                 segment = files.segments().get(number);
             }
@@ -203,7 +213,8 @@ final class SpaceReclaimer {
         SegmentFile segment = sealed.segment;
         disposer.markGone(files, segment);
         store.steps().done(StoreStep.MARKED_GONE);
-        if (canPunch && sealed.length > SegmentHoles.BLOCK) { // frees the blocks although other processes have it mapped
+        // frees the blocks although other processes have it mapped
+        if (canPunch && sealed.length > SegmentHoles.BLOCK) {
             try {
                 disposer.empty(files, segment, sealed.length);
             } catch (FileDisposer.StaleException e) {
@@ -226,7 +237,9 @@ final class SpaceReclaimer {
         try {
             store.change(locked -> {
                 StatePage state = locked.state();
-                state.set(StatePage.SEALED_UNITS, Math.max(0, state.get(StatePage.SEALED_UNITS) - units));
+                state.set(
+                        StatePage.SEALED_UNITS,
+                        Math.max(0, state.get(StatePage.SEALED_UNITS) - units));
                 return true;
             });
         } catch (CommitLockQueue.BusyException e) {
@@ -238,8 +251,10 @@ final class SpaceReclaimer {
      * Truncates a segment after its last entry, and punches holes between the others unless that
      * was done since an entry was last removed.
      */
-    private void shrink(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot) throws IOException {
-        SegmentHoles holes = SegmentHoles.between(snapshot, sealed.first, sealed.end, sealed.length);
+    private void shrink(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot)
+            throws IOException {
+        SegmentHoles holes =
+                SegmentHoles.between(snapshot, sealed.first, sealed.end, sealed.length);
         if (holes.end() < sealed.length) {
             disposer.cut(files, sealed.segment, holes.end());
             sealed.length = holes.end();
@@ -266,19 +281,27 @@ final class SpaceReclaimer {
      * Copies entries out of segments until little enough is wasted: sparse segments always, others
      * in descending order of waste.
      */
-    private void compact(OpenStoreFiles files, List<SealedSegment> sealed, IndexSnapshot snapshot, long capacity, long tolerated)
+    private void compact(
+            OpenStoreFiles files,
+            List<SealedSegment> sealed,
+            IndexSnapshot snapshot,
+            long capacity,
+            long tolerated)
             throws IOException {
         long disk = EntryLocation.unit(files.state().appendPosition()) * EntryLocation.UNIT;
         for (SealedSegment each : sealed) {
             disk += each.disk;
         }
         List<SealedSegment> worstFirst = new ArrayList<>(sealed);
-        worstFirst.sort(Comparator.comparingDouble(each -> -(double) each.wasted() / Math.max(1, each.disk)));
+        worstFirst.sort(Comparator.comparingDouble(
+                each -> -(double) each.wasted() / Math.max(1, each.disk)));
         long targetBytes = tolerated == 0 ? 0 : capacity - tolerated;
         for (SealedSegment each : worstFirst) {
             boolean isSparse = each.live() < each.length / SPARSE_FRACTION;
             boolean isWasteful = disk > targetBytes && each.wasted() > each.disk / WASTED_FRACTION;
-            if ((isSparse || isWasteful) && move(files, each, snapshot, capacity) && disposer.confirmsEmpty(files, each.segment)) {
+            if ((isSparse || isWasteful)
+                    && move(files, each, snapshot, capacity)
+                    && disposer.confirmsEmpty(files, each.segment)) {
                 disk -= each.wasted();
                 remove(files, each);
                 sealed.remove(each);
@@ -289,7 +312,9 @@ final class SpaceReclaimer {
     /**
      * Copies the entries of a segment to the append position; returns whether none is left in it.
      */
-    private boolean move(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot, long capacity) throws IOException {
+    private boolean move(
+            OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot, long capacity)
+            throws IOException {
         for (int from = sealed.first; from < sealed.end; from += MOVE_BATCH_SIZE) {
             int first = from;
             int end = Math.min(sealed.end, from + MOVE_BATCH_SIZE);
@@ -309,14 +334,21 @@ final class SpaceReclaimer {
      * Copies one entry unverified; damage is found at a lookup. Returns the new location, or 0 if
      * it need not be moved.
      */
-    private long copy(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot, int rank, long capacity) throws IOException {
+    private long copy(
+            OpenStoreFiles files,
+            SealedSegment sealed,
+            IndexSnapshot snapshot,
+            int rank,
+            long capacity)
+            throws IOException {
         long location = snapshot.location(rank);
         long length = snapshot.units(rank) * EntryLocation.UNIT;
         long offset = EntryLocation.offset(location);
         if (length == 0 || offset + length >= sealed.segment.length() + EntryLocation.UNIT) {
             return 0; // removed, or dangling
         }
-        MemorySegment view = sealed.segment.view(offset, Math.min(length, sealed.segment.length() - offset));
+        MemorySegment view =
+                sealed.segment.view(offset, Math.min(length, sealed.segment.length() - offset));
         return files.index().find(snapshot.tag(rank), location) < 0
                 ? 0
                 : appender.append(List.of(view), length, capacity).location();
@@ -326,7 +358,9 @@ final class SpaceReclaimer {
      * Sets the locations of the copies in the index; returns false if one of them is in a segment
      * that was closed since. Under the commit lock.
      */
-    private static boolean redirect(OpenStoreFiles files, IndexSnapshot snapshot, int first, long[] copies) throws IOException {
+    private static boolean redirect(
+            OpenStoreFiles files, IndexSnapshot snapshot, int first, long[] copies)
+            throws IOException {
         EntryIndex index = files.index();
         boolean all = true;
         for (int i = 0; i < copies.length; i++) {
@@ -340,17 +374,20 @@ final class SpaceReclaimer {
         return all;
     }
 
-    private static boolean count(OpenStoreFiles files, List<SealedSegment> sealed) throws IOException {
+    private static boolean count(OpenStoreFiles files, List<SealedSegment> sealed)
+            throws IOException {
         long units = 0;
         int last = EntryLocation.segment(files.state().appendPosition());
         for (SealedSegment each : sealed) {
             units += EntryLocation.units(each.disk);
         }
-        List<Integer> counted = sealed.stream().map(each -> each.segment.number()).toList();
+        List<Integer> counted =
+                sealed.stream().map(each -> each.segment.number()).toList();
         long[] others = {0};
         files.layout().forEachSegment((file, number) -> {
             if (number != last && !counted.contains((int) number)) {
-                others[0] += EntryLocation.units(Files.size(file)); // sealed since this sweep began
+                // sealed since this sweep began
+                others[0] += EntryLocation.units(Files.size(file));
             }
         });
         files.state().set(StatePage.SEALED_UNITS, units + others[0]);

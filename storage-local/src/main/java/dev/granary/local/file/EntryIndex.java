@@ -1,6 +1,9 @@
 package dev.granary.local.file;
 
 import dev.granary.local.directory.DirectoryValidator;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -17,7 +20,6 @@ import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Index of the entries: a table, mapped by every process, of their locations, lengths, and times of
@@ -49,12 +51,14 @@ public final class EntryIndex {
     private static final long MICROS_PER_SECOND = 1_000_000;
     private static final long CLOCK_TOLERANCE_MICROS = 60 * MICROS_PER_SECOND;
     private static final int WRITE_CHUNK_BYTES = 1 << 18;
-    private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle WORDS =
+            MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final long generation;
     private final ByteBuffer slots;
     private final int mask;
-    private final AtomicReferenceArray<long[]> recordedUses; // recorded, not yet written; a chunk is allocated at its first use
+    // recorded, not yet written; a chunk is allocated at its first use
+    private final AtomicReferenceArray<long[]> recordedUses;
 
     private EntryIndex(long generation, MappedByteBuffer map, int count) {
         this.generation = generation;
@@ -72,15 +76,21 @@ public final class EntryIndex {
     }
 
     private static EntryIndex doCreate(Path file, long generation, int count) throws IOException {
-        try (FileChannel channel = FileChannel.open(file,
-                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
+        try (FileChannel channel = FileChannel.open(
+                file,
+                Set.of(
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.CREATE_NEW,
+                        LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file))) {
             long bytes = (long) count * SLOT_BYTES;
             ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, WRITE_CHUNK_BYTES));
             for (long at = 0; at < bytes; ) {
                 at += channel.write(zeros.clear(), at);
             }
-            return new EntryIndex(generation, channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes), count);
+            return new EntryIndex(
+                    generation, channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes), count);
         } catch (FileAlreadyExistsException e) {
             throw e;
         } catch (IOException e) {
@@ -93,22 +103,30 @@ public final class EntryIndex {
      * Opens a table. Of a truncated file the remaining power of two of whole slots is used; returns
      * null if no slot remains.
      */
-    public static @Nullable EntryIndex open(Path file, long generation, FileChannel.MapMode mode) throws IOException {
+    public static @Nullable EntryIndex open(Path file, long generation, FileChannel.MapMode mode)
+            throws IOException {
         StoreLayout.requireFile(file);
-        return InterruptGuard.inFileThread(() -> Optional.ofNullable(doOpen(file, generation, mode))).orElse(null);
+        return InterruptGuard.inFileThread(
+                        () -> Optional.ofNullable(doOpen(file, generation, mode)))
+                .orElse(null);
     }
 
-    private static @Nullable EntryIndex doOpen(Path file, long generation, FileChannel.MapMode mode) throws IOException {
+    private static @Nullable EntryIndex doOpen(Path file, long generation, FileChannel.MapMode mode)
+            throws IOException {
         Set<OpenOption> options = mode == FileChannel.MapMode.READ_ONLY
                 ? Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)
-                : Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+                : Set.of(
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE,
+                        LinkOption.NOFOLLOW_LINKS);
         try (FileChannel channel = FileChannel.open(file, options)) {
             long count = Math.min(channel.size() / SLOT_BYTES, MAX_SLOTS);
             if (count == 0) {
                 return null;
             }
             int whole = (int) Long.highestOneBit(count);
-            return new EntryIndex(generation, channel.map(mode, 0, (long) whole * SLOT_BYTES), whole);
+            return new EntryIndex(
+                    generation, channel.map(mode, 0, (long) whole * SLOT_BYTES), whole);
         }
     }
 
@@ -117,7 +135,8 @@ public final class EntryIndex {
      * occupied.
      */
     public static int slotsFor(long entries) {
-        return Math.clamp(Long.highestOneBit(Math.max(1, entries * 3 - 1)) << 1, MIN_SLOTS, MAX_SLOTS);
+        return Math.clamp(
+                Long.highestOneBit(Math.max(1, entries * 3 - 1)) << 1, MIN_SLOTS, MAX_SLOTS);
     }
 
     public long generation() {
@@ -165,7 +184,9 @@ public final class EntryIndex {
         long units = 0;
         for (int slot = 0; slot < count(); slot++) {
             long location = location(slot);
-            units += location > 0 && location >>> EntryLocation.SEGMENT_SHIFT == segment ? units(slot) : 0;
+            units += location > 0 && location >>> EntryLocation.SEGMENT_SHIFT == segment
+                    ? units(slot)
+                    : 0;
         }
         return units;
     }
@@ -255,7 +276,9 @@ public final class EntryIndex {
         set(slot, LOCATION, 0);
         int freed = 0;
         if (word(slot + 1 & mask, TAG) == 0) {
-            for (int last = slot; freed <= mask && word(last, TAG) != 0 && location(last) == 0; last = last - 1 & mask) {
+            for (int last = slot;
+                    freed <= mask && word(last, TAG) != 0 && location(last) == 0;
+                    last = last - 1 & mask) {
                 set(last, TAG, 0);
                 freed++;
             }
@@ -300,7 +323,9 @@ public final class EntryIndex {
      * negative.
      */
     public boolean hasWrongTime(int slot, long nowMicros) {
-        return location(slot) != 0 && (isFromWrongClock(usedMicros(slot), nowMicros) || isFromWrongClock(storedSeconds(slot) * MICROS_PER_SECOND, nowMicros));
+        return location(slot) != 0
+                && (isFromWrongClock(usedMicros(slot), nowMicros)
+                        || isFromWrongClock(storedSeconds(slot) * MICROS_PER_SECOND, nowMicros));
     }
 
     /** Sets the wrong times of a slot to {@code micros}. Under the commit lock. */

@@ -19,7 +19,8 @@ public final class EntryLocation {
 
     private static final int UNIT_BITS = SEGMENT_SHIFT;
     private static final int CHECK_BITS = 14;
-    private static final long CHECK_FACTOR = 0x9e3779b97f4a7c15L; // 2^64 divided by the golden ratio: any flipped bit changes the high bits
+    // 2^64 divided by the golden ratio: any flipped bit changes the high bits
+    private static final long CHECK_FACTOR = 0x9e3779b97f4a7c15L;
 
     private EntryLocation() {}
 
@@ -41,7 +42,9 @@ public final class EntryLocation {
 
     /** Returns whether a location is valid for an entry. Damaged locations may be invalid. */
     public static boolean isLocation(long location) {
-        return location >>> UNIT_BITS > 0 && location >>> UNIT_BITS <= LAST_SEGMENT && unit(location) > 0;
+        return location >>> UNIT_BITS > 0
+                && location >>> UNIT_BITS <= LAST_SEGMENT
+                && unit(location) > 0;
     }
 
     public static long withCheck(long location) {
@@ -51,7 +54,9 @@ public final class EntryLocation {
     /** Returns the location in {@code checked}, or 0 if the check fails. */
     public static long withoutCheck(long checked) {
         long location = checked >>> CHECK_BITS;
-        return isLocation(location) && check(location) == (checked & ((1L << CHECK_BITS) - 1)) ? location : 0;
+        return isLocation(location) && check(location) == (checked & ((1L << CHECK_BITS) - 1))
+                ? location
+                : 0;
     }
 
     private static long check(long location) {

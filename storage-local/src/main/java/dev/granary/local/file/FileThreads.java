@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
  * opening a store needs several calls.
  */
 public final class FileThreads {
-    private static final ThreadPoolExecutor POOL =
-            new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.SECONDS, new SynchronousQueue<>(), FileThread::new);
+    private static final ThreadPoolExecutor POOL = new ThreadPoolExecutor(
+            0, Integer.MAX_VALUE, 1, TimeUnit.SECONDS, new SynchronousQueue<>(), FileThread::new);
 
     private FileThreads() {}
 

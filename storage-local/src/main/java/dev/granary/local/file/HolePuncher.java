@@ -38,17 +38,23 @@ public final class HolePuncher implements AutoCloseable {
 
         static {
             Linker linker = Linker.nativeLinker();
-            OPEN = linker.downcallHandle(find(linker, "open"), FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT),
+            OPEN = linker.downcallHandle(
+                    find(linker, "open"),
+                    FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT),
                     Linker.Option.firstVariadicArg(2));
-            FALLOCATE = linker.downcallHandle(find(linker, "fallocate"),
+            FALLOCATE = linker.downcallHandle(
+                    find(linker, "fallocate"),
                     FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
-            CLOSE = linker.downcallHandle(find(linker, "close"), FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+            CLOSE = linker.downcallHandle(
+                    find(linker, "close"), FunctionDescriptor.of(JAVA_INT, JAVA_INT));
         }
 
         private Native() {}
 
         private static MemorySegment find(Linker linker, String name) {
-            return linker.defaultLookup().find(name).orElseThrow(() -> new UnsupportedOperationException("no " + name));
+            return linker.defaultLookup()
+                    .find(name)
+                    .orElseThrow(() -> new UnsupportedOperationException("no " + name));
         }
     }
 
@@ -57,13 +63,15 @@ public final class HolePuncher implements AutoCloseable {
      * a warning, or throw.
      */
     public static boolean isPossible() {
-        return System.getProperty("os.name").equals("Linux") && HolePuncher.class.getModule().isNativeAccessEnabled();
+        return System.getProperty("os.name").equals("Linux")
+                && HolePuncher.class.getModule().isNativeAccessEnabled();
     }
 
     /** Opens a file for punching. */
     static HolePuncher on(Path file) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
-            int descriptor = (int) Native.OPEN.invokeExact(arena.allocateFrom(file.toString()), READ_WRITE | CLOSE_ON_EXEC, 0);
+            int descriptor = (int) Native.OPEN.invokeExact(
+                    arena.allocateFrom(file.toString()), READ_WRITE | CLOSE_ON_EXEC, 0);
             if (descriptor < 0) {
                 throw new IOException("open(2) failed for " + file);
             }
@@ -78,7 +86,8 @@ public final class HolePuncher implements AutoCloseable {
     /** Reclaims a range, which then reads as zeros. */
     void punch(long offset, long length) throws IOException {
         try {
-            if ((int) Native.FALLOCATE.invokeExact(descriptor, KEEP_SIZE_AND_PUNCH, offset, length) != 0) {
+            if ((int) Native.FALLOCATE.invokeExact(descriptor, KEEP_SIZE_AND_PUNCH, offset, length)
+                    != 0) {
                 throw new IOException("fallocate(2) failed to punch a hole into " + file);
             }
         } catch (IOException | RuntimeException | Error e) {

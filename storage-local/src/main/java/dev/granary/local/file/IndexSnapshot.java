@@ -1,6 +1,7 @@
 package dev.granary.local.file;
 
 import dev.granary.local.config.EvictionPolicy;
+
 import java.util.Arrays;
 
 /**
@@ -32,7 +33,8 @@ public final class IndexSnapshot {
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
             if (location != 0) {
-                locations = size == locations.length ? Arrays.copyOf(locations, 2 * size) : locations;
+                locations =
+                        size == locations.length ? Arrays.copyOf(locations, 2 * size) : locations;
                 locations[size++] = location;
             }
         }
@@ -94,7 +96,9 @@ public final class IndexSnapshot {
      * units.
      */
     public boolean has(long location, long minUnits) {
-        for (int rank = firstFrom(location); rank < locations.length && locations[rank] == location; rank++) {
+        for (int rank = firstFrom(location);
+                rank < locations.length && locations[rank] == location;
+                rank++) {
             if (units(rank) >= minUnits) {
                 return true;
             }
@@ -153,10 +157,11 @@ public final class IndexSnapshot {
      * ordered by location.
      */
     public int[] byAge(EvictionPolicy policy) {
-        long[] stamps = switch (policy) {
-            case LRU -> used;
-            case FIFO -> stored;
-        };
+        long[] stamps =
+                switch (policy) {
+                    case LRU -> used;
+                    case FIFO -> stored;
+                };
         long oldest = Long.MAX_VALUE;
         long newest = 0;
         for (long stamp : stamps) {
@@ -165,7 +170,9 @@ public final class IndexSnapshot {
         }
         // Time and rank in one number are sorted without an object per entry. The time has 32 bits:
         // microseconds if all times lie within an hour.
-        int shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(Math.max(0, newest - oldest)) - Integer.SIZE);
+        int shift = Math.max(
+                0,
+                Long.SIZE - Long.numberOfLeadingZeros(Math.max(0, newest - oldest)) - Integer.SIZE);
         long[] keys = new long[stamps.length];
         for (int rank = 0; rank < keys.length; rank++) {
             keys[rank] = ((stamps[rank] - oldest) >>> shift << Integer.SIZE) | rank;

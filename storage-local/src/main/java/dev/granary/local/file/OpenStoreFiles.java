@@ -1,9 +1,10 @@
 package dev.granary.local.file;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The open files of one directory in this process: the state page, the current index, the segments.
@@ -29,7 +30,8 @@ public final class OpenStoreFiles {
      */
     public static OpenStoreFiles openForWriting(StoreLayout layout) throws IOException {
         return InterruptGuard.inFileThread(() -> {
-            OpenStoreFiles files = new OpenStoreFiles(layout, StatePage.openForWriting(layout.state()));
+            OpenStoreFiles files =
+                    new OpenStoreFiles(layout, StatePage.openForWriting(layout.state()));
             files.openNamedIndex();
             return files;
         });
@@ -69,7 +71,9 @@ public final class OpenStoreFiles {
      */
     public EntryIndex index() throws IOException {
         EntryIndex current = index;
-        return current != null && current.generation() == state.get(StatePage.GENERATION) ? current : open();
+        return current != null && current.generation() == state.get(StatePage.GENERATION)
+                ? current
+                : open();
     }
 
     private synchronized EntryIndex open() throws IOException {
@@ -80,10 +84,15 @@ public final class OpenStoreFiles {
                 return before;
             }
             try {
-                EntryIndex opened = EntryIndex.open(layout.index(generation), generation,
-                        state.isWritable() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY);
+                EntryIndex opened = EntryIndex.open(
+                        layout.index(generation),
+                        generation,
+                        state.isWritable()
+                                ? FileChannel.MapMode.READ_WRITE
+                                : FileChannel.MapMode.READ_ONLY);
                 if (opened == null) {
-                    throw new NoSuchFileException(layout.index(generation).toString(), null, "empty");
+                    throw new NoSuchFileException(
+                            layout.index(generation).toString(), null, "empty");
                 }
                 switchTo(opened);
                 return opened;
@@ -108,7 +117,8 @@ public final class OpenStoreFiles {
     public synchronized void discardMappings() throws IOException {
         index = null;
         segments.close();
-        boolean _ = state.restore(layout.state()); // if it is another file now, the next change opens that
+        // if it is another file now, the next change opens that
+        boolean _ = state.restore(layout.state());
     }
 
     public void writeUses(long nowMicros) throws IOException {

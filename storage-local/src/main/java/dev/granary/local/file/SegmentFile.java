@@ -2,6 +2,9 @@ package dev.granary.local.file;
 
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.local.directory.DirectoryValidator;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
@@ -17,7 +20,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * File of consecutive entries, mapped for reading. It is written by plain writes, so that a full
@@ -83,8 +85,13 @@ public final class SegmentFile {
     }
 
     private static SegmentFile doCreate(Path file, int number, long length) throws IOException {
-        FileChannel channel = FileChannel.open(file,
-                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
+        FileChannel channel = FileChannel.open(
+                file,
+                Set.of(
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.CREATE_NEW,
+                        LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file));
         boolean done = false;
         try {
@@ -94,14 +101,16 @@ public final class SegmentFile {
             try (RandomAccessFile same = new RandomAccessFile(file.toFile(), "rw")) {
                 same.setLength(length);
             }
-            SegmentFile segment = new SegmentFile(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
+            SegmentFile segment = new SegmentFile(
+                    number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
             segment.writing = channel;
             done = true;
             return segment;
         } finally {
             if (!done) {
                 channel.close();
-                Files.deleteIfExists(file); // created by this call and not yet referenced: frees the blocks on a full disk
+                // created by this call and not yet referenced: frees the blocks on a full disk
+                Files.deleteIfExists(file);
             }
         }
     }
@@ -113,13 +122,16 @@ public final class SegmentFile {
     }
 
     private static SegmentFile doOpen(Path file, int number) throws IOException {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+        try (FileChannel channel =
+                FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             for (int attempt = 1; ; attempt++) {
                 long length = Math.min(channel.size(), Integer.MAX_VALUE);
                 try {
-                    return new SegmentFile(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
+                    return new SegmentFile(
+                            number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
                 } catch (IOException e) {
-                    if (attempt == ATTEMPTS || channel.size() >= length) { // otherwise a sweep has just truncated it
+                    // otherwise a sweep has just truncated it
+                    if (attempt == ATTEMPTS || channel.size() >= length) {
                         throw e;
                     }
                 }
@@ -141,11 +153,15 @@ public final class SegmentFile {
     }
 
     public Phase phase() {
-        if (bytes.byteSize() < EntryLocation.UNIT || map.getLong(0) != MAGIC || map.getLong(NUMBER) != number) {
+        if (bytes.byteSize() < EntryLocation.UNIT
+                || map.getLong(0) != MAGIC
+                || map.getLong(NUMBER) != number) {
             return Phase.CLOSED;
         }
         long phase = map.getLong(PHASE);
-        return phase == Phase.OPEN.number ? Phase.OPEN : phase == Phase.GONE.number ? Phase.GONE : Phase.CLOSED;
+        return phase == Phase.OPEN.number
+                ? Phase.OPEN
+                : phase == Phase.GONE.number ? Phase.GONE : Phase.CLOSED;
     }
 
     public void setPhase(Phase phase) throws IOException {
@@ -169,7 +185,8 @@ public final class SegmentFile {
      */
     public long statedLength(long offset) {
         try {
-            long length = offset >= bytes.byteSize() ? -1 : EntryFormat.statedLength(map, (int) offset);
+            long length =
+                    offset >= bytes.byteSize() ? -1 : EntryFormat.statedLength(map, (int) offset);
             MappingFault.throwPending();
             return length;
         } catch (InternalError e) {
@@ -190,11 +207,18 @@ public final class SegmentFile {
         long available = Math.clamp(bytes.byteSize() - offset, 0, length);
         try {
             Arena arena = memory == null ? Arena.ofAuto() : memory;
-            MemorySegment copy = arena.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, available == 0 ? 0 : offset, available);
+            MemorySegment copy = arena.allocateFrom(
+                    ValueLayout.JAVA_BYTE,
+                    bytes,
+                    ValueLayout.JAVA_BYTE,
+                    available == 0 ? 0 : offset,
+                    available);
             MappingFault.throwPending();
             return copy;
         } catch (InternalError e) {
-            throw isShorterThan(offset + available) ? new TruncatedException(file, e) : new IOException(file + " could not be read", e);
+            throw isShorterThan(offset + available)
+                    ? new TruncatedException(file, e)
+                    : new IOException(file + " could not be read", e);
         } catch (OutOfMemoryError e) {
             throw new IOException("no off-heap memory for " + available + " bytes of " + file, e);
         }
@@ -253,7 +277,8 @@ public final class SegmentFile {
         onChannel(channel -> {
             ByteBuffer rest = from.duplicate();
             while (rest.position() < from.limit()) {
-                rest.limit(Math.min(from.limit(), rest.position() + WRITE_CHUNK_BYTES)); // heap bytes are copied once more: small chunks stay in the CPU cache
+                // heap bytes are copied once more: small chunks stay in the CPU cache
+                rest.limit(Math.min(from.limit(), rest.position() + WRITE_CHUNK_BYTES));
                 channel.write(rest, offset + rest.position() - from.position());
             }
         });

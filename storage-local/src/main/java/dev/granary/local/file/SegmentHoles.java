@@ -30,7 +30,8 @@ public final class SegmentHoles {
      * Returns the holes between the entries with the ranks {@code first} to {@code behind}
      * (exclusive), in a segment of {@code length} bytes.
      */
-    public static SegmentHoles between(IndexSnapshot snapshot, int first, int endRank, long length) {
+    public static SegmentHoles between(
+            IndexSnapshot snapshot, int first, int endRank, long length) {
         long[] holes = new long[2 * (endRank - first + 1)];
         int count = 0;
         long covered = BLOCK; // the header's block is kept
@@ -49,7 +50,8 @@ public final class SegmentHoles {
             covered = Math.max(covered, afterLast);
             end = Math.max(end, to);
         }
-        return new SegmentHoles(holes, count, end, Math.min(blocks, Math.max(end, EntryLocation.UNIT)));
+        return new SegmentHoles(
+                holes, count, end, Math.min(blocks, Math.max(end, EntryLocation.UNIT)));
     }
 
     /** Returns the offset at which the last entry ends. */

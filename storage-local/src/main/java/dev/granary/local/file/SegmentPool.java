@@ -1,5 +1,7 @@
 package dev.granary.local.file;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -8,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import org.jspecify.annotations.Nullable;
 
 /** Pool of the segments that this process has mapped, each at its first use. Thread-safe. */
 public final class SegmentPool {
@@ -16,7 +17,9 @@ public final class SegmentPool {
 
     private final StoreLayout layout;
     private final Map<Integer, SegmentFile> mapped = new ConcurrentHashMap<>();
-    private final AtomicReferenceArray<@Nullable SegmentFile> recent = new AtomicReferenceArray<>(RECENT); // saves lookups the map and its boxed keys
+    // saves lookups the map and its boxed keys
+    private final AtomicReferenceArray<@Nullable SegmentFile> recent =
+            new AtomicReferenceArray<>(RECENT);
 
     SegmentPool(StoreLayout layout) {
         this.layout = layout;

@@ -2,6 +2,9 @@ package dev.granary.local.file;
 
 import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.store.StoreRecovery;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -20,7 +23,6 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * State page of a directory, mapped by all its processes: the generation of the index, the append
@@ -41,7 +43,8 @@ public final class StatePage implements AutoCloseable {
     // Words that readers use are on other cache lines than those that writers change.
     public static final int MARK = 0;
     public static final int GENERATION = 8;
-    public static final int REPLACEMENTS = 16; // incremented before a replaced entry is removed; a lookup without a hit compares it
+    // incremented before a replaced entry is removed; a lookup without a hit compares it
+    public static final int REPLACEMENTS = 16;
     public static final int APPEND_POSITION = 128;
     public static final int NEXT_SEGMENT = 256;
     public static final int LIVE_UNITS = 264;
@@ -63,7 +66,8 @@ public final class StatePage implements AutoCloseable {
     /** Upper limit of a count of units; as bytes it fits a {@code long}. */
     public static final long MAX_UNITS = 1L << 50;
 
-    private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle WORDS =
+            MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int COMMIT_REGION = BYTES;
     private static final int SWEEP_REGION = BYTES + 1;
     private static final int SMALLEST_BLOCK = 512;
@@ -91,12 +95,21 @@ public final class StatePage implements AutoCloseable {
     }
 
     private static StatePage create(Path file) throws IOException {
-        FileChannel channel = FileChannel.open(file,
-                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS),
+        FileChannel channel = FileChannel.open(
+                file,
+                Set.of(
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.CREATE,
+                        LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file));
         try {
             fill(channel);
-            return new StatePage(channel, channel.map(FileChannel.MapMode.READ_WRITE, 0, BYTES), identity(attributes(file)), true);
+            return new StatePage(
+                    channel,
+                    channel.map(FileChannel.MapMode.READ_WRITE, 0, BYTES),
+                    identity(attributes(file)),
+                    true);
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;
@@ -141,14 +154,20 @@ public final class StatePage implements AutoCloseable {
     /** Opens an existing page for reading only; returns null if the file is too short. */
     public static @Nullable StatePage openForReading(Path file) throws IOException {
         StoreLayout.requireFileOrNothing(file);
-        return InterruptGuard.inFileThread(() -> Optional.ofNullable(read(file))).orElse(null);
+        return InterruptGuard.inFileThread(() -> Optional.ofNullable(read(file)))
+                .orElse(null);
     }
 
     private static @Nullable StatePage read(Path file) throws IOException {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+        try (FileChannel channel =
+                FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             return channel.size() < BYTES
                     ? null
-                    : new StatePage(channel, channel.map(FileChannel.MapMode.READ_ONLY, 0, BYTES), identity(attributes(file)), false);
+                    : new StatePage(
+                            channel,
+                            channel.map(FileChannel.MapMode.READ_ONLY, 0, BYTES),
+                            identity(attributes(file)),
+                            false);
         }
     }
 

@@ -1,5 +1,7 @@
 package dev.granary.local.file;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -12,7 +14,6 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.OptionalLong;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Names of the files in the directory: {@code v2/state} is the state page,
@@ -68,13 +69,19 @@ public final class StoreLayout {
     /** Returns the generation of an index file, or empty if the name is not that of an index. */
     public static OptionalLong generation(Path file) {
         String name = name(file);
-        return name.startsWith(INDEX) ? number(name.substring(INDEX.length())) : OptionalLong.empty();
+        return name.startsWith(INDEX)
+                ? number(name.substring(INDEX.length()))
+                : OptionalLong.empty();
     }
 
     /** Returns the number of a segment file, or empty if the name is not that of a segment. */
     public static OptionalLong segmentNumber(Path file) {
         OptionalLong number = number(name(file));
-        return number.isPresent() && number.getAsLong() > 0 && number.getAsLong() <= EntryLocation.LAST_SEGMENT ? number : OptionalLong.empty();
+        return number.isPresent()
+                        && number.getAsLong() > 0
+                        && number.getAsLong() <= EntryLocation.LAST_SEGMENT
+                ? number
+                : OptionalLong.empty();
     }
 
     private static OptionalLong number(String digits) {
@@ -138,7 +145,8 @@ public final class StoreLayout {
      * @throws IOException if the system reports another error than its absence
      */
     public static boolean exists(Path path) throws IOException {
-        return Files.exists(path) || attributes(path) != null; // the first costs a third, but returns false for every error and dangling link
+        // the first costs a third, but returns false for every error and dangling link
+        return Files.exists(path) || attributes(path) != null;
     }
 
     private static boolean isFile(Path path) throws IOException {
@@ -174,7 +182,9 @@ public final class StoreLayout {
         forEachNumbered(segments, StoreLayout::segmentNumber, visitor);
     }
 
-    private static void forEachNumbered(Path directory, Function<Path, OptionalLong> number, NumberedVisitor visitor) throws IOException {
+    private static void forEachNumbered(
+            Path directory, Function<Path, OptionalLong> number, NumberedVisitor visitor)
+            throws IOException {
         forEachChild(directory, path -> {
             OptionalLong parsed = number.apply(path);
             if (parsed.isPresent() && isFile(path)) {

@@ -1,12 +1,14 @@
 package dev.granary.local.store;
 
 import dev.granary.local.file.StatePage;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.channels.FileLock;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Queue for the commit lock. Threads of this process are queued in order of arrival, and the first
@@ -25,7 +27,8 @@ public final class CommitLockQueue {
     private final ReentrantLock turn = new ReentrantLock(true);
     private final AtomicLong turns = new AtomicLong();
     private @Nullable CommitLockRequest request; // guarded by turn
-    private volatile long stalledAt = NEVER; // count of changes at which a holder was found stalled
+    // count of changes at which a holder was found stalled
+    private volatile long stalledAt = NEVER;
 
     /** Thrown if the lock was not acquired in time. */
     public static final class BusyException extends IOException {
@@ -50,8 +53,9 @@ public final class CommitLockQueue {
     Turn awaitTurn(BoundedWait wait) throws BusyException {
         long before = turns.get();
         if (!wait.until(nanos -> turn.tryLock(nanos, TimeUnit.NANOSECONDS))) {
-            throw new BusyException("the local store is busy: " + (turns.get() - before) + " changes of this process ended within "
-                    + wait.millis() + " ms, but this change got no turn");
+            throw new BusyException("the local store is busy: " + (turns.get() - before)
+                    + " changes of this process ended within " + wait.millis()
+                    + " ms, but this change got no turn");
         }
         return () -> {
             turns.incrementAndGet();
@@ -70,7 +74,9 @@ public final class CommitLockQueue {
      */
     FileLock lock(StatePage state, BoundedWait wait, long stallNanos) throws IOException {
         FileLock lock = tryLock(state);
-        for (long pause = SHORTEST_PAUSE_NANOS; lock == null && pause <= LONGEST_PAUSE_NANOS && !isKnownStalled(state); pause *= 2) {
+        for (long pause = SHORTEST_PAUSE_NANOS;
+                lock == null && pause <= LONGEST_PAUSE_NANOS && !isKnownStalled(state);
+                pause *= 2) {
             wait.pause(pause);
             lock = tryLock(state);
         }
@@ -92,9 +98,11 @@ public final class CommitLockQueue {
         return state.get(StatePage.CHANGES) == stalledAt;
     }
 
-    private FileLock request(StatePage state, BoundedWait wait, long stallNanos) throws IOException {
+    private FileLock request(StatePage state, BoundedWait wait, long stallNanos)
+            throws IOException {
         if (isKnownStalled(state)) {
-            throw new BusyException("another process holds the lock of the local store without progress");
+            throw new BusyException(
+                    "another process holds the lock of the local store without progress");
         }
         CommitLockRequest pending = requestFor(state);
         long first = state.get(StatePage.CHANGES);
@@ -111,11 +119,13 @@ public final class CommitLockQueue {
             if (stalled) {
                 stalledAt = now;
                 throw new BusyException("another process has held the lock of the local store for "
-                        + TimeUnit.NANOSECONDS.toMillis(watch.stallNanos()) + " ms without progress");
+                        + TimeUnit.NANOSECONDS.toMillis(watch.stallNanos())
+                        + " ms without progress");
             }
             if (wait.isOver()) {
-                throw new BusyException("the local store is busy: other processes began " + (now - first) + " changes within "
-                        + wait.millis() + " ms, but this change got no turn");
+                throw new BusyException("the local store is busy: other processes began "
+                        + (now - first) + " changes within " + wait.millis()
+                        + " ms, but this change got no turn");
             }
         }
     }

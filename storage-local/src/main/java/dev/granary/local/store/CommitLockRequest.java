@@ -1,13 +1,15 @@
 package dev.granary.local.store;
 
 import dev.granary.local.file.StatePage;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Blocking request for the commit lock in a thread of its own, since Java has no such request with
@@ -61,7 +63,8 @@ final class CommitLockRequest {
     synchronized @Nullable FileLock take() throws IOException {
         Throwable thrown = failure;
         if (thrown != null) {
-            throw new IOException("the lock of the local store cannot be acquired: " + thrown, thrown);
+            throw new IOException(
+                    "the lock of the local store cannot be acquired: " + thrown, thrown);
         }
         FileLock granted = lock;
         lock = null;

@@ -12,6 +12,9 @@ import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.SegmentFile;
 import dev.granary.local.file.StatePage;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -22,7 +25,6 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reader of entries: from the index to a verified copy, without a lock. An entry that changes
@@ -32,9 +34,12 @@ public final class EntryReader {
     private static final int ATTEMPTS = 4;
     private static final int MICROS_PER_MILLI = 1000; // in a millisecond
     private static final int PREFIX_BYTES = 16 << 10;
-    private static final LoadResult.Damaged MISSING = new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment is missing");
-    private static final LoadResult.Damaged TRUNCATED_SEGMENT = new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment was truncated while it was read");
-    private static final LoadResult.Damaged INVALID_LOCATION = new LoadResult.Damaged(DamageKind.CORRUPT, "its location in the index is invalid");
+    private static final LoadResult.Damaged MISSING =
+            new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment is missing");
+    private static final LoadResult.Damaged TRUNCATED_SEGMENT = new LoadResult.Damaged(
+            DamageKind.TRUNCATED, "its segment was truncated while it was read");
+    private static final LoadResult.Damaged INVALID_LOCATION =
+            new LoadResult.Damaged(DamageKind.CORRUPT, "its location in the index is invalid");
 
     private final Function<Id, Sha256> hashing;
 
@@ -50,7 +55,8 @@ public final class EntryReader {
      * @param location the location of the entry
      * @param result the outcome of reading that location
      */
-    public record LocatedEntry(@Nullable EntryIndex index, int slot, long location, LoadResult result) {
+    public record LocatedEntry(
+            @Nullable EntryIndex index, int slot, long location, LoadResult result) {
         public static final LocatedEntry NONE = new LocatedEntry(null, -1, 0, LoadResult.ABSENT);
     }
 
@@ -65,37 +71,62 @@ public final class EntryReader {
      *
      * @throws IOException if the store cannot be read
      */
-    public LocatedEntry find(OpenStoreFiles files, Id id, @Nullable Arena memory) throws IOException {
-        return find(files, tag(id), files.index(), memory, bytes -> EntryFormat.decode(bytes, id, VerificationLevel.CHECKSUMS),
-                damaged -> damaged.damage() != DamageKind.WRONG_KEY, id);
+    public LocatedEntry find(OpenStoreFiles files, Id id, @Nullable Arena memory)
+            throws IOException {
+        return find(
+                files,
+                tag(id),
+                files.index(),
+                memory,
+                bytes -> EntryFormat.decode(bytes, id, VerificationLevel.CHECKSUMS),
+                damaged -> damaged.damage() != DamageKind.WRONG_KEY,
+                id);
     }
 
     private interface Decoder {
         LoadResult decode(MemorySegment bytes);
     }
 
-    private LocatedEntry find(OpenStoreFiles files, long tag, EntryIndex first, @Nullable Arena memory, Decoder decoder, Predicate<LoadResult.Damaged> isOfId,
-            @Nullable Id id) throws IOException {
+    private LocatedEntry find(
+            OpenStoreFiles files,
+            long tag,
+            EntryIndex first,
+            @Nullable Arena memory,
+            Decoder decoder,
+            Predicate<LoadResult.Damaged> isOfId,
+            @Nullable Id id)
+            throws IOException {
         EntryIndex index = first;
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
             long replacements = files.state().get(StatePage.REPLACEMENTS);
             LocatedEntry damaged = LocatedEntry.NONE;
             boolean changed = false;
-            for (int probe = index.next(tag, 0); probe >= 0 && !changed; probe = index.next(tag, probe + 1)) {
+            for (int probe = index.next(tag, 0);
+                    probe >= 0 && !changed;
+                    probe = index.next(tag, probe + 1)) {
                 int slot = index.slot(tag, probe);
                 long location = index.location(slot);
-                LoadResult result = location == 0 ? LoadResult.ABSENT : read(files, location, index.units(slot), memory, decoder);
+                LoadResult result = location == 0
+                        ? LoadResult.ABSENT
+                        : read(files, location, index.units(slot), memory, decoder);
                 if (result instanceof LoadResult.Hit) {
                     return new LocatedEntry(index, slot, location, result);
                 }
-                changed = index.location(slot) != location || index.tagOf(slot) != tag || files.index() != index;
-                if (!changed && result instanceof LoadResult.Damaged bad && damaged.slot() < 0
+                changed = index.location(slot) != location
+                        || index.tagOf(slot) != tag
+                        || files.index() != index;
+                if (!changed
+                        && result instanceof LoadResult.Damaged bad
+                        && damaged.slot() < 0
                         && (isOfId.test(bad) || !isOfAnotherId(files, index, slot, id, memory))) {
                     damaged = new LocatedEntry(index, slot, location, result);
                 }
             }
-            if (!changed && (damaged.slot() >= 0 || files.state().get(StatePage.REPLACEMENTS) == replacements)) {
-                return damaged; // otherwise the entry may have moved to a slot that the probe had passed
+            if (!changed
+                    && (damaged.slot() >= 0
+                            || files.state().get(StatePage.REPLACEMENTS) == replacements)) {
+                // otherwise the entry may have moved to a slot that the probe had passed
+                return damaged;
             }
             index = files.index();
         }
@@ -103,7 +134,13 @@ public final class EntryReader {
     }
 
     /** Reads the bytes at a location and decodes them. */
-    private static LoadResult read(OpenStoreFiles files, long location, long units, @Nullable Arena memory, Decoder decoder) throws IOException {
+    private static LoadResult read(
+            OpenStoreFiles files,
+            long location,
+            long units,
+            @Nullable Arena memory,
+            Decoder decoder)
+            throws IOException {
         if (!EntryLocation.isLocation(location)) {
             return INVALID_LOCATION;
         }
@@ -117,7 +154,8 @@ public final class EntryReader {
         try {
             return decoder.decode(segment.copy(offset, length(segment, offset, units), memory));
         } catch (SegmentFile.TruncatedException e) {
-            files.segments().drop(segment); // a sweep truncates removed entries; the rest of the segment must be mapped anew
+            // a sweep truncates removed entries; the rest of the segment must be mapped anew
+            files.segments().drop(segment);
             return TRUNCATED_SEGMENT;
         }
     }
@@ -128,13 +166,23 @@ public final class EntryReader {
      */
     private static long length(SegmentFile segment, long offset, long units) {
         long stated = segment.statedLength(offset);
-        return stated > 0 && EntryLocation.units(stated) == units ? stated : Math.min(units * EntryLocation.UNIT, EntryFormat.MAX_BYTES);
+        return stated > 0 && EntryLocation.units(stated) == units
+                ? stated
+                : Math.min(units * EntryLocation.UNIT, EntryFormat.MAX_BYTES);
     }
 
     /** Returns whether the slot has a sound entry of another id with the same tag. */
-    boolean isOfAnotherId(OpenStoreFiles files, EntryIndex index, int slot, @Nullable Id id, @Nullable Arena memory) throws IOException {
-        return read(files, index.location(slot), index.units(slot), memory, EntryReader::decode) instanceof LoadResult.Hit other
-                && tag(other.entry().id()) == index.tagOf(slot) && !Objects.equals(other.entry().id(), id);
+    boolean isOfAnotherId(
+            OpenStoreFiles files,
+            EntryIndex index,
+            int slot,
+            @Nullable Id id,
+            @Nullable Arena memory)
+            throws IOException {
+        return read(files, index.location(slot), index.units(slot), memory, EntryReader::decode)
+                        instanceof LoadResult.Hit other
+                && tag(other.entry().id()) == index.tagOf(slot)
+                && !Objects.equals(other.entry().id(), id);
     }
 
     /**
@@ -143,9 +191,11 @@ public final class EntryReader {
      */
     public boolean matchesSlot(OpenStoreFiles files, EntryIndex index, int slot) {
         try (Arena memory = Arena.ofConfined()) {
-            return switch (read(files, index.location(slot), index.units(slot), memory, EntryReader::decode)) {
+            return switch (read(
+                    files, index.location(slot), index.units(slot), memory, EntryReader::decode)) {
                 case LoadResult.Hit hit -> tag(hit.entry().id()) == index.tagOf(slot);
-                case LoadResult.Damaged bad -> bad.damage() == DamageKind.TOO_NEW || bad.damage() == DamageKind.TOO_OLD;
+                case LoadResult.Damaged bad ->
+                    bad.damage() == DamageKind.TOO_NEW || bad.damage() == DamageKind.TOO_OLD;
                 case LoadResult.Absent _, LoadResult.Unavailable _ -> true;
             };
         } catch (IOException e) {
@@ -158,46 +208,69 @@ public final class EntryReader {
     }
 
     /** Looks a listed entry up. */
-    public LocatedEntry find(OpenStoreFiles files, EntryCatalog.Listed listed, @Nullable Arena memory) throws IOException {
-        return find(files, EntryIndex.tag(listed.hash().prefix()), files.index(), memory, bytes -> {
-            LoadResult result = decode(bytes);
-            return result instanceof LoadResult.Hit hit && !isListed(hit.entry().id(), listed)
-                    ? new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, but of another id")
-                    : result;
-        }, damaged -> damaged.damage() != DamageKind.WRONG_KEY, null);
+    public LocatedEntry find(
+            OpenStoreFiles files, EntryCatalog.Listed listed, @Nullable Arena memory)
+            throws IOException {
+        return find(
+                files,
+                EntryIndex.tag(listed.hash().prefix()),
+                files.index(),
+                memory,
+                bytes -> {
+                    LoadResult result = decode(bytes);
+                    return result instanceof LoadResult.Hit hit
+                                    && !isListed(hit.entry().id(), listed)
+                            ? new LoadResult.Damaged(
+                                    DamageKind.WRONG_KEY, "a sound entry, but of another id")
+                            : result;
+                },
+                damaged -> damaged.damage() != DamageKind.WRONG_KEY,
+                null);
     }
 
     /**
      * Returns whether the located entry is still the listed one: of the same length, and not used
      * since.
      */
-    public static boolean isUnchanged(OpenStoreFiles files, LocatedEntry located, EntryCatalog.Listed listed) throws IOException {
+    public static boolean isUnchanged(
+            OpenStoreFiles files, LocatedEntry located, EntryCatalog.Listed listed)
+            throws IOException {
         EntryIndex index = located.index();
-        return index != null && index.usedMicros(located.slot()) / MICROS_PER_MILLI == listed.lastUsedMillis()
-                && lengthAt(files, located.location(), index.units(located.slot())) == listed.bytes();
+        return index != null
+                && index.usedMicros(located.slot()) / MICROS_PER_MILLI == listed.lastUsedMillis()
+                && lengthAt(files, located.location(), index.units(located.slot()))
+                        == listed.bytes();
     }
 
     private boolean isListed(Id id, EntryCatalog.Listed listed) {
-        return hashing.apply(id).equals(listed.hash()) && id.target().path().equals(listed.namespace());
+        return hashing.apply(id).equals(listed.hash())
+                && id.target().path().equals(listed.namespace());
     }
 
     /**
      * Passes every entry of the index to {@code visitor}. An entry with an unreadable key has the
      * part of its digest that the index contains.
      */
-    public void list(OpenStoreFiles files, Consumer<EntryCatalog.Listed> visitor) throws IOException {
+    public void list(OpenStoreFiles files, Consumer<EntryCatalog.Listed> visitor)
+            throws IOException {
         EntryIndex index = files.index();
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
             if (location != 0) {
                 long tag = index.tagOf(slot);
                 long units = index.units(slot);
-                Optional<Id> id = EntryLocation.isLocation(location) ? readId(files, location, units) : Optional.empty();
+                Optional<Id> id = EntryLocation.isLocation(location)
+                        ? readId(files, location, units)
+                        : Optional.empty();
                 if (index.location(slot) == location) {
                     visitor.accept(new EntryCatalog.Listed(
-                            id.map(known -> known.target().path()).orElse(EntryCatalog.Listed.UNKNOWN_NAMESPACE),
-                            id.map(hashing).filter(hash -> EntryIndex.tag(hash.prefix()) == tag).orElseGet(() -> withPrefix(tag)),
-                            lengthAt(files, location, units), index.usedMicros(slot) / MICROS_PER_MILLI));
+                            id.map(known -> known.target().path())
+                                    .orElse(EntryCatalog.Listed.UNKNOWN_NAMESPACE),
+                            id.map(hashing)
+                                    .filter(hash -> EntryIndex.tag(hash.prefix()) == tag)
+                                    .orElseGet(() -> withPrefix(tag)),
+                            lengthAt(files, location, units),
+                            index.usedMicros(slot) / MICROS_PER_MILLI));
                 }
             }
         }
@@ -207,17 +280,22 @@ public final class EntryReader {
         return Sha256.ofDigest(ByteBuffer.allocate(Sha256.BYTES).putLong(tag).array());
     }
 
-    private static long lengthAt(OpenStoreFiles files, long location, long units) throws IOException {
+    private static long lengthAt(OpenStoreFiles files, long location, long units)
+            throws IOException {
         try {
             return EntryLocation.isLocation(location)
-                    ? length(files.segments().get(EntryLocation.segment(location)), EntryLocation.offset(location), units)
+                    ? length(
+                            files.segments().get(EntryLocation.segment(location)),
+                            EntryLocation.offset(location),
+                            units)
                     : units * EntryLocation.UNIT;
         } catch (NoSuchFileException e) {
             return units * EntryLocation.UNIT;
         }
     }
 
-    private static Optional<Id> readId(OpenStoreFiles files, long location, long units) throws IOException {
+    private static Optional<Id> readId(OpenStoreFiles files, long location, long units)
+            throws IOException {
         SegmentFile segment;
         try {
             segment = files.segments().get(EntryLocation.segment(location));

@@ -7,6 +7,7 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.SegmentFile;
 import dev.granary.local.file.SegmentHoles;
 import dev.granary.local.file.StatePage;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -41,13 +42,17 @@ public final class FileDisposer {
      * Returns whether these segments are closed and {@code snapshot} has every entry that the index
      * has in them.
      */
-    public boolean confirms(OpenStoreFiles basis, IndexSnapshot snapshot, List<SegmentFile> closed) throws IOException {
-        return store.change(locked -> isBasis(locked, basis) && areClosed(locked, closed) && covers(locked.index(), snapshot, closed));
+    public boolean confirms(OpenStoreFiles basis, IndexSnapshot snapshot, List<SegmentFile> closed)
+            throws IOException {
+        return store.change(locked -> isBasis(locked, basis)
+                && areClosed(locked, closed)
+                && covers(locked.index(), snapshot, closed));
     }
 
     /** Returns whether the segment is closed and the index has no entry in it. */
     public boolean confirmsEmpty(OpenStoreFiles basis, SegmentFile segment) throws IOException {
-        return store.change(locked -> isBasis(locked, basis) && areClosed(locked, List.of(segment))
+        return store.change(locked -> isBasis(locked, basis)
+                && areClosed(locked, List.of(segment))
                 && locked.index().endOf(segment.number()) == 0);
     }
 
@@ -70,7 +75,8 @@ public final class FileDisposer {
     }
 
     /** Punches the holes of a confirmed plan into a closed segment. */
-    public void punch(OpenStoreFiles basis, SegmentFile segment, SegmentHoles holes) throws IOException {
+    public void punch(OpenStoreFiles basis, SegmentFile segment, SegmentHoles holes)
+            throws IOException {
         requireBasis(basis);
         holes.punch(segment, store.steps());
     }
@@ -86,7 +92,8 @@ public final class FileDisposer {
      * the end was wrong. Under the commit lock.
      */
     static void cutLast(OpenStoreFiles locked, SegmentFile segment, long end) throws IOException {
-        if (locked.index().endOf(segment.number()) * EntryLocation.UNIT < end + EntryLocation.UNIT) {
+        if (locked.index().endOf(segment.number()) * EntryLocation.UNIT
+                < end + EntryLocation.UNIT) {
             segment.cut(end);
         }
     }
@@ -120,15 +127,19 @@ public final class FileDisposer {
 
     private static boolean areClosed(OpenStoreFiles locked, List<SegmentFile> segments) {
         int last = EntryLocation.segment(locked.state().appendPosition());
-        return segments.stream().allMatch(each -> each.number() != last && each.phase() != SegmentFile.Phase.OPEN);
+        return segments.stream()
+                .allMatch(each -> each.number() != last && each.phase() != SegmentFile.Phase.OPEN);
     }
 
-    private static boolean covers(EntryIndex index, IndexSnapshot snapshot, List<SegmentFile> closed) {
+    private static boolean covers(
+            EntryIndex index, IndexSnapshot snapshot, List<SegmentFile> closed) {
         BitSet numbers = new BitSet();
         closed.forEach(each -> numbers.set(each.number()));
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
-            if (location > 0 && numbers.get(EntryLocation.segment(location)) && !snapshot.has(location, index.units(slot))) {
+            if (location > 0
+                    && numbers.get(EntryLocation.segment(location))
+                    && !snapshot.has(location, index.units(slot))) {
                 return false;
             }
         }

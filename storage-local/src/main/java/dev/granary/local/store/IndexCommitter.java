@@ -10,6 +10,9 @@ import dev.granary.local.file.SegmentFile;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -19,7 +22,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Committer of changes to the set of entries: commits written entries, removes one, removes all.
@@ -108,7 +110,8 @@ public final class IndexCommitter {
             store.steps().done(StoreStep.COMMITTED);
             remaining = remaining.stream().filter(pending -> !pending.committed).toList();
             if (!remaining.isEmpty() && attempt == ATTEMPTS) {
-                throw new IOException("the segment of an entry was removed at each of " + ATTEMPTS + " attempts to write it");
+                throw new IOException("the segment of an entry was removed at each of " + ATTEMPTS
+                        + " attempts to write it");
             }
         }
     }
@@ -135,23 +138,37 @@ public final class IndexCommitter {
         }
     }
 
-    private void commitOne(OpenStoreFiles files, OpenSegments open, PendingEntry pending, long nowMicros) throws IOException {
+    private void commitOne(
+            OpenStoreFiles files, OpenSegments open, PendingEntry pending, long nowMicros)
+            throws IOException {
         SegmentAppender.Written written = pending.written;
         if (written != null && files == written.files() && open.has(written.location())) {
-            insert(files, pending.entry.id(), written.location(), EntryLocation.units(pending.length), nowMicros);
+            insert(
+                    files,
+                    pending.entry.id(),
+                    written.location(),
+                    EntryLocation.units(pending.length),
+                    nowMicros);
             pending.committed = true;
         } else {
-            pending.written = null; // a sweep closed the segment in the meantime, or its file was removed
+            // a sweep closed the segment in the meantime, or its file was removed
+            pending.written = null;
         }
     }
 
-    private void insert(OpenStoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
+    private void insert(OpenStoreFiles files, Id id, long location, long units, long nowMicros)
+            throws IOException {
         StatePage state = files.state();
         EntryIndex index = indexWithRoom(files, nowMicros);
         List<Integer> replaced = slotsOf(files, index, id);
         writeJournal(state, index, location, reader.tag(id), replaced);
         store.steps().done(StoreStep.ANNOUNCED);
-        int newSlots = index.insert(reader.tag(id), location, units, Math.min(nowMicros / MICROS_PER_SECOND, 0xffff_ffffL), nowMicros);
+        int newSlots = index.insert(
+                reader.tag(id),
+                location,
+                units,
+                Math.min(nowMicros / MICROS_PER_SECOND, 0xffff_ffffL),
+                nowMicros);
         if (newSlots < 0) {
             throw new IOException("the index has no room for another entry");
         }
@@ -160,7 +177,8 @@ public final class IndexCommitter {
         state.add(StatePage.LIVE_ENTRIES, 1);
         state.add(StatePage.LIVE_UNITS, units);
         if (!replaced.isEmpty()) {
-            state.add(StatePage.REPLACEMENTS, 1); // the new entry may be in a slot that a lookup's probe has passed
+            // the new entry may be in a slot that a lookup's probe has passed
+            state.add(StatePage.REPLACEMENTS, 1);
         }
         for (int slot : replaced) {
             removeSlot(state, index, slot);
@@ -170,9 +188,12 @@ public final class IndexCommitter {
     }
 
     /** Writes the recovery journal, since old and new entry are both in the index for a moment. */
-    private static void writeJournal(StatePage state, EntryIndex index, long location, long tag, List<Integer> replaced) {
+    private static void writeJournal(
+            StatePage state, EntryIndex index, long location, long tag, List<Integer> replaced) {
         for (int i = 0; i < StatePage.MAX_REPLACED; i++) {
-            state.set(StatePage.COMMIT_REPLACES + i * Long.BYTES, i < replaced.size() ? index.location(replaced.get(i)) : 0);
+            state.set(
+                    StatePage.COMMIT_REPLACES + i * Long.BYTES,
+                    i < replaced.size() ? index.location(replaced.get(i)) : 0);
         }
         state.set(StatePage.COMMIT_TAG, tag);
         state.set(StatePage.COMMIT_LOCATION, location);
@@ -185,7 +206,8 @@ public final class IndexCommitter {
     static void finish(OpenStoreFiles files) throws IOException {
         StatePage state = files.state();
         long tag = state.get(StatePage.COMMIT_TAG);
-        if (state.get(StatePage.COMMIT_LOCATION) != 0 && files.index().find(tag, state.get(StatePage.COMMIT_LOCATION)) >= 0) {
+        if (state.get(StatePage.COMMIT_LOCATION) != 0
+                && files.index().find(tag, state.get(StatePage.COMMIT_LOCATION)) >= 0) {
             state.add(StatePage.REPLACEMENTS, 1);
             for (int i = 0; i < StatePage.MAX_REPLACED; i++) {
                 removeAt(files, tag, state.get(StatePage.COMMIT_REPLACES + i * Long.BYTES));
@@ -210,7 +232,8 @@ public final class IndexCommitter {
         if (StoreLayout.exists(files.layout().segment(number))) {
             return true;
         }
-        files.segments().forget(number); // removed under the mapping: no other process would see later writes
+        // removed under the mapping: no other process would see later writes
+        files.segments().forget(number);
         return false;
     }
 
@@ -218,15 +241,22 @@ public final class IndexCommitter {
     private EntryIndex indexWithRoom(OpenStoreFiles files, long nowMicros) throws IOException {
         EntryIndex index = files.index();
         StatePage state = files.state();
-        if (!index.isFull(state.get(StatePage.OCCUPIED_SLOTS)) || (!index.canGrow() && !index.isFull(state.get(StatePage.LIVE_ENTRIES)))) {
+        if (!index.isFull(state.get(StatePage.OCCUPIED_SLOTS))
+                || (!index.canGrow() && !index.isFull(state.get(StatePage.LIVE_ENTRIES)))) {
             return index;
         }
         index.writeUses(nowMicros);
-        return StoreRecovery.replaceIndex(files, index, index.generation() + 1, EntryIndex.slotsFor(index.countEntries() + 1), store.steps());
+        return StoreRecovery.replaceIndex(
+                files,
+                index,
+                index.generation() + 1,
+                EntryIndex.slotsFor(index.countEntries() + 1),
+                store.steps());
     }
 
     /** Returns every slot with the id's tag that has an entry of this id or no sound entry. */
-    private List<Integer> slotsOf(OpenStoreFiles files, EntryIndex index, Id id) throws IOException {
+    private List<Integer> slotsOf(OpenStoreFiles files, EntryIndex index, Id id)
+            throws IOException {
         List<Integer> slots = new ArrayList<>(0);
         long tag = reader.tag(id);
         for (int probe = index.next(tag, 0); probe >= 0; probe = index.next(tag, probe + 1)) {
@@ -264,8 +294,10 @@ public final class IndexCommitter {
         long tag = Objects.requireNonNull(located.index()).tagOf(located.slot());
         return files -> {
             boolean removed = removeAt(files, tag, located.location());
-            if (removed && located.result() instanceof LoadResult.Damaged
-                    && EntryLocation.segment(located.location()) == EntryLocation.segment(files.state().appendPosition())) {
+            if (removed
+                    && located.result() instanceof LoadResult.Damaged
+                    && EntryLocation.segment(located.location())
+                            == EntryLocation.segment(files.state().appendPosition())) {
                 appender.sealUntruncated(files, 0);
             }
             return removed;
@@ -286,7 +318,8 @@ public final class IndexCommitter {
      * Removes the entry that was in this slot of {@code oldIndex}. Works as well if a damaged tag
      * or a power cut made the slot unreachable for probes.
      */
-    public static boolean removeAt(OpenStoreFiles files, EntryIndex oldIndex, int slot, long location) throws IOException {
+    public static boolean removeAt(
+            OpenStoreFiles files, EntryIndex oldIndex, int slot, long location) throws IOException {
         EntryIndex index = files.index();
         if (index.generation() != oldIndex.generation()) {
             return removeAt(files, oldIndex.tagOf(slot), location);
@@ -311,14 +344,15 @@ public final class IndexCommitter {
      * a full disk too.
      */
     public boolean clear() throws IOException {
-        return store.files() != null && store.change(files -> {
-            files.index().removeAll();
-            StatePage state = files.state();
-            state.set(StatePage.OCCUPIED_SLOTS, 0);
-            state.set(StatePage.LIVE_ENTRIES, 0);
-            state.set(StatePage.LIVE_UNITS, 0);
-            appender.seal(files, 0);
-            return true;
-        });
+        return store.files() != null
+                && store.change(files -> {
+                    files.index().removeAll();
+                    StatePage state = files.state();
+                    state.set(StatePage.OCCUPIED_SLOTS, 0);
+                    state.set(StatePage.LIVE_ENTRIES, 0);
+                    state.set(StatePage.LIVE_UNITS, 0);
+                    appender.seal(files, 0);
+                    return true;
+                });
     }
 }

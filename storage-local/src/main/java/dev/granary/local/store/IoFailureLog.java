@@ -1,10 +1,11 @@
 package dev.granary.local.store;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Log of failed file operations: counts them, and warns once per kind. Thread-safe. */
 public final class IoFailureLog {
@@ -13,7 +14,8 @@ public final class IoFailureLog {
         READING("An entry could not be read; it counts as a miss"),
         WRITING("An entry could not be written; it is not stored"),
         REMOVING("An entry could not be removed; the capacity may be exceeded"),
-        STAMPING("The last uses of entries could not be written; eviction falls back to earlier ones"),
+        STAMPING("The last uses of entries could not be written; eviction falls back to earlier"
+                + " ones"),
         ACCOUNTING("The state of the store could not be read or repaired"),
         SWEEPING("Space could not be reclaimed; the capacity may be exceeded");
 
@@ -42,7 +44,10 @@ public final class IoFailureLog {
             first = warned.add(kind);
         }
         if (first) {
-            Log.LOG.warn("{} ({}). Further failures of this kind are counted, not logged.", kind.meaning, cause.toString());
+            Log.LOG.warn(
+                    "{} ({}). Further failures of this kind are counted, not logged.",
+                    kind.meaning,
+                    cause.toString());
         }
     }
 

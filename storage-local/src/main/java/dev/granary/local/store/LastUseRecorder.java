@@ -4,6 +4,9 @@ import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.FileThreads;
 import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -12,7 +15,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Recorder of last uses. They are written to the index 10 s later, so that a hit writes nothing but
@@ -30,7 +32,8 @@ public final class LastUseRecorder {
     private volatile @Nullable Thread waiting;
     private volatile boolean closed; // written under the lock of this
 
-    public LastUseRecorder(SegmentStore store, InstantSource clock, Executor background, IoFailureLog failures) {
+    public LastUseRecorder(
+            SegmentStore store, InstantSource clock, Executor background, IoFailureLog failures) {
         this.store = store;
         this.clock = clock;
         this.background = background;

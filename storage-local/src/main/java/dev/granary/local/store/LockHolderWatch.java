@@ -15,8 +15,7 @@ final class LockHolderWatch {
      *
      * @param changes number of changes begun so far
      * @param nowNanos the current time in nanoseconds
-     * @param limitNanos time in nanoseconds after which a holder without progress counts as
-     *     stalled
+     * @param limitNanos time in nanoseconds after which a holder without progress counts as stalled
      */
     LockHolderWatch(long changes, long nowNanos, long limitNanos) {
         this.limitNanos = limitNanos;

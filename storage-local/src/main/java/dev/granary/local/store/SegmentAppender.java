@@ -6,6 +6,7 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.SegmentFile;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileAlreadyExistsException;
@@ -46,7 +47,8 @@ public final class SegmentAppender {
      *     segment
      * @return the location; 0 if its segment was removed during the write
      */
-    public Written append(List<MemorySegment> parts, long length, long capacity) throws IOException {
+    public Written append(List<MemorySegment> parts, long length, long capacity)
+            throws IOException {
         long units = EntryLocation.units(length);
         Written reserved = reserve(units, capacity);
         OpenStoreFiles files = reserved.files();
@@ -54,20 +56,29 @@ public final class SegmentAppender {
         store.steps().done(StoreStep.RESERVED);
         boolean done = false;
         try {
-            done = write(files.segments().get(EntryLocation.segment(location)), EntryLocation.offset(location), parts);
+            done = write(
+                    files.segments().get(EntryLocation.segment(location)),
+                    EntryLocation.offset(location),
+                    parts);
             return reserved;
         } catch (NoSuchFileException e) {
             done = true;
             files.segments().forget(EntryLocation.segment(location));
             return new Written(files, 0);
         } finally {
-            if (!done) { // a full disk: release the space, unless another writer has reserved the next
-                files.state().compareAndSet(StatePage.APPEND_POSITION, EntryLocation.withCheck(location + units), EntryLocation.withCheck(location));
+            // a full disk: release the space, unless another writer has reserved the next
+            if (!done) {
+                files.state()
+                        .compareAndSet(
+                                StatePage.APPEND_POSITION,
+                                EntryLocation.withCheck(location + units),
+                                EntryLocation.withCheck(location));
             }
         }
     }
 
-    private boolean write(SegmentFile segment, long offset, List<MemorySegment> parts) throws IOException {
+    private boolean write(SegmentFile segment, long offset, List<MemorySegment> parts)
+            throws IOException {
         long at = offset;
         for (MemorySegment part : parts) {
             segment.write(at, part);
@@ -87,19 +98,28 @@ public final class SegmentAppender {
             long word = state.get(StatePage.APPEND_POSITION);
             long appendPosition = EntryLocation.withoutCheck(word);
             if (appendPosition != 0 && hasRoom(files, appendPosition, units)) {
-                if (state.compareAndSet(StatePage.APPEND_POSITION, word, EntryLocation.withCheck(appendPosition + units))) {
+                if (state.compareAndSet(
+                        StatePage.APPEND_POSITION,
+                        word,
+                        EntryLocation.withCheck(appendPosition + units))) {
                     return new Written(files, appendPosition);
                 }
             } else {
-                store.change(locked -> beginSegment(locked, word, Math.max(segmentLength(capacity), (units + 1) * EntryLocation.UNIT)));
+                store.change(locked -> beginSegment(
+                        locked,
+                        word,
+                        Math.max(segmentLength(capacity), (units + 1) * EntryLocation.UNIT)));
             }
         }
     }
 
-    private static boolean hasRoom(OpenStoreFiles files, long appendPosition, long units) throws IOException {
+    private static boolean hasRoom(OpenStoreFiles files, long appendPosition, long units)
+            throws IOException {
         try {
             SegmentFile segment = files.segments().get(EntryLocation.segment(appendPosition));
-            return segment.phase() == SegmentFile.Phase.OPEN && EntryLocation.offset(appendPosition) + units * EntryLocation.UNIT <= segment.length();
+            return segment.phase() == SegmentFile.Phase.OPEN
+                    && EntryLocation.offset(appendPosition) + units * EntryLocation.UNIT
+                            <= segment.length();
         } catch (NoSuchFileException e) {
             return false; // removed by another process
         }
@@ -113,7 +133,8 @@ public final class SegmentAppender {
      * Begins a new segment, unless the append position has changed from {@code expected}. Under the
      * commit lock.
      */
-    private boolean beginSegment(OpenStoreFiles files, long expected, long length) throws IOException {
+    private boolean beginSegment(OpenStoreFiles files, long expected, long length)
+            throws IOException {
         if (files.state().get(StatePage.APPEND_POSITION) != expected) {
             return false;
         }
@@ -131,7 +152,10 @@ public final class SegmentAppender {
         long end = sealUntruncated(files, next);
         if (end != 0) {
             try {
-                FileDisposer.cutLast(files, files.segments().get(EntryLocation.segment(end)), EntryLocation.offset(end));
+                FileDisposer.cutLast(
+                        files,
+                        files.segments().get(EntryLocation.segment(end)),
+                        EntryLocation.offset(end));
             } catch (NoSuchFileException e) {
                 return; // removed by another process
             }
@@ -145,7 +169,8 @@ public final class SegmentAppender {
     long sealUntruncated(OpenStoreFiles files, long next) {
         StatePage state = files.state();
         long word = state.get(StatePage.APPEND_POSITION);
-        while (!state.compareAndSet(StatePage.APPEND_POSITION, word, next)) { // other writers reserve without the lock
+        // other writers reserve without the lock
+        while (!state.compareAndSet(StatePage.APPEND_POSITION, word, next)) {
             word = state.get(StatePage.APPEND_POSITION);
         }
         store.steps().done(StoreStep.APPEND_POSITION_MOVED);
@@ -159,7 +184,8 @@ public final class SegmentAppender {
     private static SegmentFile create(OpenStoreFiles files, long length) throws IOException {
         StatePage state = files.state();
         long number = Math.max(1, state.get(StatePage.NEXT_SEGMENT));
-        boolean wrapped = false; // all numbers were used, or the next one is damaged: low numbers have long been removed
+        // all numbers were used, or the next one is damaged: low numbers have long been removed
+        boolean wrapped = false;
         while (number <= EntryLocation.LAST_SEGMENT || !wrapped) {
             if (number > EntryLocation.LAST_SEGMENT) {
                 number = 1;
@@ -175,7 +201,9 @@ public final class SegmentAppender {
                 if (Files.exists(files.layout().segments())) {
                     throw e;
                 }
-                Files.createDirectories(files.layout().segments(), DirectoryValidator.privateDirectory(files.layout().root()));
+                Files.createDirectories(
+                        files.layout().segments(),
+                        DirectoryValidator.privateDirectory(files.layout().root()));
             }
         }
         throw new IOException("the store has used all its segment numbers; clear it");

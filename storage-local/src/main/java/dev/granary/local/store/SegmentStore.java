@@ -8,6 +8,9 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.channels.FileLock;
 import java.nio.file.AccessDeniedException;
@@ -21,7 +24,6 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Store of one directory in this process. Opens its files on demand, and again after they were
@@ -36,7 +38,8 @@ public final class SegmentStore {
     private static final long SWEEP_TIMEOUT_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final Map<Path, SegmentStore> SHARED = new HashMap<>();
-    private static final ThreadLocal<@Nullable RemainingTime> REMAINING = new ThreadLocal<>(); // of the store operation that a thread is running
+    // of the store operation that a thread is running
+    private static final ThreadLocal<@Nullable RemainingTime> REMAINING = new ThreadLocal<>();
 
     private final Path directory;
     private final StoreLayout layout;
@@ -75,9 +78,11 @@ public final class SegmentStore {
      * @param boot the mark of this boot of the machine
      * @param timeout maximum time that a change waits for others; the longest of all users applies
      */
-    public static SegmentStore share(Path directory, long boot, StoreStep.Listener steps, Duration timeout) {
+    public static SegmentStore share(
+            Path directory, long boot, StoreStep.Listener steps, Duration timeout) {
         synchronized (SHARED) {
-            SegmentStore store = SHARED.computeIfAbsent(directory, key -> new SegmentStore(key, boot, steps));
+            SegmentStore store =
+                    SHARED.computeIfAbsent(directory, key -> new SegmentStore(key, boot, steps));
             store.users++;
             store.timeoutNanos = Math.max(store.timeoutNanos, timeout.toNanos());
             return store;
@@ -113,7 +118,9 @@ public final class SegmentStore {
             return null;
         }
         OpenStoreFiles open = files;
-        return open != null && !open.state().isLost() && isInitialised(open) ? open : openForReading();
+        return open != null && !open.state().isLost() && isInitialised(open)
+                ? open
+                : openForReading();
     }
 
     /**
@@ -123,7 +130,9 @@ public final class SegmentStore {
      */
     public @Nullable OpenStoreFiles countedFiles() throws IOException {
         OpenStoreFiles open = files();
-        if (open != null && open.state().isWritable() && !(isRecovered(open) && StoreRecovery.hasPlausibleCounts(open.state()))) {
+        if (open != null
+                && open.state().isWritable()
+                && !(isRecovered(open) && StoreRecovery.hasPlausibleCounts(open.state()))) {
             try {
                 changeBriefly(_ -> true);
             } catch (CommitLockQueue.BusyException e) {
@@ -139,7 +148,9 @@ public final class SegmentStore {
      */
     OpenStoreFiles filesForWriting() throws IOException {
         OpenStoreFiles open = files;
-        return open != null && open.state().isWritable() && !open.state().isLost() ? open : openForWriting();
+        return open != null && open.state().isWritable() && !open.state().isLost()
+                ? open
+                : openForWriting();
     }
 
     /**
@@ -190,7 +201,11 @@ public final class SegmentStore {
      * @throws IOException if the directory cannot be written, or if the change throws it
      */
     public boolean change(Change change) throws IOException {
-        return change(sweeper.isHeldByCurrentThread() ? new RemainingTime(SWEEP_TIMEOUT_NANOS) : remainingTime(), change);
+        return change(
+                sweeper.isHeldByCurrentThread()
+                        ? new RemainingTime(SWEEP_TIMEOUT_NANOS)
+                        : remainingTime(),
+                change);
     }
 
     /**
@@ -223,7 +238,9 @@ public final class SegmentStore {
     }
 
     private boolean change(RemainingTime allowed, Change change) throws IOException {
-        try (InterruptGuard _ = new InterruptGuard(); BoundedWait wait = new BoundedWait(allowed); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
+        try (InterruptGuard _ = new InterruptGuard();
+                BoundedWait wait = new BoundedWait(allowed);
+                CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
             OpenStoreFiles open = openForWriting();
             try (FileLock _ = queue.lock(open.state(), wait, timeoutNanos)) {
                 wait.end();
@@ -234,7 +251,8 @@ public final class SegmentStore {
                 open.state().set(StatePage.CHANGE_IN_PROGRESS, 1);
                 steps.done(StoreStep.MARKED);
                 boolean result = change.make(open);
-                open.state().set(StatePage.CHANGE_IN_PROGRESS, 0); // after an exception the mark stays, and the next holder recounts
+                // after an exception the mark stays, and the next holder recounts
+                open.state().set(StatePage.CHANGE_IN_PROGRESS, 0);
                 return result;
             }
         }
@@ -328,7 +346,8 @@ public final class SegmentStore {
             if (current != null && canChange(current)) {
                 return current;
             }
-            Files.createDirectories(layout.segments(), DirectoryValidator.privateDirectory(directory));
+            Files.createDirectories(
+                    layout.segments(), DirectoryValidator.privateDirectory(directory));
             OpenStoreFiles open = OpenStoreFiles.openForWriting(layout);
             files = open;
             if (current != null) {
@@ -339,7 +358,9 @@ public final class SegmentStore {
     }
 
     private boolean canChange(OpenStoreFiles open) throws IOException {
-        return open.state().isWritable() && !open.state().isLost() && open.state().restore(layout.state());
+        return open.state().isWritable()
+                && !open.state().isLost()
+                && open.state().restore(layout.state());
     }
 
     /**
@@ -348,7 +369,8 @@ public final class SegmentStore {
      */
     public boolean isReadOnly(IOException cause) {
         try {
-            return cause instanceof AccessDeniedException || Files.getFileStore(Objects.requireNonNull(directory)).isReadOnly();
+            return cause instanceof AccessDeniedException
+                    || Files.getFileStore(Objects.requireNonNull(directory)).isReadOnly();
         } catch (IOException e) {
             return false;
         }

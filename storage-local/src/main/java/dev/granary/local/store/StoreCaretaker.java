@@ -6,6 +6,7 @@ import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.SegmentFile;
+
 import java.io.IOException;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -21,7 +22,12 @@ public final class StoreCaretaker {
     private final IoFailureLog failures;
     private final LongAdder healedEntries = new LongAdder();
 
-    public StoreCaretaker(SegmentStore store, IndexCommitter committer, LastUseRecorder lastUses, EvictionPolicy policy, IoFailureLog failures) {
+    public StoreCaretaker(
+            SegmentStore store,
+            IndexCommitter committer,
+            LastUseRecorder lastUses,
+            EvictionPolicy policy,
+            IoFailureLog failures) {
         this.store = store;
         this.committer = committer;
         this.lastUses = lastUses;
@@ -41,7 +47,9 @@ public final class StoreCaretaker {
      * of its id here replaces it.
      */
     public boolean removeDamaged(EntryReader.LocatedEntry located, DamageKind damage) {
-        boolean removed = damage != DamageKind.TOO_NEW && damage != DamageKind.TOO_OLD && remove(() -> committer.removeBriefly(located));
+        boolean removed = damage != DamageKind.TOO_NEW
+                && damage != DamageKind.TOO_OLD
+                && remove(() -> committer.removeBriefly(located));
         if (removed) {
             countHealed();
         }
@@ -87,7 +95,8 @@ public final class StoreCaretaker {
      * Reads again after a file was truncated under its mapping, which a sweep does and which is no
      * failure. {@link SegmentFile#copy} reports those of segments itself.
      */
-    public static <T> T retryAfterTruncation(SegmentStore store, ReadOperation<T> operation) throws IOException {
+    public static <T> T retryAfterTruncation(SegmentStore store, ReadOperation<T> operation)
+            throws IOException {
         try {
             return throwPendingFault(operation.read());
         } catch (InternalError e) {

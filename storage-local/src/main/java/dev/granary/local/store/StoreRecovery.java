@@ -6,6 +6,9 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -13,7 +16,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Recovery of the state page under the commit lock. It is needed after a process died during a
@@ -26,7 +28,8 @@ public final class StoreRecovery {
     /**
      * Checks the state that the last holder of the lock left; returns whether it needed recovery.
      */
-    static boolean recoverIfNeeded(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
+    static boolean recoverIfNeeded(OpenStoreFiles files, long boot, StoreStep.Listener steps)
+            throws IOException {
         StatePage state = files.state();
         boolean isOurs = state.get(StatePage.MARK) == StatePage.MAGIC;
         if (!isOurs || !hasSoundIndex(files)) {
@@ -48,7 +51,8 @@ public final class StoreRecovery {
     private static boolean hasSoundIndex(OpenStoreFiles files) throws IOException {
         try {
             EntryIndex index = files.index();
-            return index.count() == files.state().get(StatePage.INDEX_SLOTS) && StoreLayout.exists(files.layout().index(index.generation()));
+            return index.count() == files.state().get(StatePage.INDEX_SLOTS)
+                    && StoreLayout.exists(files.layout().index(index.generation()));
         } catch (NoSuchFileException e) {
             return false; // after any other error it may exist, and must not be replaced
         }
@@ -59,8 +63,12 @@ public final class StoreRecovery {
         long slots = state.get(StatePage.INDEX_SLOTS);
         long entries = state.get(StatePage.LIVE_ENTRIES);
         long occupied = state.get(StatePage.OCCUPIED_SLOTS);
-        return entries >= 0 && entries <= slots && occupied >= 0 && occupied <= slots
-                && isPlausible(state.get(StatePage.LIVE_UNITS)) && isPlausible(state.get(StatePage.SEALED_UNITS));
+        return entries >= 0
+                && entries <= slots
+                && occupied >= 0
+                && occupied <= slots
+                && isPlausible(state.get(StatePage.LIVE_UNITS))
+                && isPlausible(state.get(StatePage.SEALED_UNITS));
     }
 
     private static boolean isPlausible(long units) {
@@ -68,7 +76,8 @@ public final class StoreRecovery {
     }
 
     /** Takes over the rest of the best existing index, and recovers everything else. */
-    private static void rebuild(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
+    private static void rebuild(OpenStoreFiles files, long boot, StoreStep.Listener steps)
+            throws IOException {
         StatePage state = files.state();
         state.set(StatePage.MARK, 0);
         DirectoryScan scan = DirectoryScan.in(files.layout());
@@ -87,8 +96,13 @@ public final class StoreRecovery {
         state.set(StatePage.APPEND_POSITION, 0);
         state.set(StatePage.COMMIT_LOCATION, 0);
         dropEntriesWithoutFile(files);
-        long next = state.get(StatePage.NEXT_SEGMENT); // processes may still map a removed segment with a lower number
-        state.set(StatePage.NEXT_SEGMENT, Math.max(DirectoryScan.in(files.layout()).lastSegment + 1, next <= EntryLocation.LAST_SEGMENT ? next : 0));
+        // processes may still map a removed segment with a lower number
+        long next = state.get(StatePage.NEXT_SEGMENT);
+        state.set(
+                StatePage.NEXT_SEGMENT,
+                Math.max(
+                        DirectoryScan.in(files.layout()).lastSegment + 1,
+                        next <= EntryLocation.LAST_SEGMENT ? next : 0));
         recount(files);
         state.set(StatePage.BOOT, boot);
     }
@@ -98,13 +112,17 @@ public final class StoreRecovery {
      * such an entry would then lead into the bytes of another.
      */
     private static void dropEntriesWithoutFile(OpenStoreFiles files) throws IOException {
-        StoreLayout.requireDirectoryOrNothing(files.layout().segments()); // otherwise the files are only hidden
+        // otherwise the files are only hidden
+        StoreLayout.requireDirectoryOrNothing(files.layout().segments());
         Set<Integer> numbers = new HashSet<>();
-        StoreLayout.forEachChild(files.layout().segments(), file -> StoreLayout.segmentNumber(file).ifPresent(number -> numbers.add((int) number)));
+        StoreLayout.forEachChild(files.layout().segments(), file -> StoreLayout.segmentNumber(file)
+                .ifPresent(number -> numbers.add((int) number)));
         EntryIndex index = files.index();
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
-            if (location != 0 && (!EntryLocation.isLocation(location) || !numbers.contains(EntryLocation.segment(location)))) {
+            if (location != 0
+                    && (!EntryLocation.isLocation(location)
+                            || !numbers.contains(EntryLocation.segment(location)))) {
                 index.remove(slot);
             }
         }
@@ -113,7 +131,12 @@ public final class StoreRecovery {
     /** Recounts entries and bytes on disk. */
     public static void recount(OpenStoreFiles files) throws IOException {
         recountEntries(files);
-        files.state().set(StatePage.SEALED_UNITS, DirectoryScan.in(files.layout()).unitsWithout(EntryLocation.segment(files.state().appendPosition())));
+        files.state()
+                .set(
+                        StatePage.SEALED_UNITS,
+                        DirectoryScan.in(files.layout())
+                                .unitsWithout(
+                                        EntryLocation.segment(files.state().appendPosition())));
     }
 
     /** Recounts the entries and their units. */
@@ -139,7 +162,13 @@ public final class StoreRecovery {
      * Switches to a new index with the entries of {@code old}, or with none. Its file is complete
      * before the state page names it, and the old file is removed afterwards.
      */
-    static EntryIndex replaceIndex(OpenStoreFiles files, @Nullable EntryIndex old, long firstGeneration, int slots, StoreStep.Listener steps) throws IOException {
+    static EntryIndex replaceIndex(
+            OpenStoreFiles files,
+            @Nullable EntryIndex old,
+            long firstGeneration,
+            int slots,
+            StoreStep.Listener steps)
+            throws IOException {
         StatePage state = files.state();
         long generation = files.layout().freeGeneration(firstGeneration);
         EntryIndex created = EntryIndex.create(files.layout().index(generation), generation, slots);
@@ -147,8 +176,15 @@ public final class StoreRecovery {
         long units = 0;
         for (int slot = 0; old != null && slot < old.count(); slot++) {
             long location = old.location(slot);
-            if (old.tagOf(slot) != 0 && EntryLocation.isLocation(location)
-                    && created.insert(old.tagOf(slot), location, old.units(slot), old.storedSeconds(slot), old.usedMicros(slot)) >= 0) {
+            if (old.tagOf(slot) != 0
+                    && EntryLocation.isLocation(location)
+                    && created.insert(
+                                    old.tagOf(slot),
+                                    location,
+                                    old.units(slot),
+                                    old.storedSeconds(slot),
+                                    old.usedMicros(slot))
+                            >= 0) {
                 entries++;
                 units += old.units(slot);
             }
@@ -181,7 +217,8 @@ public final class StoreRecovery {
         static DirectoryScan in(StoreLayout layout) throws IOException {
             DirectoryScan scan = new DirectoryScan(layout);
             layout.forEachIndex(scan::indexFile);
-            layout.forEachSegment((_, number) -> scan.lastSegment = Math.max(scan.lastSegment, number));
+            layout.forEachSegment(
+                    (_, number) -> scan.lastSegment = Math.max(scan.lastSegment, number));
             return scan;
         }
 
@@ -197,7 +234,8 @@ public final class StoreRecovery {
 
         long unitsWithout(int active) throws IOException {
             units = 0;
-            layout.forEachSegment((file, number) -> units += number == active ? 0 : EntryLocation.units(Files.size(file)));
+            layout.forEachSegment((file, number) ->
+                    units += number == active ? 0 : EntryLocation.units(Files.size(file)));
             return units;
         }
     }

@@ -13,6 +13,12 @@ import dev.granary.local.claim.ClaimResult.Mine;
 import dev.granary.local.claim.ClaimResult.Stage;
 import dev.granary.local.claim.ClaimResult.Taken;
 import dev.granary.local.claim.ClaimResult.Unavailable;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,10 +29,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Tests of claims between threads and between real processes, and of unavailable claims. */
 @Timeout(600)
@@ -46,7 +48,8 @@ final class LocalClaimsTest {
     @Test
     @DisplayName("R9 one holder has the claim, another id is free, and closing releases it once")
     void oneHasIt() {
-        try (LocalClaims one = LocalClaims.open(directory); LocalClaims two = LocalClaims.open(directory)) {
+        try (LocalClaims one = LocalClaims.open(directory);
+                LocalClaims two = LocalClaims.open(directory)) {
             Mine first = mine(one.claim(A));
             assertEquals(UNDER_WAY, two.claim(A));
             assertEquals(UNDER_WAY, one.claim(A), "nor does its own user get it twice");
@@ -63,7 +66,8 @@ final class LocalClaimsTest {
     @Test
     @DisplayName("R9 threads and processes see that a holder awaits a launch")
     void awaitingLaunch() throws Exception {
-        try (LocalClaims here = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
+        try (LocalClaims here = LocalClaims.open(directory);
+                ClaimProcess there = ClaimProcess.start(directory)) {
             Mine held = mine(here.claim(A));
             assertEquals("UNDER_WAY", there.request("claim a"));
             held.awaitLaunch();
@@ -84,7 +88,8 @@ final class LocalClaimsTest {
     @Test
     @DisplayName("D18 the claims of a killed process are free, and nothing is left to clean up")
     void killed() throws Exception {
-        try (LocalClaims here = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
+        try (LocalClaims here = LocalClaims.open(directory);
+                ClaimProcess there = ClaimProcess.start(directory)) {
             assertEquals("mine", there.request("claim a"));
             assertEquals("mine", there.request("claim b"));
             there.request("launch b");
@@ -97,15 +102,21 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("Closing one user's claims releases its own but no others, within and between processes")
+    @DisplayName("Closing one user's claims releases its own but no others, within and between"
+            + " processes")
     void closeKeepsOthers() throws Exception {
-        try (LocalClaims one = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
-            LocalClaims two = LocalClaims.open(directory.resolve("..").resolve(directory.getFileName()));
+        try (LocalClaims one = LocalClaims.open(directory);
+                ClaimProcess there = ClaimProcess.start(directory)) {
+            LocalClaims two =
+                    LocalClaims.open(directory.resolve("..").resolve(directory.getFileName()));
             mine(one.claim(A));
             Mine late = mine(two.claim(B));
             two.close();
             two.close();
-            assertEquals("UNDER_WAY", there.request("claim a"), "the other user of the file keeps its claim");
+            assertEquals(
+                    "UNDER_WAY",
+                    there.request("claim a"),
+                    "the other user of the file keeps its claim");
             assertEquals("mine", there.request("claim b"));
             late.close();
             assertEquals(UNDER_WAY, one.claim(B));
@@ -114,9 +125,12 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("An interrupted thread claims and releases like any other, stays interrupted, and does not close the file for others")
+    @DisplayName(
+            "An interrupted thread claims and releases like any other, stays interrupted, and does"
+                    + " not close the file for others")
     void interrupted() throws Exception {
-        try (LocalClaims here = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
+        try (LocalClaims here = LocalClaims.open(directory);
+                ClaimProcess there = ClaimProcess.start(directory)) {
             Mine before = mine(here.claim(A));
             Thread.currentThread().interrupt();
             try {
@@ -169,15 +183,21 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("The file is private and created at the first claim; if it is removed while in use, it is created again")
+    @DisplayName(
+            "The file is private and created at the first claim; if it is removed while in use, it"
+                    + " is created again")
     void removed() throws Exception {
         Path file = directory.resolve("claims");
-        try (LocalClaims one = LocalClaims.open(directory); LocalClaims two = LocalClaims.open(directory)) {
+        try (LocalClaims one = LocalClaims.open(directory);
+                LocalClaims two = LocalClaims.open(directory)) {
             assertFalse(Files.exists(file));
             Mine old = mine(one.claim(A));
-            assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
+            assertEquals(
+                    "rw-------",
+                    PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
             Files.delete(file);
-            Mine young = mine(two.claim(A)); // its former holder is invisible: a cost, not an error
+            // its former holder is invisible: a cost, not an error
+            Mine young = mine(two.claim(A));
             old.close();
             assertEquals(UNDER_WAY, one.claim(A));
             young.close();
@@ -186,7 +206,8 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("D15 without a directory or permission, or with something other than a file: unavailable, with a reason")
+    @DisplayName("D15 without a directory or permission, or with something other than a file:"
+            + " unavailable, with a reason")
     void unavailable() throws Exception {
         Path missing = directory.resolve("missing");
         try (LocalClaims claims = LocalClaims.open(missing)) {
@@ -209,8 +230,18 @@ final class LocalClaimsTest {
     @Test
     @DisplayName("D15 a read-only disk: unavailable, with a reason")
     void readOnly() throws Exception {
-        assumeTrue("root".equals(System.getProperty("user.name")), "mounting a small disk needs root");
-        assumeTrue(run("mount", "-t", "tmpfs", "-o", "ro,size=1m,mode=700", "tmpfs", directory.toString()), "nothing can be mounted here");
+        assumeTrue(
+                "root".equals(System.getProperty("user.name")), "mounting a small disk needs root");
+        assumeTrue(
+                run(
+                        "mount",
+                        "-t",
+                        "tmpfs",
+                        "-o",
+                        "ro,size=1m,mode=700",
+                        "tmpfs",
+                        directory.toString()),
+                "nothing can be mounted here");
         try (LocalClaims claims = LocalClaims.open(directory)) {
             assertReason(claims, "Read-only file system");
         } finally {
@@ -224,6 +255,11 @@ final class LocalClaimsTest {
     }
 
     private static boolean run(String... command) throws IOException, InterruptedException {
-        return new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor() == 0;
+        return new ProcessBuilder(command)
+                        .redirectErrorStream(true)
+                        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                        .start()
+                        .waitFor()
+                == 0;
     }
 }

@@ -1,6 +1,7 @@
 package dev.granary.local.directory;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -15,6 +16,12 @@ import dev.granary.local.LocalTier;
 import dev.granary.local.StoreInvariants;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,10 +29,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Tests of directories that are refused, created, read-only or full. */
 final class DirectoryValidatorTest {
@@ -37,7 +40,8 @@ final class DirectoryValidatorTest {
     private boolean mounted;
 
     private static LocalTier open(Path directory) throws LocalDirectoryException {
-        return LocalTier.open(LocalTierConfig.builder(directory).background(Runnable::run).build());
+        return LocalTier.open(
+                LocalTierConfig.builder(directory).background(Runnable::run).build());
     }
 
     @Test
@@ -49,14 +53,20 @@ final class DirectoryValidatorTest {
         }
         try (Stream<Path> all = Files.walk(temporary.resolve("a"))) {
             for (Path path : all.toList()) {
-                String permissions = PosixFilePermissions.toString(Files.getPosixFilePermissions(path));
-                assertEquals(Files.isDirectory(path) ? "rwx------" : "rw-------", permissions, path::toString);
+                String permissions =
+                        PosixFilePermissions.toString(Files.getPosixFilePermissions(path));
+                assertEquals(
+                        Files.isDirectory(path) ? "rwx------" : "rw-------",
+                        permissions,
+                        path::toString);
             }
         }
     }
 
     @Test
-    @DisplayName("D13 a link, a file, a directory that others can write: refused with a remedy in the message; nothing is written")
+    @DisplayName(
+            "D13 a link, a file, a directory that others can write: refused with a remedy in the"
+                    + " message; nothing is written")
     void refused() throws Exception {
         Path real = Files.createDirectory(temporary.resolve("real"));
         Path link = Files.createSymbolicLink(temporary.resolve("link"), real);
@@ -77,12 +87,18 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D13 a directory of another user is refused, even if private; root's and this user's own are accepted")
+    @DisplayName(
+            "D13 a directory of another user is refused, even if private; root's and this user's"
+                    + " own are accepted")
     void stranger() throws Exception {
-        Path directory = Files.createDirectory(temporary.resolve("cache"), DirectoryValidator.privateDirectory(temporary));
+        Path directory = Files.createDirectory(
+                temporary.resolve("cache"), DirectoryValidator.privateDirectory(temporary));
         open(directory).close();
-        assumeTrue("root".equals(System.getProperty("user.name")), "giving a directory away needs root");
-        Path given = Files.createDirectory(temporary.resolve("given"), DirectoryValidator.privateDirectory(temporary));
+        assumeTrue(
+                "root".equals(System.getProperty("user.name")),
+                "giving a directory away needs root");
+        Path given = Files.createDirectory(
+                temporary.resolve("given"), DirectoryValidator.privateDirectory(temporary));
         Files.setAttribute(given, "unix:uid", 54_321);
         assertRefused(given, "belongs to the user 54321", "chown root " + given);
         try (Stream<Path> left = Files.walk(given)) {
@@ -93,7 +109,8 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D13 parents may be writable by others, as /tmp is, and may be links: only the directory itself is checked")
+    @DisplayName("D13 parents may be writable by others, as /tmp is, and may be links: only the"
+            + " directory itself is checked")
     void parents() throws Exception {
         Path sticky = Files.createDirectory(temporary.resolve("sticky"));
         Files.setAttribute(sticky, "unix:mode", 0_1777);
@@ -103,8 +120,12 @@ final class DirectoryValidatorTest {
         Path link = Files.createSymbolicLink(temporary.resolve("link"), sticky);
         open(link.resolve("cache")).close();
         open(link.resolve("other/cache")).close();
-        assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(sticky.resolve("other/cache"))));
-        Path broken = Files.createSymbolicLink(temporary.resolve("broken"), temporary.resolve("nothing"));
+        assertEquals(
+                "rwx------",
+                PosixFilePermissions.toString(
+                        Files.getPosixFilePermissions(sticky.resolve("other/cache"))));
+        Path broken =
+                Files.createSymbolicLink(temporary.resolve("broken"), temporary.resolve("nothing"));
         assertRefused(broken, "symbolic link", "Configure the directory that it points to");
         assertRefused(broken.resolve("cache"), "cannot be created", "Choose another");
         assertFalse(Files.exists(temporary.resolve("nothing")));
@@ -120,7 +141,8 @@ final class DirectoryValidatorTest {
     }
 
     private static void assertRefused(Path directory, String... words) {
-        String message = assertThrows(LocalDirectoryException.class, () -> open(directory)).getMessage();
+        String message = assertThrows(LocalDirectoryException.class, () -> open(directory))
+                .getMessage();
         assertTrue(message != null && message.contains(directory.toString()), message);
         for (String word : words) {
             assertTrue(message != null && message.contains(word), message);
@@ -132,7 +154,8 @@ final class DirectoryValidatorTest {
     void twoNames() throws Exception {
         Path real = Files.createDirectory(temporary.resolve("real"));
         Path link = Files.createSymbolicLink(temporary.resolve("link"), real);
-        try (LocalTier one = open(real.resolve("cache")); LocalTier two = open(link.resolve("cache"))) {
+        try (LocalTier one = open(real.resolve("cache"));
+                LocalTier two = open(link.resolve("cache"))) {
             for (int i = 0; i < 5; i++) {
                 one.store(entries.entry(100));
                 two.store(entries.entry(100));
@@ -167,7 +190,9 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D15 O8 a full disk: reads hit, writes fail softly and are counted, no partial entry stays")
+    @DisplayName(
+            "D15 O8 a full disk: reads hit, writes fail softly and are counted, no partial entry"
+                    + " stays")
     void fullDisk() throws Exception {
         Path directory = Files.createDirectory(temporary.resolve("disk"));
         mount(directory, "size=1m,mode=700");
@@ -194,7 +219,9 @@ final class DirectoryValidatorTest {
         }
         setPermissions(directory, "r-x------", "r--------");
         try {
-            assumeTrue(!Files.isWritable(directory), "this user may write everywhere; the read-only mount is the test for it");
+            assumeTrue(
+                    !Files.isWritable(directory),
+                    "this user may write everywhere; the read-only mount is the test for it");
             try (LocalTier tier = open(directory)) {
                 assertHit(entry, tier.load(entry.id()));
                 assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(10)));
@@ -204,19 +231,25 @@ final class DirectoryValidatorTest {
         }
     }
 
-    private static void setPermissions(Path tree, String directories, String files) throws IOException {
+    private static void setPermissions(Path tree, String directories, String files)
+            throws IOException {
         Files.setPosixFilePermissions(tree, PosixFilePermissions.fromString("rwx------"));
         try (Stream<Path> all = Files.walk(tree)) {
             for (Path path : all.toList().reversed()) {
-                Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(Files.isDirectory(path) ? directories : files));
+                Files.setPosixFilePermissions(
+                        path,
+                        PosixFilePermissions.fromString(
+                                Files.isDirectory(path) ? directories : files));
             }
         }
     }
 
     private void mount(Path directory, String options) throws IOException, InterruptedException {
-        assumeTrue("root".equals(System.getProperty("user.name")), "mounting a small disk needs root");
+        assumeTrue(
+                "root".equals(System.getProperty("user.name")), "mounting a small disk needs root");
         boolean done = run("mount", "-t", "tmpfs", "-o", options, "tmpfs", directory.toString());
-        for (int i = 0; mounted && !done && i < 20; i++) { // writable mappings of a closed tier are freed by the garbage collector
+        // writable mappings of a closed tier are freed by the garbage collector
+        for (int i = 0; mounted && !done && i < 20; i++) {
             System.gc();
             Thread.sleep(50);
             done = run("mount", "-t", "tmpfs", "-o", options, "tmpfs", directory.toString());
@@ -234,7 +267,10 @@ final class DirectoryValidatorTest {
     }
 
     private static boolean run(String... command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+        Process process = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
         return process.waitFor(600, TimeUnit.SECONDS) && process.exitValue() == 0;
     }
 }

@@ -3,15 +3,16 @@ package dev.granary.local.file;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Tests of opening a segment while other threads change it. */
 final class SegmentFileTest {
@@ -23,7 +24,8 @@ final class SegmentFileTest {
     private Path temporary;
 
     @Test
-    @DisplayName("L5 a segment that is truncated at any moment of its opening is opened, with its length before or after")
+    @DisplayName("L5 a segment that is truncated at any moment of its opening is opened, with its"
+            + " length before or after")
     void cutWhileOpened() throws Exception {
         Path file = temporary.resolve("segment");
         SegmentFile.create(file, 1, LENGTH).close();
@@ -34,7 +36,8 @@ final class SegmentFileTest {
                 for (int round = 1; round <= ROUNDS; round++) {
                     await(begun, round);
                     long start = System.nanoTime();
-                    while (System.nanoTime() - start < round % 100 * 1000L) { // a different moment each time
+                    // a different moment each time
+                    while (System.nanoTime() - start < round % 100 * 1000L) {
                         Thread.onSpinWait();
                     }
                     other.setLength(USED);
@@ -47,7 +50,9 @@ final class SegmentFileTest {
                 other.setLength(LENGTH);
                 begun.set(round);
                 SegmentFile opened = SegmentFile.open(file, 1);
-                assertTrue(opened.length() == LENGTH || opened.length() == USED, () -> "of " + opened.length() + " bytes");
+                assertTrue(
+                        opened.length() == LENGTH || opened.length() == USED,
+                        () -> "of " + opened.length() + " bytes");
                 await(cut, round);
                 assertEquals(SegmentFile.Phase.OPEN, opened.phase());
                 opened.close();
@@ -57,7 +62,9 @@ final class SegmentFileTest {
     }
 
     @Test
-    @DisplayName("L5 truncation under a mapping is reported by the copy itself, also when the copy is compiled")
+    @DisplayName(
+            "L5 truncation under a mapping is reported by the copy itself, also when the copy is"
+                    + " compiled")
     void cutUnderCompiledCopy() throws Exception {
         Path file = temporary.resolve("segment");
         SegmentFile.create(file, 1, LENGTH).close();
@@ -85,7 +92,8 @@ final class SegmentFileTest {
         }
     }
 
-    @SuppressWarnings("ThreadPriorityCheck") // spinning would take the processor from the other thread
+    // spinning would take the processor from the other thread
+    @SuppressWarnings("ThreadPriorityCheck")
     private static void await(AtomicInteger count, int value) {
         while (count.get() < value) {
             Thread.yield();

@@ -9,15 +9,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StoreStep;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of the queue for the commit lock within one process: turns of threads, timeouts,
@@ -28,14 +30,17 @@ final class CommitLockQueueTest {
     private static final long DAY_NANOS = Duration.ofDays(1).toNanos();
 
     @Test
-    @DisplayName("A8 L4 threads take turns in order of arrival: one that had a turn queues behind the waiting ones")
+    @DisplayName(
+            "A8 L4 threads take turns in order of arrival: one that had a turn queues behind the"
+                    + " waiting ones")
     void order() throws Exception {
         CommitLockQueue queue = new CommitLockQueue();
         for (int round = 0; round < 50; round++) {
             List<String> turns = new CopyOnWriteArrayList<>();
             CommitLockQueue.Turn first = queue.awaitTurn(new BoundedWait(DAY_NANOS));
             Thread waiting = Thread.ofPlatform().start(() -> {
-                try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
+                try (BoundedWait wait = new BoundedWait(DAY_NANOS);
+                        CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
                     turns.add("waited");
                 } catch (CommitLockQueue.BusyException e) {
                     turns.add(e.toString());
@@ -43,7 +48,8 @@ final class CommitLockQueueTest {
             });
             Await.holds(() -> waiting.getState() == Thread.State.TIMED_WAITING);
             first.close();
-            try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
+            try (BoundedWait wait = new BoundedWait(DAY_NANOS);
+                    CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
                 turns.add("had a turn");
             }
             waiting.join();
@@ -52,7 +58,9 @@ final class CommitLockQueueTest {
     }
 
     @Test
-    @DisplayName("A8 L4 a turn that does not come in time is refused, with the number of other turns meanwhile")
+    @DisplayName(
+            "A8 L4 a turn that does not come in time is refused, with the number of other turns"
+                    + " meanwhile")
     void noTurn() throws Exception {
         CommitLockQueue queue = new CommitLockQueue();
         for (int i = 0; i < 3; i++) {
@@ -60,24 +68,33 @@ final class CommitLockQueueTest {
         }
         List<String> refused = new CopyOnWriteArrayList<>();
         try (CommitLockQueue.Turn _ = queue.awaitTurn(new BoundedWait(DAY_NANOS))) {
-            Thread.ofPlatform().start(() -> {
-                Thread.currentThread().interrupt();
-                try (BoundedWait wait = new BoundedWait(1_000_000)) {
-                    refused.add(assertThrows(CommitLockQueue.BusyException.class, () -> queue.awaitTurn(wait)).getMessage());
-                }
-                refused.add(Boolean.toString(Thread.currentThread().isInterrupted()));
-            }).join();
+            Thread.ofPlatform()
+                    .start(() -> {
+                        Thread.currentThread().interrupt();
+                        try (BoundedWait wait = new BoundedWait(1_000_000)) {
+                            refused.add(assertThrows(
+                                            CommitLockQueue.BusyException.class,
+                                            () -> queue.awaitTurn(wait))
+                                    .getMessage());
+                        }
+                        refused.add(Boolean.toString(Thread.currentThread().isInterrupted()));
+                    })
+                    .join();
         }
-        assertTrue(refused.getFirst().contains(": 0 changes of this process ended within "), refused::toString);
+        assertTrue(
+                refused.getFirst().contains(": 0 changes of this process ended within "),
+                refused::toString);
         assertEquals("true", refused.getLast());
         queue.awaitTurn(new BoundedWait(DAY_NANOS)).close();
     }
 
     @Test
-    @DisplayName("A8 L4 the count of changes distinguishes a stalled holder from holders that alternate")
+    @DisplayName(
+            "A8 L4 the count of changes distinguishes a stalled holder from holders that alternate")
     void watch() {
         LockHolderWatch watch = new LockHolderWatch(7, 1000, 100);
-        try (BoundedWait goesOn = new BoundedWait(DAY_NANOS); BoundedWait over = new BoundedWait(0)) {
+        try (BoundedWait goesOn = new BoundedWait(DAY_NANOS);
+                BoundedWait over = new BoundedWait(0)) {
             watch.observe(7, 1049);
             assertFalse(watch.isStalled(over));
             watch.observe(7, 1050);
@@ -99,16 +116,21 @@ final class CommitLockQueueTest {
     }
 
     @Test
-    @DisplayName("A8 L4 each change of any process counts, so that alternating holders do not look like a stalled one")
+    @DisplayName(
+            "A8 L4 each change of any process counts, so that alternating holders do not look like"
+                    + " a stalled one")
     void changesCount(@TempDir Path temporary) throws Exception {
-        SegmentStore store = SegmentStore.share(temporary.resolve("cache"), BootId.mark(), StoreStep.Listener.NONE);
+        SegmentStore store = SegmentStore.share(
+                temporary.resolve("cache"), BootId.mark(), StoreStep.Listener.NONE);
         try {
             assertEquals(0, store.changes());
             store.change(_ -> true);
             long first = store.changes();
             store.change(_ -> false);
             assertEquals(first + 1, store.changes());
-            Thread.ofPlatform().start(() -> assertDoesNotThrow(() -> store.change(_ -> true))).join();
+            Thread.ofPlatform()
+                    .start(() -> assertDoesNotThrow(() -> store.change(_ -> true)))
+                    .join();
             assertEquals(first + 2, store.changes());
         } finally {
             store.release();
@@ -116,7 +138,8 @@ final class CommitLockQueueTest {
     }
 
     @Test
-    @DisplayName("A8 L4 each wait is deducted once from the remaining time, which never becomes negative; 0 allows attempts")
+    @DisplayName("A8 L4 each wait is deducted once from the remaining time, which never becomes"
+            + " negative; 0 allows attempts")
     void remaining() {
         RemainingTime remaining = new RemainingTime(DAY_NANOS);
         try (BoundedWait wait = new BoundedWait(remaining)) {
@@ -145,7 +168,9 @@ final class CommitLockQueueTest {
     }
 
     @Test
-    @DisplayName("A7 an interrupt ends no wait: the wait continues, and the status is restored at the end")
+    @DisplayName(
+            "A7 an interrupt ends no wait: the wait continues, and the status is restored at the"
+                    + " end")
     void interrupt() {
         int[] attempts = {0};
         try (BoundedWait wait = new BoundedWait(DAY_NANOS)) {
@@ -162,7 +187,8 @@ final class CommitLockQueueTest {
         Thread.currentThread().interrupt();
         try (BoundedWait wait = new BoundedWait(DAY_NANOS)) {
             wait.pause(1);
-            assertFalse(Thread.currentThread().isInterrupted(), "else no pause would pause any more");
+            assertFalse(
+                    Thread.currentThread().isInterrupted(), "else no pause would pause any more");
         }
         assertTrue(Thread.interrupted());
     }

@@ -1,6 +1,7 @@
 package dev.granary.local.store;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -24,14 +25,7 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.SegmentFile;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Objects;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -40,6 +34,15 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
 
 /**
  * Tests that each act that removes or truncates files checks first: the rows of docs/deletions.md.
@@ -77,7 +80,11 @@ final class FileDisposerTest {
     }
 
     private LocalTier open(StoreStep.Listener steps) throws LocalDirectoryException {
-        LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(directory)
+                .capacityBytes(CAPACITY)
+                .policy(EvictionPolicy.FIFO)
+                .background(Runnable::run)
+                .build();
         return LocalTier.open(config, BootId.mark(), id -> id.hash(), steps);
     }
 
@@ -97,7 +104,8 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 a plan that lacks an entry of the index, or has it as shorter, is not confirmed")
+    @DisplayName(
+            "A3 a plan that lacks an entry of the index, or has it as shorter, is not confirmed")
     void plans() throws Exception {
         FileDisposer disposer = new FileDisposer(store);
         SegmentFile segment = closed();
@@ -106,7 +114,9 @@ final class FileDisposerTest {
         EntryIndex index = files().index();
         long free = EntryLocation.location(1, segment.length() / EntryLocation.UNIT - 1);
         assertEquals(1, index.insert(77, free, 1, 0, 0));
-        assertFalse(disposer.confirms(files(), snapshot, List.of(segment)), "an entry that the plan does not know");
+        assertFalse(
+                disposer.confirms(files(), snapshot, List.of(segment)),
+                "an entry that the plan does not know");
         index.remove(index.find(77, free));
         assertTrue(disposer.confirms(files(), snapshot, List.of(segment)));
         int slot = snapshot.slot(0);
@@ -115,13 +125,16 @@ final class FileDisposerTest {
         long units = index.units(slot);
         index.remove(slot);
         assertTrue(index.insert(tag, location, units + 1, 0, 0) >= 0);
-        assertFalse(disposer.confirms(files(), snapshot, List.of(segment)), "an entry that is longer than the plan says");
+        assertFalse(
+                disposer.confirms(files(), snapshot, List.of(segment)),
+                "an entry that is longer than the plan says");
         index.remove(index.find(tag, location));
         assertTrue(index.insert(tag, location, units, 0, 0) >= 0);
     }
 
     @Test
-    @DisplayName("A3 no plan is confirmed for a segment that is open, the last one, or of another store")
+    @DisplayName(
+            "A3 no plan is confirmed for a segment that is open, the last one, or of another store")
     void segmentsThatLive() throws Exception {
         FileDisposer disposer = new FileDisposer(store);
         IndexSnapshot snapshot = IndexSnapshot.of(files().index());
@@ -147,12 +160,15 @@ final class FileDisposerTest {
             tier.discard(entry);
         }
         assertTrue(disposer.confirmsEmpty(files(), segment));
-        assertFalse(disposer.confirmsEmpty(files(), files().segments().get(EntryLocation.segment(files().state().appendPosition()))));
+        assertFalse(disposer.confirmsEmpty(
+                files(),
+                files().segments().get(EntryLocation.segment(files().state().appendPosition()))));
     }
 
     @ParameterizedTest
     @EnumSource(names = {"CLOSED", "MARKED_GONE", "PUNCHED"})
-    @DisplayName("A3 the directory is replaced during a sweep: nothing of the new store is removed, truncated or emptied")
+    @DisplayName("A3 the directory is replaced during a sweep: nothing of the new store is removed,"
+            + " truncated or emptied")
     void replacedStore(StoreStep at) throws Exception {
         for (int i = 0; i < 2 * IN_A_SEGMENT; i++) { // one segment to remove, one to punch
             if (i < IN_A_SEGMENT + 5 || i % 2 == 0) {
@@ -185,12 +201,16 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 the last segment is not truncated if the index has entries beyond an append position that was set back")
+    @DisplayName("A3 the last segment is not truncated if the index has entries beyond an append"
+            + " position that was set back")
     void endSetBack() throws Exception {
         StatePage state = files().state();
         long end = state.appendPosition();
         long back = EntryLocation.location(EntryLocation.segment(end), EntryLocation.unit(end) / 2);
-        assertTrue(state.compareAndSet(StatePage.APPEND_POSITION, EntryLocation.withCheck(end), EntryLocation.withCheck(back)));
+        assertTrue(state.compareAndSet(
+                StatePage.APPEND_POSITION,
+                EntryLocation.withCheck(end),
+                EntryLocation.withCheck(back)));
         Entry large = SharedEntries.entry("large", 2 << 20); // needs a segment of its own
         tier.store(large);
         assertAllHit(tier, entries);
@@ -204,7 +224,8 @@ final class FileDisposerTest {
     void onlyIndex() throws Exception {
         StatePage state = files().state();
         long present = state.get(StatePage.GENERATION);
-        Path spare = Files.write(store.layout().index(present + 7), new byte[EntryIndex.SLOT_BYTES]);
+        Path spare =
+                Files.write(store.layout().index(present + 7), new byte[EntryIndex.SLOT_BYTES]);
         state.set(StatePage.GENERATION, present + 3);
         FileDisposer.removeOtherIndexes(files());
         assertTrue(Files.exists(store.layout().index(present)));
@@ -219,7 +240,9 @@ final class FileDisposerTest {
     void indexInTheWay() throws Exception {
         Path file = store.layout().index(files().state().get(StatePage.GENERATION));
         byte[] before = Files.readAllBytes(file);
-        assertThrows(FileAlreadyExistsException.class, () -> EntryIndex.create(file, 1, EntryIndex.MIN_SLOTS));
+        assertThrows(
+                FileAlreadyExistsException.class,
+                () -> EntryIndex.create(file, 1, EntryIndex.MIN_SLOTS));
         assertArrayEquals(before, Files.readAllBytes(file));
     }
 
@@ -240,7 +263,8 @@ final class FileDisposerTest {
 
     private void enter(List<Slot> slots) throws IOException {
         for (Slot slot : slots) {
-            assertTrue(files().index().insert(slot.tag(), slot.location(), slot.units(), 0, 0) >= 0);
+            assertTrue(
+                    files().index().insert(slot.tag(), slot.location(), slot.units(), 0, 0) >= 0);
         }
     }
 
@@ -286,7 +310,8 @@ final class FileDisposerTest {
             tier.close();
             store.release();
             tier = open(this);
-            store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+            store = SegmentStore.share(
+                    directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             tier.sweepNow();
             assertTrue(isDone, "the sweep came to " + at + " after " + after);
         }
@@ -305,8 +330,12 @@ final class FileDisposerTest {
         Path aside = temporary.resolve("aside");
         Files.move(store.layout().state(), aside);
         assertThrows(FileDisposer.StaleException.class, () -> disposer.markGone(basis, segment));
-        assertThrows(FileDisposer.StaleException.class, () -> disposer.cut(basis, segment, EntryLocation.UNIT));
-        assertThrows(FileDisposer.StaleException.class, () -> disposer.empty(basis, segment, Files.size(segment.file())));
+        assertThrows(
+                FileDisposer.StaleException.class,
+                () -> disposer.cut(basis, segment, EntryLocation.UNIT));
+        assertThrows(
+                FileDisposer.StaleException.class,
+                () -> disposer.empty(basis, segment, Files.size(segment.file())));
         assertThrows(FileDisposer.StaleException.class, () -> disposer.remove(basis, segment));
         Files.move(aside, store.layout().state());
         assertAllHit(tier, entries);
@@ -326,7 +355,8 @@ final class FileDisposerTest {
     @DisplayName("A3 a segment that was copied stays if the index still has an entry in it")
     void copiedButNotEmpty() throws Exception {
         List<Slot> first = slots(1);
-        entries.subList(0, first.size() - 1).forEach(tier::discard); // the last one keeps the segment long
+        // the last one keeps the segment long
+        entries.subList(0, first.size() - 1).forEach(tier::discard);
         List<Slot> left = slots(1);
         assertEquals(1, left.size());
         first.removeAll(left);
@@ -337,7 +367,8 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 an entry that was stored again after the eviction order was computed is not evicted with the old ones")
+    @DisplayName("A3 an entry that was stored again after the eviction order was computed is not"
+            + " evicted with the old ones")
     void storedAnewWhileEvicted() throws Exception {
         tier.clear();
         tier.close();
@@ -353,11 +384,16 @@ final class FileDisposerTest {
         });
         store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         for (int i = 0; i < 2000; i++) {
-            assertTrue(tier.store(SharedEntries.entry("anew" + i, 2000)) instanceof StoreResult.Stored);
+            assertTrue(
+                    tier.store(SharedEntries.entry("anew" + i, 2000))
+                            instanceof StoreResult.Stored);
         }
-        tier.setCapacity(tier.diskBytes() / 6 * 5); // not low enough for a store to wait for the sweep
+        // not low enough for a store to wait for the sweep
+        tier.setCapacity(tier.diskBytes() / 6 * 5);
         assertTrue(done[0]);
-        assertTrue(tier.statistics().evictions() > 300, () -> tier.statistics().evictions() + " were evicted");
+        assertTrue(
+                tier.statistics().evictions() > 300,
+                () -> tier.statistics().evictions() + " were evicted");
         assertHit(anew, tier.load(anew.id()));
     }
 

@@ -11,16 +11,9 @@ import dev.granary.s3.store.ResponseClassifier;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
-import java.io.IOException;
-import java.io.InputStream;
-import java.lang.foreign.MemorySegment;
-import java.util.HashMap;
-import java.util.Map;
-import java.util.Objects;
-import java.util.Optional;
-import java.util.function.Consumer;
-import java.util.function.Supplier;
+
 import org.jspecify.annotations.Nullable;
+
 import software.amazon.awssdk.core.SdkResponse;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
@@ -36,6 +29,16 @@ import software.amazon.awssdk.services.s3.model.ListObjectsV2Response;
 import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 import software.amazon.awssdk.services.s3.model.S3Object;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * One bucket through the AWS SDK's synchronous client. Every exception becomes a result, including
@@ -58,29 +61,42 @@ final class AwsStore implements ObjectStore {
 
     @Override
     public GetResult get(String key, long limit) {
-        return read(GetObjectRequest.builder().bucket(bucket).key(key).build(), limit,
+        return read(
+                GetObjectRequest.builder().bucket(bucket).key(key).build(),
+                limit,
                 (body, declared) -> BoundedBodyReader.read(body, declared, limit));
     }
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
-        return read(rangeRequest(key, offset, length), length, (body, _) -> BoundedBodyReader.readInto(body, into, length));
+        return read(
+                rangeRequest(key, offset, length),
+                length,
+                (body, _) -> BoundedBodyReader.readInto(body, into, length));
     }
 
     @Override
     public GetResult range(String key, long offset, int length) {
-        return read(rangeRequest(key, offset, length), length, (body, _) -> BoundedBodyReader.read(body, length, length));
+        return read(
+                rangeRequest(key, offset, length),
+                length,
+                (body, _) -> BoundedBodyReader.read(body, length, length));
     }
 
     private GetObjectRequest rangeRequest(String key, long offset, int length) {
-        return GetObjectRequest.builder().bucket(bucket).key(key).range("bytes=" + offset + "-" + (offset + length - 1)).build();
+        return GetObjectRequest.builder()
+                .bucket(bucket)
+                .key(key)
+                .range("bytes=" + offset + "-" + (offset + length - 1))
+                .build();
     }
 
     /**
      * Reads a body of the length that the server declares; returns null if it exceeds the limit.
      */
     private interface Reader {
-        @Nullable MemorySegment read(InputStream body, long declared) throws IOException;
+        @Nullable
+        MemorySegment read(InputStream body, long declared) throws IOException;
     }
 
     private GetResult read(GetObjectRequest request, long limit, Reader reader) {
@@ -90,13 +106,15 @@ final class AwsStore implements ObjectStore {
             if (ResponseClassifier.isAbsent(e.statusCode(), code(e))) {
                 return GetResult.ABSENT;
             }
-            return new GetResult.Unavailable(ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
+            return new GetResult.Unavailable(
+                    ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
         } catch (RuntimeException e) {
             return new GetResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
 
-    private static ResponseTransformer<GetObjectResponse, GetResult> bounded(long limit, Reader reader) {
+    private static ResponseTransformer<GetObjectResponse, GetResult> bounded(
+            long limit, Reader reader) {
         return (response, body) -> {
             Long length = response.contentLength();
             MemorySegment bytes = null;
@@ -109,21 +127,30 @@ final class AwsStore implements ObjectStore {
             }
             return bytes == null
                     ? new GetResult.TooLarge(limit)
-                    : new GetResult.Found(bytes, unquoted(response.eTag()), dates(response), marks(response.metadata()));
+                    : new GetResult.Found(
+                            bytes,
+                            unquoted(response.eTag()),
+                            dates(response),
+                            marks(response.metadata()));
         };
     }
 
     @Override
     public HeadResult head(String key) {
         try {
-            HeadObjectResponse answer = client.headObject(request -> request.bucket(bucket).key(key));
-            return new HeadResult.Found(answer.contentLength() == null ? 0 : answer.contentLength(), unquoted(answer.eTag()),
-                    dates(answer), marks(answer.metadata()));
+            HeadObjectResponse answer =
+                    client.headObject(request -> request.bucket(bucket).key(key));
+            return new HeadResult.Found(
+                    answer.contentLength() == null ? 0 : answer.contentLength(),
+                    unquoted(answer.eTag()),
+                    dates(answer),
+                    marks(answer.metadata()));
         } catch (S3Exception e) {
             if (ResponseClassifier.isAbsent(e.statusCode(), code(e))) {
                 return HeadResult.ABSENT;
             }
-            return new HeadResult.Unavailable(ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
+            return new HeadResult.Unavailable(
+                    ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
         } catch (RuntimeException e) {
             return new HeadResult.Unavailable(ResponseClassifier.failure(e));
         }
@@ -131,17 +158,25 @@ final class AwsStore implements ObjectStore {
 
     @Override
     public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        return write(() -> ResponseClassifier.written(unquoted(client.putObject(request(key, marks).build(), content(body)).eTag())), ResponseClassifier::plainWrite);
+        return write(
+                () -> ResponseClassifier.written(
+                        unquoted(client.putObject(request(key, marks).build(), content(body))
+                                .eTag())),
+                ResponseClassifier::plainWrite);
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        return write(() -> ResponseClassifier.written(unquoted(client.putObject(request(key, marks).ifNoneMatch("*").build(), content(body)).eTag())));
+        return write(() -> ResponseClassifier.written(unquoted(
+                client.putObject(request(key, marks).ifNoneMatch("*").build(), content(body))
+                        .eTag())));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        return write(() -> ResponseClassifier.written(unquoted(client.putObject(request(key, marks).ifMatch(etag).build(), content(body)).eTag())));
+        return write(() -> ResponseClassifier.written(
+                unquoted(client.putObject(request(key, marks).ifMatch(etag).build(), content(body))
+                        .eTag())));
     }
 
     @Override
@@ -189,15 +224,22 @@ final class AwsStore implements ObjectStore {
         do {
             ListObjectsV2Response page;
             try {
-                page = client.listObjectsV2(
-                        ListObjectsV2Request.builder().bucket(bucket).prefix(prefix).continuationToken(next).build());
+                page = client.listObjectsV2(ListObjectsV2Request.builder()
+                        .bucket(bucket)
+                        .prefix(prefix)
+                        .continuationToken(next)
+                        .build());
             } catch (S3Exception e) {
-                return new ListResult.Unavailable(ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
+                return new ListResult.Unavailable(
+                        ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
             } catch (RuntimeException e) {
                 return new ListResult.Unavailable(ResponseClassifier.failure(e));
             }
-            if (page.isTruncated() == null) { // the SDK parses any response with status 200 as an empty listing
-                return new ListResult.Unavailable(StoreFailure.of(StoreFailure.Kind.BROKEN, "a listing without an end mark: is this an S3 server?"));
+            // the SDK parses any response with status 200 as an empty listing
+            if (page.isTruncated() == null) {
+                return new ListResult.Unavailable(StoreFailure.of(
+                        StoreFailure.Kind.BROKEN,
+                        "a listing without an end mark: is this an S3 server?"));
             }
             int onPage = 0;
             for (S3Object object : page.contents()) {
@@ -208,7 +250,8 @@ final class AwsStore implements ObjectStore {
             }
             count += onPage;
             next = page.nextContinuationToken();
-            Optional<StoreFailure> failure = page.isTruncated() ? pages.recordPage(onPage, next) : Optional.empty();
+            Optional<StoreFailure> failure =
+                    page.isTruncated() ? pages.recordPage(onPage, next) : Optional.empty();
             if (failure.isPresent()) {
                 return new ListResult.Unavailable(failure.get());
             }
@@ -218,7 +261,10 @@ final class AwsStore implements ObjectStore {
     }
 
     private static Listed listed(S3Object object) {
-        return new Listed(object.key(), object.size() == null ? 0 : Math.max(0, object.size()), unquoted(object.eTag()),
+        return new Listed(
+                object.key(),
+                object.size() == null ? 0 : Math.max(0, object.size()),
+                unquoted(object.eTag()),
                 ServerTimestamps.millis(object.lastModified()));
     }
 
@@ -229,7 +275,8 @@ final class AwsStore implements ObjectStore {
     }
 
     private static RequestBody content(byte[] body) {
-        return RequestBody.fromContentProvider(ContentStreamProvider.fromByteArrayUnsafe(body), body.length, TYPE);
+        return RequestBody.fromContentProvider(
+                ContentStreamProvider.fromByteArrayUnsafe(body), body.length, TYPE);
     }
 
     private PutObjectRequest.Builder request(String key, ObjectMarks marks) {
@@ -240,16 +287,24 @@ final class AwsStore implements ObjectStore {
         if (!marks.sha256().isEmpty()) {
             metadata.put(ObjectMarks.SHA256, marks.sha256());
         }
-        return PutObjectRequest.builder().bucket(bucket).key(key).contentType(TYPE).metadata(metadata);
+        return PutObjectRequest.builder()
+                .bucket(bucket)
+                .key(key)
+                .contentType(TYPE)
+                .metadata(metadata);
     }
 
     private static ServerTimestamps dates(SdkResponse response) {
         SdkHttpResponse http = response.sdkHttpResponse();
-        return ServerTimestamps.ofHeaders(http.firstMatchingHeader("Last-Modified").orElse(null), http.firstMatchingHeader("Date").orElse(null));
+        return ServerTimestamps.ofHeaders(
+                http.firstMatchingHeader("Last-Modified").orElse(null),
+                http.firstMatchingHeader("Date").orElse(null));
     }
 
     private static ObjectMarks marks(Map<String, String> metadata) {
-        return ObjectMarks.ofStored(metadata.getOrDefault(ObjectMarks.PUT_ID, ""), metadata.getOrDefault(ObjectMarks.SHA256, ""));
+        return ObjectMarks.ofStored(
+                metadata.getOrDefault(ObjectMarks.PUT_ID, ""),
+                metadata.getOrDefault(ObjectMarks.SHA256, ""));
     }
 
     private static String unquoted(@Nullable String etag) {
@@ -257,7 +312,9 @@ final class AwsStore implements ObjectStore {
     }
 
     private static String code(S3Exception e) {
-        return e.awsErrorDetails() == null ? "" : Objects.requireNonNullElse(e.awsErrorDetails().errorCode(), "");
+        return e.awsErrorDetails() == null
+                ? ""
+                : Objects.requireNonNullElse(e.awsErrorDetails().errorCode(), "");
     }
 
     private static String text(S3Exception e) {

@@ -5,8 +5,7 @@ import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.TrafficCounter;
-import java.time.Duration;
-import java.util.function.Supplier;
+
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
 import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
@@ -15,6 +14,9 @@ import software.amazon.awssdk.http.SdkHttpClient;
 import software.amazon.awssdk.http.apache5.Apache5HttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
+
+import java.time.Duration;
+import java.util.function.Supplier;
 
 /**
  * Factory of the object store on the AWS SDK: its synchronous client over Apache HTTP 5.
@@ -54,9 +56,13 @@ public final class AwsTransport {
      * As {@link #open(ConnectionSettings, TrafficCounter)}, over an HTTP client that
      * {@code httpClient} creates and the store closes.
      */
-    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, Supplier<SdkHttpClient> httpClient) {
+    static ObjectStore open(
+            ConnectionSettings connection,
+            TrafficCounter traffic,
+            Supplier<SdkHttpClient> httpClient) {
         Region region = AwsEnvironment.region(connection);
-        SdkHttpClient http = new WatchedHttpClient(httpClient.get(), new StallDetector(connection.stallTimeout(), traffic));
+        SdkHttpClient http = new WatchedHttpClient(
+                httpClient.get(), new StallDetector(connection.stallTimeout(), traffic));
         var builder = S3Client.builder()
                 .region(region)
                 .credentialsProvider(AwsEnvironment.credentials(connection))

@@ -2,18 +2,20 @@ package dev.granary.s3.aws;
 
 import dev.granary.s3.store.ResponseSizeLimit;
 import dev.granary.s3.store.ServerTimestamps;
-import java.io.FilterInputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.util.Locale;
-import java.util.Optional;
-import java.util.Set;
+
 import software.amazon.awssdk.core.interceptor.Context;
 import software.amazon.awssdk.core.interceptor.ExecutionAttributes;
 import software.amazon.awssdk.core.interceptor.ExecutionInterceptor;
 import software.amazon.awssdk.http.Abortable;
 import software.amazon.awssdk.http.SdkHttpResponse;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
+
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
 
 /**
  * Limits the size of all responses except objects, which {@code BoundedBodyReader} limits: the SDK
@@ -23,18 +25,31 @@ import software.amazon.awssdk.services.s3.model.GetObjectRequest;
  * header that it cannot parse.
  */
 final class ResponseSizeInterceptor implements ExecutionInterceptor {
-    private static final Set<String> USED_HEADERS = Set.of("content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "date", "etag",
-            "x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
+    private static final Set<String> USED_HEADERS = Set.of(
+            "content-length",
+            "content-type",
+            "content-encoding",
+            "transfer-encoding",
+            "connection",
+            "date",
+            "etag",
+            "x-amz-request-id",
+            "x-amz-id-2",
+            "x-amz-bucket-region");
     private static final String METADATA_PREFIX = "x-amz-meta-granary-";
     private static final String LAST_MODIFIED = "last-modified";
 
     @Override
-    public SdkHttpResponse modifyHttpResponse(Context.ModifyHttpResponse context, ExecutionAttributes attributes) {
+    public SdkHttpResponse modifyHttpResponse(
+            Context.ModifyHttpResponse context, ExecutionAttributes attributes) {
         SdkHttpResponse response = context.httpResponse();
         SdkHttpResponse.Builder filtered = response.toBuilder().clearHeaders();
         response.forEachHeader((name, values) -> {
             String lower = name.toLowerCase(Locale.ROOT);
-            boolean isDate = lower.equals(LAST_MODIFIED) && !values.isEmpty() && ServerTimestamps.ofHeaders(values.getFirst(), null).lastModifiedMillis() != 0;
+            boolean isDate = lower.equals(LAST_MODIFIED)
+                    && !values.isEmpty()
+                    && ServerTimestamps.ofHeaders(values.getFirst(), null).lastModifiedMillis()
+                            != 0;
             if (USED_HEADERS.contains(lower) || lower.startsWith(METADATA_PREFIX) || isDate) {
                 filtered.putHeader(name, values);
             }
@@ -43,11 +58,17 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
     }
 
     @Override
-    public Optional<InputStream> modifyHttpResponseContent(Context.ModifyHttpResponse context, ExecutionAttributes attributes) {
-        boolean isObject = context.request() instanceof GetObjectRequest && context.httpResponse().isSuccessful();
+    public Optional<InputStream> modifyHttpResponseContent(
+            Context.ModifyHttpResponse context, ExecutionAttributes attributes) {
+        boolean isObject = context.request() instanceof GetObjectRequest
+                && context.httpResponse().isSuccessful();
         return isObject
                 ? context.responseBody()
-                : context.responseBody().map(body -> new LimitedBody(body, ResponseSizeLimit.ofStatus(context.httpResponse().statusCode())));
+                : context.responseBody()
+                        .map(body -> new LimitedBody(
+                                body,
+                                ResponseSizeLimit.ofStatus(
+                                        context.httpResponse().statusCode())));
     }
 
     /** A body that throws an exception if it is too long. */
@@ -77,7 +98,8 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
             try {
                 limit.add(bytes);
             } catch (IOException e) {
-                if (in instanceof Abortable abortable) { // otherwise closing would read to the end
+                // otherwise closing would read to the end
+                if (in instanceof Abortable abortable) {
                     abortable.abort();
                 }
                 throw e;

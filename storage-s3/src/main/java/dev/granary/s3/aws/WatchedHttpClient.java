@@ -1,18 +1,21 @@
 package dev.granary.s3.aws;
 
 import dev.granary.s3.store.StallDetector;
-import java.io.FilterInputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
+
 import org.jspecify.annotations.Nullable;
+
 import software.amazon.awssdk.http.AbortableInputStream;
 import software.amazon.awssdk.http.ContentStreamProvider;
 import software.amazon.awssdk.http.ExecutableHttpRequest;
 import software.amazon.awssdk.http.HttpExecuteRequest;
 import software.amazon.awssdk.http.HttpExecuteResponse;
 import software.amazon.awssdk.http.SdkHttpClient;
+
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * An HTTP client of the SDK that aborts requests whose bytes stop moving. The SDK's own deadlines
@@ -52,16 +55,20 @@ final class WatchedHttpClient implements SdkHttpClient {
     /** One request. Not thread-safe, except for {@link #abort}. */
     private final class WatchedRequest implements ExecutableHttpRequest {
         private final ExecutableHttpRequest request;
-        private final AtomicReference<StallDetector.@Nullable Watch> watched = new AtomicReference<>();
+        private final AtomicReference<StallDetector.@Nullable Watch> watched =
+                new AtomicReference<>();
 
         WatchedRequest(HttpExecuteRequest original) {
             this.request = client.prepareRequest(watched(original));
         }
 
         private HttpExecuteRequest watched(HttpExecuteRequest original) {
-            HttpExecuteRequest.Builder builder = HttpExecuteRequest.builder().request(original.httpRequest());
+            HttpExecuteRequest.Builder builder =
+                    HttpExecuteRequest.builder().request(original.httpRequest());
             original.metricCollector().ifPresent(builder::metricCollector);
-            original.contentStreamProvider().ifPresent(content -> builder.contentStreamProvider(new WatchedContent(content)));
+            original.contentStreamProvider()
+                    .ifPresent(
+                            content -> builder.contentStreamProvider(new WatchedContent(content)));
             return builder.build();
         }
 
@@ -76,7 +83,10 @@ final class WatchedHttpClient implements SdkHttpClient {
                 Optional<AbortableInputStream> body = response.responseBody();
                 isReading = body.isPresent();
                 return isReading
-                        ? HttpExecuteResponse.builder().response(response.httpResponse()).responseBody(read(body.get(), watch)).build()
+                        ? HttpExecuteResponse.builder()
+                                .response(response.httpResponse())
+                                .responseBody(read(body.get(), watch))
+                                .build()
                         : response;
             } catch (IOException e) {
                 throw watch.translate(e);
@@ -93,24 +103,27 @@ final class WatchedHttpClient implements SdkHttpClient {
                 watch.close();
                 body.abort();
             };
-            return AbortableInputStream.create(new FilterInputStream(watchedBody) {
-                @Override
-                public void close() throws IOException {
-                    if (hasEnded()) {
-                        in.close();
-                    } else {
-                        abort.run(); // closing reads all of it, whatever length the server declared
-                    }
-                }
+            return AbortableInputStream.create(
+                    new FilterInputStream(watchedBody) {
+                        @Override
+                        public void close() throws IOException {
+                            if (hasEnded()) {
+                                in.close();
+                            } else {
+                                // closing reads all of it, whatever length the server declared
+                                abort.run();
+                            }
+                        }
 
-                private boolean hasEnded() {
-                    try {
-                        return in.readNBytes(MAX_REST).length < MAX_REST;
-                    } catch (IOException e) {
-                        return false;
-                    }
-                }
-            }, abort::run);
+                        private boolean hasEnded() {
+                            try {
+                                return in.readNBytes(MAX_REST).length < MAX_REST;
+                            } catch (IOException e) {
+                                return false;
+                            }
+                        }
+                    },
+                    abort::run);
         }
 
         @Override

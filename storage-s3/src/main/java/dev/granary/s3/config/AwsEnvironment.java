@@ -3,6 +3,7 @@ package dev.granary.s3.config;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.MissingCredentialsException;
 import dev.granary.s3.store.SecretRedactor;
+
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
@@ -35,8 +36,11 @@ public final class AwsEnvironment {
         try {
             return DefaultAwsRegionProviderChain.builder().build().getRegion();
         } catch (SdkClientException e) {
-            throw new IllegalStateException("No region for bucket " + connection.bucket()
-                    + ": set AWS_REGION or the region of the bucket, or an endpoint for a server that is not Amazon's", e);
+            throw new IllegalStateException(
+                    "No region for bucket " + connection.bucket()
+                            + ": set AWS_REGION or the region of the bucket, or an endpoint for a"
+                            + " server that is not Amazon's",
+                    e);
         }
     }
 
@@ -45,25 +49,32 @@ public final class AwsEnvironment {
      * signature if none are found.
      */
     public static AwsCredentialsProvider credentials(ConnectionSettings connection) {
-        return new RedactedProvider(connection.credentials()
-                .<AwsCredentialsProvider>map(fixed ->
-                        StaticCredentialsProvider.create(AwsBasicCredentials.create(fixed.accessKey(), fixed.secretKey())))
-                .orElseGet(() -> new DefaultChain(DefaultCredentialsProvider.builder().build())));
+        return new RedactedProvider(connection
+                .credentials()
+                .<AwsCredentialsProvider>map(fixed -> StaticCredentialsProvider.create(
+                        AwsBasicCredentials.create(fixed.accessKey(), fixed.secretKey())))
+                .orElseGet(() ->
+                        new DefaultChain(DefaultCredentialsProvider.builder().build())));
     }
 
     /** Credentials whose secrets are redacted from all messages. */
-    private record RedactedProvider(AwsCredentialsProvider provider) implements AwsCredentialsProvider {
+    private record RedactedProvider(AwsCredentialsProvider provider)
+            implements AwsCredentialsProvider {
         @Override
         public AwsCredentials resolveCredentials() {
             AwsCredentials credentials = provider.resolveCredentials();
             SecretRedactor.register(credentials.secretAccessKey());
-            SecretRedactor.register(credentials instanceof AwsSessionCredentials session ? session.sessionToken() : null);
+            SecretRedactor.register(
+                    credentials instanceof AwsSessionCredentials session
+                            ? session.sessionToken()
+                            : null);
             return credentials;
         }
     }
 
     /** The SDK's default chain, with an exception of ours if it finds nothing. */
-    private record DefaultChain(DefaultCredentialsProvider chain) implements AwsCredentialsProvider {
+    private record DefaultChain(DefaultCredentialsProvider chain)
+            implements AwsCredentialsProvider {
         @Override
         public AwsCredentials resolveCredentials() {
             try {

@@ -2,6 +2,7 @@ package dev.granary.s3.config;
 
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.SecretRedactor;
+
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -60,8 +61,14 @@ public final class S3Config {
         this.location = builder.location;
         this.client = builder.client;
         this.access = builder.access;
-        this.connection = new ConnectionSettings(location.bucket(), builder.endpoint, builder.region, builder.credentials,
-                builder.maxConnections, builder.connectTimeout, builder.requestTimeout,
+        this.connection = new ConnectionSettings(
+                location.bucket(),
+                builder.endpoint,
+                builder.region,
+                builder.credentials,
+                builder.maxConnections,
+                builder.connectTimeout,
+                builder.requestTimeout,
                 min(builder.stallTimeout, builder.requestTimeout));
         this.stallTimeout = builder.stallTimeout;
         this.silence = builder.silence;
@@ -223,8 +230,9 @@ public final class S3Config {
 
     @Override
     public String toString() {
-        return location + connection.endpoint().map(endpoint -> " at " + endpoint).orElse("")
-                + " through " + client.name().toLowerCase(Locale.ROOT);
+        return location
+                + connection.endpoint().map(endpoint -> " at " + endpoint).orElse("") + " through "
+                + client.name().toLowerCase(Locale.ROOT);
     }
 
     private static Duration min(Duration first, Duration second) {
@@ -263,8 +271,7 @@ public final class S3Config {
         /**
          * Sets the prefix of all keys; default empty, the whole bucket.
          *
-         * @throws IllegalArgumentException if it is not path components separated by single
-         *     slashes
+         * @throws IllegalArgumentException if it is not path components separated by single slashes
          */
         public Builder prefix(String prefix) {
             location = new S3Location(location.bucket(), prefix);
@@ -275,21 +282,28 @@ public final class S3Config {
          * Sets the server, such as {@code http://minio:9000}, and path-style addressing; default
          * Amazon S3.
          *
-         * @throws IllegalArgumentException if it is not an http or https address of a host, or
-         *     has user information, a query or a fragment
+         * @throws IllegalArgumentException if it is not an http or https address of a host, or has
+         *     user information, a query or a fragment
          */
         public Builder endpoint(URI endpoint) {
-            String scheme = endpoint.getScheme() == null ? "" : endpoint.getScheme().toLowerCase(Locale.ROOT);
+            String scheme = endpoint.getScheme() == null
+                    ? ""
+                    : endpoint.getScheme().toLowerCase(Locale.ROOT);
             if (!(scheme.equals("http") || scheme.equals("https")) || endpoint.getHost() == null) {
-                throw new IllegalArgumentException("Not an endpoint: \"" + SecretRedactor.redact(endpoint.toString()) + "\". Write http:// or https://, a host, and a port"
-                        + " if it is not the default one, such as http://minio:9000");
+                throw new IllegalArgumentException(
+                        "Not an endpoint: \"" + SecretRedactor.redact(endpoint.toString())
+                                + "\". Write http:// or https://, a host, and a port"
+                                + " if it is not the default one, such as http://minio:9000");
             }
             if (endpoint.getUserInfo() != null) {
-                throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost()
-                        + " must not contain credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead");
+                throw new IllegalArgumentException(
+                        "The endpoint " + scheme + "://" + endpoint.getHost()
+                                + " must not contain credentials: set AWS_ACCESS_KEY_ID and"
+                                + " AWS_SECRET_ACCESS_KEY instead");
             }
             if (endpoint.getQuery() != null || endpoint.getFragment() != null) {
-                throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost() + " must not have a query or a fragment");
+                throw new IllegalArgumentException("The endpoint " + scheme + "://"
+                        + endpoint.getHost() + " must not have a query or a fragment");
             }
             this.endpoint = Optional.of(endpoint);
             return this;
@@ -318,7 +332,8 @@ public final class S3Config {
 
         /** Sets the credentials; default those of the AWS SDK's default chain. */
         public Builder credentials(String accessKey, String secretKey) {
-            this.credentials = Optional.of(new ConnectionSettings.Credentials(accessKey, secretKey));
+            this.credentials =
+                    Optional.of(new ConnectionSettings.Credentials(accessKey, secretKey));
             return this;
         }
 
@@ -329,7 +344,8 @@ public final class S3Config {
          */
         public Builder maxConnections(int maxConnections) {
             if (maxConnections < 1 || maxConnections > 10_000) {
-                throw new IllegalArgumentException("The number of connections must be 1 to 10000, not " + maxConnections);
+                throw new IllegalArgumentException(
+                        "The number of connections must be 1 to 10000, not " + maxConnections);
             }
             this.maxConnections = maxConnections;
             return this;
@@ -395,7 +411,8 @@ public final class S3Config {
          */
         public Builder absentMemory(Duration memory) {
             if (memory.isNegative()) {
-                throw new IllegalArgumentException("The absent memory must be zero or more, not " + memory);
+                throw new IllegalArgumentException(
+                        "The absent memory must be zero or more, not " + memory);
             }
             this.absentMemory = memory;
             return this;
@@ -413,7 +430,8 @@ public final class S3Config {
          */
         public Builder manifestInterval(Duration interval) {
             if (interval.isNegative()) {
-                throw new IllegalArgumentException("The manifest interval must be zero or more, not " + interval);
+                throw new IllegalArgumentException(
+                        "The manifest interval must be zero or more, not " + interval);
             }
             this.manifestInterval = interval;
             return this;
@@ -434,7 +452,8 @@ public final class S3Config {
          */
         public Builder retention(Duration retention) {
             if (retention.isNegative()) {
-                throw new IllegalArgumentException("The retention must be zero or more, not " + retention);
+                throw new IllegalArgumentException(
+                        "The retention must be zero or more, not " + retention);
             }
             this.retention = retention;
             return this;
@@ -456,15 +475,17 @@ public final class S3Config {
          */
         public S3Config build() {
             if (loadDeadline.compareTo(requestTimeout) < 0) {
-                throw new IllegalArgumentException("The load deadline (" + loadDeadline + ") must not be below the request timeout ("
-                        + requestTimeout + "): lower the request timeout too");
+                throw new IllegalArgumentException("The load deadline (" + loadDeadline
+                        + ") must not be below the request timeout (" + requestTimeout
+                        + "): lower the request timeout too");
             }
             return new S3Config(this);
         }
 
         private static Duration positive(Duration value, String name) {
             if (value.isNegative() || value.isZero()) {
-                throw new IllegalArgumentException("The " + name + " must be above zero, not " + value);
+                throw new IllegalArgumentException(
+                        "The " + name + " must be above zero, not " + value);
             }
             return value;
         }

@@ -1,6 +1,7 @@
 package dev.granary.s3.config;
 
 import dev.granary.s3.store.SecretRedactor;
+
 import java.util.regex.Pattern;
 
 /**
@@ -13,7 +14,8 @@ import java.util.regex.Pattern;
 public record S3Location(String bucket, String prefix) {
     private static final String SCHEME = "s3://";
     private static final Pattern BUCKET = Pattern.compile("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]");
-    private static final Pattern PREFIX = Pattern.compile("|[A-Za-z0-9._-]{1,200}(/[A-Za-z0-9._-]{1,200}){0,9}");
+    private static final Pattern PREFIX =
+            Pattern.compile("|[A-Za-z0-9._-]{1,200}(/[A-Za-z0-9._-]{1,200}){0,9}");
 
     /**
      * Checks both parts.
@@ -23,11 +25,13 @@ public record S3Location(String bucket, String prefix) {
     public S3Location {
         if (!BUCKET.matcher(bucket).matches()) {
             throw new IllegalArgumentException("Not a bucket name: \"" + redacted(bucket)
-                    + "\". A bucket has 3 to 63 lower-case letters, digits, dots and dashes, such as s3://kernels or s3://kernels/team-a");
+                    + "\". A bucket has 3 to 63 lower-case letters, digits, dots and"
+                    + " dashes, such as s3://kernels or s3://kernels/team-a");
         }
         if (!PREFIX.matcher(prefix).matches() || prefix.contains("..")) {
             throw new IllegalArgumentException("Not a prefix: \"" + redacted(prefix)
-                    + "\". A prefix has letters, digits, dots, dashes and underscores, with single slashes between, such as team-a/kernels");
+                    + "\". A prefix has letters, digits, dots, dashes and underscores,"
+                    + " with single slashes between, such as team-a/kernels");
         }
     }
 
@@ -39,7 +43,8 @@ public record S3Location(String bucket, String prefix) {
      */
     public static S3Location parse(String text) {
         if (!text.startsWith(SCHEME)) {
-            throw new IllegalArgumentException("Not a bucket: \"" + redacted(text) + "\". Write s3://bucket or s3://bucket/prefix");
+            throw new IllegalArgumentException("Not a bucket: \"" + redacted(text)
+                    + "\". Write s3://bucket or s3://bucket/prefix");
         }
         String rest = text.substring(SCHEME.length());
         int slash = rest.indexOf('/');
@@ -47,7 +52,9 @@ public record S3Location(String bucket, String prefix) {
             return new S3Location(rest, "");
         }
         String prefix = rest.substring(slash + 1);
-        return new S3Location(rest.substring(0, slash), prefix.endsWith("/") ? prefix.substring(0, prefix.length() - 1) : prefix);
+        return new S3Location(
+                rest.substring(0, slash),
+                prefix.endsWith("/") ? prefix.substring(0, prefix.length() - 1) : prefix);
     }
 
     /** Returns the text without user information and query values: secrets get there by mistake. */

@@ -2,22 +2,12 @@ package dev.granary.s3.embedded;
 
 import static java.net.HttpURLConnection.HTTP_PRECON_FAILED;
 
-import java.io.ByteArrayInputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.util.Map;
-import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.gaul.s3proxy.blobstore.BlobStore;
 import org.gaul.s3proxy.blobstore.ForwardingBlobStore;
 import org.gaul.s3proxy.blobstore.S3Exceptions;
 import org.gaul.s3proxy.blobstore.domain.MultipartUpload;
 import org.jspecify.annotations.Nullable;
+
 import software.amazon.awssdk.core.ResponseInputStream;
 import software.amazon.awssdk.http.AbortableInputStream;
 import software.amazon.awssdk.services.s3.model.CompleteMultipartUploadRequest;
@@ -32,6 +22,18 @@ import software.amazon.awssdk.services.s3.model.HeadObjectRequest;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.PutObjectResponse;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * Makes writes of S3Proxy's stores atomic with their conditions, and reads consistent, as in S3.
@@ -104,7 +106,9 @@ final class AtomicBlobStore extends ForwardingBlobStore {
                 return stream; // S3Proxy's result for an absent object
             }
             byte[] bytes = drain(stream);
-            return new ResponseInputStream<>(stream.response(), AbortableInputStream.create(new ByteArrayInputStream(bytes)));
+            return new ResponseInputStream<>(
+                    stream.response(),
+                    AbortableInputStream.create(new ByteArrayInputStream(bytes)));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } finally {
@@ -122,8 +126,13 @@ final class AtomicBlobStore extends ForwardingBlobStore {
         lock.lock();
         try {
             HeadObjectResponse current = super.blobMetadata(request);
-            boolean isIgnored = nextConditions.getOrDefault(request.key(), conditions) == ConditionMode.IGNORED;
-            return current != null && isIgnored && RequestCountingHandler.IF_MATCH.isBound() ? current.toBuilder().eTag(RequestCountingHandler.IF_MATCH.get()).build() : current;
+            boolean isIgnored =
+                    nextConditions.getOrDefault(request.key(), conditions) == ConditionMode.IGNORED;
+            return current != null && isIgnored && RequestCountingHandler.IF_MATCH.isBound()
+                    ? current.toBuilder()
+                            .eTag(RequestCountingHandler.IF_MATCH.get())
+                            .build()
+                    : current;
         } finally {
             lock.unlock();
         }
@@ -152,7 +161,8 @@ final class AtomicBlobStore extends ForwardingBlobStore {
     }
 
     @Override
-    public CompleteMultipartUploadResponse completeMultipartUpload(MultipartUpload upload, CompleteMultipartUploadRequest request) {
+    public CompleteMultipartUploadResponse completeMultipartUpload(
+            MultipartUpload upload, CompleteMultipartUploadRequest request) {
         Lock lock = lock(request.bucket(), request.key()).writeLock();
         lock.lock();
         try {
@@ -181,7 +191,8 @@ final class AtomicBlobStore extends ForwardingBlobStore {
      * lock.
      */
     private void requireNone(PutObjectRequest request) {
-        if (request.ifNoneMatch() != null && blobMetadataIfPresent(request.bucket(), request.key()) != null) {
+        if (request.ifNoneMatch() != null
+                && blobMetadataIfPresent(request.bucket(), request.key()) != null) {
             throw S3Exceptions.fromStatusCode(HTTP_PRECON_FAILED);
         }
     }

@@ -1,5 +1,11 @@
 package dev.granary.s3.embedded;
 
+import org.gaul.s3proxy.BlobStores;
+import org.gaul.s3proxy.S3Proxy;
+import org.gaul.s3proxy.auth.AuthenticationType;
+import org.gaul.shaded.org.eclipse.jetty.server.Server;
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.net.URI;
@@ -8,11 +14,6 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Properties;
-import org.gaul.s3proxy.BlobStores;
-import org.gaul.s3proxy.S3Proxy;
-import org.gaul.s3proxy.auth.AuthenticationType;
-import org.gaul.shaded.org.eclipse.jetty.server.Server;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An S3 server inside the JVM, for the demo and for tests, not for production. Thread-safe.
@@ -55,8 +56,8 @@ public final class EmbeddedS3 implements AutoCloseable {
     /**
      * Starts a server; takes about 2 s, mostly for class loading.
      *
-     * @param directory the directory for objects, with one subdirectory for each bucket;
-     *     created if absent; null to keep them in memory
+     * @param directory the directory for objects, with one subdirectory for each bucket; created if
+     *     absent; null to keep them in memory
      * @throws IOException if the directory cannot be used, or no port can be opened
      */
     public static EmbeddedS3 start(@Nullable Path directory) throws IOException {
@@ -67,7 +68,8 @@ public final class EmbeddedS3 implements AutoCloseable {
             Files.createDirectories(directory);
             properties.setProperty("jclouds.filesystem.basedir", directory.toString());
         }
-        return new EmbeddedS3(new AtomicBlobStore(BlobStores.create(directory == null ? "transient" : "filesystem", properties)));
+        return new EmbeddedS3(new AtomicBlobStore(
+                BlobStores.create(directory == null ? "transient" : "filesystem", properties)));
     }
 
     /** Returns the address of the server, such as {@code http://127.0.0.1:40123}. */
@@ -129,7 +131,8 @@ public final class EmbeddedS3 implements AutoCloseable {
         try {
             server.stop();
         } catch (Exception e) { // declared by S3Proxy
-            throw new IllegalStateException("The embedded S3 server did not stop: " + e.getMessage(), e);
+            throw new IllegalStateException(
+                    "The embedded S3 server did not stop: " + e.getMessage(), e);
         }
         blobs.close();
     }

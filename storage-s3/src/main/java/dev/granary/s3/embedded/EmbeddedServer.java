@@ -13,7 +13,8 @@ public final class EmbeddedServer {
     /** Starts the server. The only argument is the directory of the objects. */
     public static void main(String[] arguments) throws IOException, InterruptedException {
         EmbeddedS3 server = EmbeddedS3.start(Path.of(arguments[0]));
-        System.out.println("listening " + server.endpoint() + " " + server.accessKey() + " " + server.secretKey());
+        System.out.println("listening " + server.endpoint() + " " + server.accessKey() + " "
+                + server.secretKey());
         Thread.currentThread().join(); // forever
     }
 }

@@ -1,11 +1,12 @@
 package dev.granary.s3.embedded;
 
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLongArray;
 import org.gaul.shaded.org.eclipse.jetty.server.Handler;
 import org.gaul.shaded.org.eclipse.jetty.server.Request;
 import org.gaul.shaded.org.eclipse.jetty.server.Response;
 import org.gaul.shaded.org.eclipse.jetty.util.Callback;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Handler that counts every request before it is processed, and provides the condition of a write
@@ -29,12 +30,14 @@ final class RequestCountingHandler extends Handler.Wrapper {
     @Override
     public boolean handle(Request request, Response response, Callback callback) throws Exception {
         counts.incrementAndGet(kind(request.getMethod(), request.getHttpURI().getPath()));
-        String ifMatch = request.getMethod().equals("PUT") ? request.getHeaders().get("If-Match") : null;
+        String ifMatch =
+                request.getMethod().equals("PUT") ? request.getHeaders().get("If-Match") : null;
         maxActive.accumulateAndGet(active.incrementAndGet(), Math::max);
         try { // S3Proxy responds before it returns
             return ifMatch == null
                     ? super.handle(request, response, callback)
-                    : ScopedValue.where(IF_MATCH, ifMatch).call(() -> super.handle(request, response, callback));
+                    : ScopedValue.where(IF_MATCH, ifMatch)
+                            .call(() -> super.handle(request, response, callback));
         } finally {
             active.decrementAndGet();
         }
@@ -45,7 +48,13 @@ final class RequestCountingHandler extends Handler.Wrapper {
     }
 
     ServerRequestCounts counts() {
-        return new ServerRequestCounts(counts.get(GET), counts.get(HEAD), counts.get(PUT), counts.get(DELETE), counts.get(LIST), counts.get(OTHER));
+        return new ServerRequestCounts(
+                counts.get(GET),
+                counts.get(HEAD),
+                counts.get(PUT),
+                counts.get(DELETE),
+                counts.get(LIST),
+                counts.get(OTHER));
     }
 
     void reset() {

@@ -10,7 +10,8 @@ package dev.granary.s3.embedded;
  * @param list listings of a bucket
  * @param other all others
  */
-public record ServerRequestCounts(long get, long head, long put, long delete, long list, long other) {
+public record ServerRequestCounts(
+        long get, long head, long put, long delete, long list, long other) {
     /** Returns the number of all requests. */
     public long total() {
         return get + head + put + delete + list + other;

@@ -5,6 +5,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.store.ObjectStore;
+
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,7 +21,8 @@ public final class BucketLayout {
      */
     private static final String NAMESPACE = "([a-z0-9-]{1,64}/[a-z0-9_-][a-z0-9._-]{0,199})";
 
-    private static final Pattern ENTRY = Pattern.compile(NAMESPACE + "/e/([0-9a-f]{2})/([0-9a-f]{64})");
+    private static final Pattern ENTRY =
+            Pattern.compile(NAMESPACE + "/e/([0-9a-f]{2})/([0-9a-f]{64})");
     private static final Pattern PACK = Pattern.compile(NAMESPACE + "/p/[0-9a-f]{64}\\.pack");
 
     private final String prefix;
@@ -61,13 +63,15 @@ public final class BucketLayout {
 
     /** Returns the namespace of a manifest or hint by its key, or empty for any other key. */
     public Optional<String> manifestNamespace(String key) {
-        Matcher manifest = MANIFEST.matcher(key.startsWith(root) ? key.substring(root.length()) : "");
+        Matcher manifest =
+                MANIFEST.matcher(key.startsWith(root) ? key.substring(root.length()) : "");
         return manifest.matches() ? Optional.of(manifest.group(1)) : Optional.empty();
     }
 
     /** Returns true if the key is that of a pack. */
     public boolean isPack(String key) {
-        return key.startsWith(root) && PACK.matcher(key.substring(root.length())).matches();
+        return key.startsWith(root)
+                && PACK.matcher(key.substring(root.length())).matches();
     }
 
     /** Returns the entry that a listed object is by its key, or empty for any other object. */
@@ -79,6 +83,10 @@ public final class BucketLayout {
         if (!key.matches() || !key.group(3).startsWith(key.group(2))) {
             return Optional.empty();
         }
-        return Optional.of(new EntryCatalog.Listed(key.group(1), Sha256.parse(key.group(3)), object.bytes(), object.lastModifiedMillis()));
+        return Optional.of(new EntryCatalog.Listed(
+                key.group(1),
+                Sha256.parse(key.group(3)),
+                object.bytes(),
+                object.lastModifiedMillis()));
     }
 }

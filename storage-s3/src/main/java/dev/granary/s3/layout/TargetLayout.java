@@ -5,12 +5,14 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
+
+import org.jspecify.annotations.Nullable;
+
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /** Keys of the entries, packs and manifests of one target. Thread-safe. */
 public final class TargetLayout {
@@ -19,7 +21,8 @@ public final class TargetLayout {
 
     private final String root;
     private final String namespace;
-    private volatile @Nullable Target target; // cached: a target with this namespace, since computing a path is slow
+    // cached: a target with this namespace, since computing a path is slow
+    private volatile @Nullable Target target;
 
     /**
      * Creates the layout of one target.
@@ -65,8 +68,11 @@ public final class TargetLayout {
      * Returns {@code decoded}, or damage if it is an entry with another hash or of another target.
      */
     public LoadResult checkId(LoadResult decoded, Sha256 name) {
-        return decoded instanceof LoadResult.Hit(Entry entry) && !(entry.id().hash().equals(name) && isOfThisTarget(entry.id().target()))
-                ? new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry under the key of another id")
+        return decoded instanceof LoadResult.Hit(Entry entry)
+                        && !(entry.id().hash().equals(name)
+                                && isOfThisTarget(entry.id().target()))
+                ? new LoadResult.Damaged(
+                        DamageKind.WRONG_KEY, "a sound entry under the key of another id")
                 : decoded;
     }
 
@@ -99,7 +105,8 @@ public final class TargetLayout {
     /** Returns the number of a manifest by its key, or empty for any other key. */
     public OptionalLong manifestNumber(String key) {
         String prefix = manifestPrefix();
-        return key.startsWith(prefix) && MANIFEST.matcher(key.substring(prefix.length())).matches()
+        return key.startsWith(prefix)
+                        && MANIFEST.matcher(key.substring(prefix.length())).matches()
                 ? OptionalLong.of(Long.parseLong(key.substring(prefix.length())))
                 : OptionalLong.empty();
     }

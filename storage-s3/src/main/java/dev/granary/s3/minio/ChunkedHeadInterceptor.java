@@ -1,9 +1,10 @@
 package dev.granary.s3.minio;
 
-import java.io.IOException;
 import okhttp3.Connection;
 import okhttp3.Interceptor;
 import okhttp3.Response;
+
+import java.io.IOException;
 
 /**
  * Closes a connection after a chunked response to a HEAD request.
@@ -17,7 +18,9 @@ final class ChunkedHeadInterceptor implements Interceptor {
     public Response intercept(Chain chain) throws IOException {
         Response response = chain.proceed(chain.request());
         Connection connection = chain.connection();
-        if (connection != null && chain.request().method().equals("HEAD") && "chunked".equalsIgnoreCase(response.header("Transfer-Encoding"))) {
+        if (connection != null
+                && chain.request().method().equals("HEAD")
+                && "chunked".equalsIgnoreCase(response.header("Transfer-Encoding"))) {
             connection.socket().close(); // the pool does not hand out a closed one
         }
         return response;

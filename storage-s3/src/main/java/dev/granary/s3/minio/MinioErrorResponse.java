@@ -3,10 +3,12 @@ package dev.granary.s3.minio;
 import dev.granary.s3.store.ResponseClassifier;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import io.minio.errors.ErrorResponseException;
 import io.minio.errors.InvalidResponseException;
 import io.minio.errors.MinioException;
 import io.minio.errors.ServerException;
+
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,14 +26,22 @@ sealed interface MinioErrorResponse {
 
     static MinioErrorResponse of(MinioException thrown) {
         return switch (thrown) {
-            case ErrorResponseException response -> new Status(response.response().code(),
-                    Objects.requireNonNullElse(response.errorResponse().code(), ""),
-                    Objects.requireNonNullElse(response.errorResponse().message(), "status " + response.response().code()));
-            case ServerException response -> new Status(response.statusCode(), "", "status " + response.statusCode());
+            case ErrorResponseException response ->
+                new Status(
+                        response.response().code(),
+                        Objects.requireNonNullElse(response.errorResponse().code(), ""),
+                        Objects.requireNonNullElse(
+                                response.errorResponse().message(),
+                                "status " + response.response().code()));
+            case ServerException response ->
+                new Status(response.statusCode(), "", "status " + response.statusCode());
             case InvalidResponseException invalid -> {
                 Matcher status = STATUS_IN_MESSAGE.matcher(String.valueOf(invalid.getMessage()));
                 yield status.find()
-                        ? new Status(Integer.parseInt(status.group(1)), "", "status " + status.group(1) + ", and not in the S3 format")
+                        ? new Status(
+                                Integer.parseInt(status.group(1)),
+                                "",
+                                "status " + status.group(1) + ", and not in the S3 format")
                         : new None(invalid);
             }
             default -> new None(thrown);
@@ -40,13 +50,15 @@ sealed interface MinioErrorResponse {
 
     /** Returns true if the object, and not the bucket, is missing. */
     default boolean isAbsent() {
-        return this instanceof Status response && ResponseClassifier.isAbsent(response.status(), response.code());
+        return this instanceof Status response
+                && ResponseClassifier.isAbsent(response.status(), response.code());
     }
 
     /** Returns the result of a conditional write or deletion. */
     default WriteResult write() {
         return switch (this) {
-            case Status response -> ResponseClassifier.write(response.status(), response.code(), response.message());
+            case Status response ->
+                ResponseClassifier.write(response.status(), response.code(), response.message());
             case None none -> WriteResult.failed(ResponseClassifier.failure(none.thrown()));
         };
     }
@@ -54,7 +66,9 @@ sealed interface MinioErrorResponse {
     /** Returns the result of a write without a condition. */
     default WriteResult plainWrite() {
         return switch (this) {
-            case Status response -> ResponseClassifier.plainWrite(response.status(), response.code(), response.message());
+            case Status response ->
+                ResponseClassifier.plainWrite(
+                        response.status(), response.code(), response.message());
             case None none -> WriteResult.failed(ResponseClassifier.failure(none.thrown()));
         };
     }
@@ -62,7 +76,8 @@ sealed interface MinioErrorResponse {
     /** Returns the failure of a read. */
     default StoreFailure failure() {
         return switch (this) {
-            case Status response -> ResponseClassifier.failure(response.status(), response.code(), response.message());
+            case Status response ->
+                ResponseClassifier.failure(response.status(), response.code(), response.message());
             case None none -> ResponseClassifier.failure(none.thrown());
         };
     }

@@ -12,6 +12,7 @@ import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import io.minio.GetObjectArgs;
 import io.minio.GetObjectResponse;
 import io.minio.ListObjectsV2Args;
@@ -24,6 +25,12 @@ import io.minio.StatObjectResponse;
 import io.minio.errors.MinioException;
 import io.minio.messages.Item;
 import io.minio.messages.ListBucketResultV2;
+
+import okhttp3.Headers;
+import okhttp3.OkHttpClient;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -35,9 +42,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import okhttp3.Headers;
-import okhttp3.OkHttpClient;
-import org.jspecify.annotations.Nullable;
 
 /** One bucket through the MinIO client. */
 final class MinioStore implements ObjectStore {
@@ -50,7 +54,12 @@ final class MinioStore implements ObjectStore {
     private final StallDetector stalls;
     private final String bucket;
 
-    MinioStore(MinioClient client, MinioAsyncClient pages, OkHttpClient http, StallDetector stalls, String bucket) {
+    MinioStore(
+            MinioClient client,
+            MinioAsyncClient pages,
+            OkHttpClient http,
+            StallDetector stalls,
+            String bucket) {
         this.client = client;
         this.pages = pages;
         this.http = http;
@@ -61,25 +70,41 @@ final class MinioStore implements ObjectStore {
     @Override
     public GetResult get(String key, long limit) {
         return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit, response -> {
-            return BoundedBodyReader.read(response, MissingHeaderInterceptor.length(response.headers()), limit);
+            return BoundedBodyReader.read(
+                    response, MissingHeaderInterceptor.length(response.headers()), limit);
         });
     }
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
-        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
+        return read(
+                GetObjectArgs.builder()
+                        .bucket(bucket)
+                        .object(key)
+                        .offset(offset)
+                        .length((long) length)
+                        .build(),
+                length,
                 response -> BoundedBodyReader.readInto(response, into, length));
     }
 
     @Override
     public GetResult range(String key, long offset, int length) {
-        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
+        return read(
+                GetObjectArgs.builder()
+                        .bucket(bucket)
+                        .object(key)
+                        .offset(offset)
+                        .length((long) length)
+                        .build(),
+                length,
                 response -> BoundedBodyReader.read(response, length, length));
     }
 
     /** Reads a body; returns null if it exceeds the limit. */
     private interface Reader {
-        @Nullable MemorySegment read(GetObjectResponse response) throws IOException;
+        @Nullable
+        MemorySegment read(GetObjectResponse response) throws IOException;
     }
 
     private GetResult read(GetObjectArgs request, long limit, Reader reader) {
@@ -88,11 +113,15 @@ final class MinioStore implements ObjectStore {
             MemorySegment bytes = reader.read(response);
             return bytes == null
                     ? new GetResult.TooLarge(limit)
-                    : new GetResult.Found(bytes, unquoted(headers.get("ETag")), dates(headers), marks(headers));
+                    : new GetResult.Found(
+                            bytes, unquoted(headers.get("ETag")), dates(headers), marks(headers));
         } catch (MinioException e) {
             MinioErrorResponse response = MinioErrorResponse.of(e);
-            return response.isAbsent() ? GetResult.ABSENT : new GetResult.Unavailable(response.failure());
-        } catch (IOException | RuntimeException e) { // the client does not wrap exceptions of its parts
+            return response.isAbsent()
+                    ? GetResult.ABSENT
+                    : new GetResult.Unavailable(response.failure());
+        } catch (IOException
+                | RuntimeException e) { // the client does not wrap exceptions of its parts
             return new GetResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
@@ -100,11 +129,18 @@ final class MinioStore implements ObjectStore {
     @Override
     public HeadResult head(String key) {
         try {
-            StatObjectResponse response = client.statObject(StatObjectArgs.builder().bucket(bucket).object(key).build());
-            return new HeadResult.Found(response.size(), unquoted(response.etag()), dates(response.headers()), marks(response.headers()));
+            StatObjectResponse response = client.statObject(
+                    StatObjectArgs.builder().bucket(bucket).object(key).build());
+            return new HeadResult.Found(
+                    response.size(),
+                    unquoted(response.etag()),
+                    dates(response.headers()),
+                    marks(response.headers()));
         } catch (MinioException e) {
             MinioErrorResponse response = MinioErrorResponse.of(e);
-            return response.isAbsent() ? HeadResult.ABSENT : new HeadResult.Unavailable(response.failure());
+            return response.isAbsent()
+                    ? HeadResult.ABSENT
+                    : new HeadResult.Unavailable(response.failure());
         } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
             return new HeadResult.Unavailable(ResponseClassifier.failure(e));
         }
@@ -117,15 +153,19 @@ final class MinioStore implements ObjectStore {
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        return write(putRequest(key, body, marks, Map.of("If-None-Match", "*")), MinioErrorResponse::write);
+        return write(
+                putRequest(key, body, marks, Map.of("If-None-Match", "*")),
+                MinioErrorResponse::write);
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        return write(putRequest(key, body, marks, Map.of("If-Match", etag)), MinioErrorResponse::write);
+        return write(
+                putRequest(key, body, marks, Map.of("If-Match", etag)), MinioErrorResponse::write);
     }
 
-    private Request putRequest(String key, byte[] body, ObjectMarks marks, Map<String, String> condition) {
+    private Request putRequest(
+            String key, byte[] body, ObjectMarks marks, Map<String, String> condition) {
         return () -> ResponseClassifier.written(unquoted(client.putObject(PutObjectArgs.builder()
                         .bucket(bucket)
                         .object(key)
@@ -140,7 +180,11 @@ final class MinioStore implements ObjectStore {
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
         return write(() -> {
-            client.removeObject(RemoveObjectArgs.builder().bucket(bucket).object(key).extraHeaders(Map.of("If-Match", etag)).build());
+            client.removeObject(RemoveObjectArgs.builder()
+                    .bucket(bucket)
+                    .object(key)
+                    .extraHeaders(Map.of("If-Match", etag))
+                    .build());
             return DELETED;
         });
     }
@@ -148,7 +192,8 @@ final class MinioStore implements ObjectStore {
     @Override
     public WriteResult delete(String key) {
         WriteResult result = write(() -> {
-            client.removeObject(RemoveObjectArgs.builder().bucket(bucket).object(key).build());
+            client.removeObject(
+                    RemoveObjectArgs.builder().bucket(bucket).object(key).build());
             return DELETED;
         });
         return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
@@ -163,7 +208,8 @@ final class MinioStore implements ObjectStore {
         return write(request, MinioErrorResponse::write);
     }
 
-    private static WriteResult write(Request request, Function<MinioErrorResponse, WriteResult> refusal) {
+    private static WriteResult write(
+            Request request, Function<MinioErrorResponse, WriteResult> refusal) {
         try {
             return request.send();
         } catch (MinioException e) {
@@ -183,9 +229,13 @@ final class MinioStore implements ObjectStore {
             try {
                 ListBucketResultV2 response = page(prefix, next);
                 for (Item item : response.contents()) {
-                    listed(item, response.encodingType()).filter(object -> object.key().startsWith(prefix)).ifPresent(page::add);
+                    listed(item, response.encodingType())
+                            .filter(object -> object.key().startsWith(prefix))
+                            .ifPresent(page::add);
                 }
-                next = response.isTruncated() ? Objects.requireNonNullElse(response.nextContinuationToken(), "") : null;
+                next = response.isTruncated()
+                        ? Objects.requireNonNullElse(response.nextContinuationToken(), "")
+                        : null;
             } catch (MinioException e) {
                 return new ListResult.Unavailable(MinioErrorResponse.of(e).failure());
             } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
@@ -193,7 +243,8 @@ final class MinioStore implements ObjectStore {
             }
             page.forEach(visitor);
             count += page.size();
-            Optional<StoreFailure> failure = next == null ? Optional.empty() : pages.recordPage(page.size(), next);
+            Optional<StoreFailure> failure =
+                    next == null ? Optional.empty() : pages.recordPage(page.size(), next);
             if (failure.isPresent()) {
                 return new ListResult.Unavailable(failure.get());
             }
@@ -203,8 +254,14 @@ final class MinioStore implements ObjectStore {
 
     private ListBucketResultV2 page(String prefix, @Nullable String from) throws MinioException {
         try {
-            return pages.listObjectsV2(ListObjectsV2Args.builder().bucket(bucket).prefix(prefix).encodingType("url").continuationToken(from).build())
-                    .join().result();
+            return pages.listObjectsV2(ListObjectsV2Args.builder()
+                            .bucket(bucket)
+                            .prefix(prefix)
+                            .encodingType("url")
+                            .continuationToken(from)
+                            .build())
+                    .join()
+                    .result();
         } catch (CompletionException e) {
             if (e.getCause() instanceof MinioException cause) {
                 throw cause;
@@ -220,8 +277,10 @@ final class MinioStore implements ObjectStore {
         if (key == null) {
             return Optional.empty();
         }
-        long modified = ServerTimestamps.millis(item.lastModified() == null ? null : item.lastModified().toInstant());
-        return Optional.of(new Listed(key, Math.max(0, item.size()), unquoted(item.etag()), modified));
+        long modified = ServerTimestamps.millis(
+                item.lastModified() == null ? null : item.lastModified().toInstant());
+        return Optional.of(
+                new Listed(key, Math.max(0, item.size()), unquoted(item.etag()), modified));
     }
 
     @Override
@@ -247,7 +306,8 @@ final class MinioStore implements ObjectStore {
     }
 
     private static ObjectMarks marks(Headers headers) {
-        return ObjectMarks.ofStored(Objects.requireNonNullElse(headers.get(METADATA + ObjectMarks.PUT_ID), ""),
+        return ObjectMarks.ofStored(
+                Objects.requireNonNullElse(headers.get(METADATA + ObjectMarks.PUT_ID), ""),
                 Objects.requireNonNullElse(headers.get(METADATA + ObjectMarks.SHA256), ""));
     }
 

@@ -5,22 +5,26 @@ import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.TrafficCounter;
+
 import io.minio.MinioAsyncClient;
 import io.minio.MinioClient;
 import io.minio.credentials.Credentials;
 import io.minio.credentials.Provider;
-import java.io.IOException;
-import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.function.UnaryOperator;
+
 import okhttp3.ConnectionPool;
 import okhttp3.Dispatcher;
 import okhttp3.Interceptor;
 import okhttp3.OkHttpClient;
 import okhttp3.Response;
+
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
+
+import java.io.IOException;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 
 /**
  * Factory of the object store on the MinIO client.
@@ -52,26 +56,31 @@ public final class MinioTransport {
      * As {@link #open(ConnectionSettings, TrafficCounter)}, with the HTTP client that
      * {@code customizer} derives from the default one.
      */
-    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, UnaryOperator<OkHttpClient.Builder> customizer) {
+    static ObjectStore open(
+            ConnectionSettings connection,
+            TrafficCounter traffic,
+            UnaryOperator<OkHttpClient.Builder> customizer) {
         StallDetector stalls = new StallDetector(connection.stallTimeout(), traffic);
         Dispatcher dispatcher = new Dispatcher();
         dispatcher.setMaxRequests(connection.maxConnections());
         dispatcher.setMaxRequestsPerHost(connection.maxConnections());
-        OkHttpClient http = customizer.apply(new OkHttpClient.Builder()
-                .socketFactory(new NoDelaySocketFactory())
-                .dispatcher(dispatcher)
-                .connectionPool(new ConnectionPool(connection.maxConnections(), 30, TimeUnit.SECONDS))
-                .connectTimeout(connection.connectTimeout())
-                .callTimeout(connection.requestTimeout())
-                .readTimeout(connection.requestTimeout())
-                .writeTimeout(connection.requestTimeout())
-                .addInterceptor(new MissingHeaderInterceptor())
-                .addInterceptor(new StallInterceptor(stalls))
-                .addNetworkInterceptor(new ChunkedHeadInterceptor())
-                .addNetworkInterceptor(new ResponseSizeInterceptor())
-                .retryOnConnectionFailure(false)
-                .followRedirects(false)
-                .addNetworkInterceptor(MinioTransport::withoutRetryAfter))
+        OkHttpClient http = customizer
+                .apply(new OkHttpClient.Builder()
+                        .socketFactory(new NoDelaySocketFactory())
+                        .dispatcher(dispatcher)
+                        .connectionPool(new ConnectionPool(
+                                connection.maxConnections(), 30, TimeUnit.SECONDS))
+                        .connectTimeout(connection.connectTimeout())
+                        .callTimeout(connection.requestTimeout())
+                        .readTimeout(connection.requestTimeout())
+                        .writeTimeout(connection.requestTimeout())
+                        .addInterceptor(new MissingHeaderInterceptor())
+                        .addInterceptor(new StallInterceptor(stalls))
+                        .addNetworkInterceptor(new ChunkedHeadInterceptor())
+                        .addNetworkInterceptor(new ResponseSizeInterceptor())
+                        .retryOnConnectionFailure(false)
+                        .followRedirects(false)
+                        .addNetworkInterceptor(MinioTransport::withoutRetryAfter))
                 .build();
         MinioClient client = MinioClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
@@ -96,7 +105,10 @@ public final class MinioTransport {
      * by itself.
      */
     private static Response withoutRetryAfter(Interceptor.Chain chain) throws IOException {
-        return chain.proceed(chain.request()).newBuilder().removeHeader("Retry-After").build();
+        return chain.proceed(chain.request())
+                .newBuilder()
+                .removeHeader("Retry-After")
+                .build();
     }
 
     /**
@@ -107,8 +119,11 @@ public final class MinioTransport {
         @Override
         public Credentials fetch() {
             AwsCredentials credentials = provider.resolveCredentials();
-            String token = credentials instanceof AwsSessionCredentials session ? session.sessionToken() : null;
-            return new Credentials(credentials.accessKeyId(), credentials.secretAccessKey(), token, null);
+            String token = credentials instanceof AwsSessionCredentials session
+                    ? session.sessionToken()
+                    : null;
+            return new Credentials(
+                    credentials.accessKeyId(), credentials.secretAccessKey(), token, null);
         }
     }
 }

@@ -1,12 +1,14 @@
 package dev.granary.s3.minio;
 
 import dev.granary.s3.store.ServerTimestamps;
-import java.io.IOException;
-import java.util.Locale;
-import java.util.Set;
+
 import okhttp3.Headers;
 import okhttp3.Interceptor;
 import okhttp3.Response;
+
+import java.io.IOException;
+import java.util.Locale;
+import java.util.Set;
 
 /**
  * Adds headers to responses that the MinIO client requires, and removes unused ones.
@@ -16,7 +18,8 @@ import okhttp3.Response;
  * removed, since the client fails a response for those that it cannot parse.
  */
 final class MissingHeaderInterceptor implements Interceptor {
-    private static final Set<String> USED_HEADERS = Set.of("x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
+    private static final Set<String> USED_HEADERS =
+            Set.of("x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
     private static final String METADATA_PREFIX = "x-amz-meta-granary-";
     private static final String LENGTH = "Content-Length";
     private static final String ETAG = "ETag";
@@ -29,14 +32,17 @@ final class MissingHeaderInterceptor implements Interceptor {
         Response.Builder completed = response.newBuilder();
         for (String name : response.headers().names()) {
             String lower = name.toLowerCase(Locale.ROOT);
-            if (lower.startsWith("x-amz-") && !USED_HEADERS.contains(lower) && !lower.startsWith(METADATA_PREFIX)) {
+            if (lower.startsWith("x-amz-")
+                    && !USED_HEADERS.contains(lower)
+                    && !lower.startsWith(METADATA_PREFIX)) {
                 completed.removeHeader(name);
             }
         }
         if (response.header(ETAG) == null) {
             completed.header(ETAG, "");
         }
-        if (ServerTimestamps.ofHeaders(response.header(LAST_MODIFIED), null).lastModifiedMillis() == 0) {
+        if (ServerTimestamps.ofHeaders(response.header(LAST_MODIFIED), null).lastModifiedMillis()
+                == 0) {
             completed.header(LAST_MODIFIED, UNKNOWN_DATE);
         }
         if (chain.request().method().equals("HEAD") && length(response.headers()) < 0) {

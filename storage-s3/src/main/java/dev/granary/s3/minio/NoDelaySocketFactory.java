@@ -3,6 +3,7 @@ package dev.granary.s3.minio;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+
 import javax.net.SocketFactory;
 
 /**
@@ -23,7 +24,8 @@ final class NoDelaySocketFactory extends SocketFactory {
     }
 
     @Override
-    public Socket createSocket(String host, int port, InetAddress localHost, int localPort) throws IOException {
+    public Socket createSocket(String host, int port, InetAddress localHost, int localPort)
+            throws IOException {
         return noDelay(new Socket(host, port, localHost, localPort));
     }
 
@@ -33,7 +35,8 @@ final class NoDelaySocketFactory extends SocketFactory {
     }
 
     @Override
-    public Socket createSocket(InetAddress host, int port, InetAddress localHost, int localPort) throws IOException {
+    public Socket createSocket(InetAddress host, int port, InetAddress localHost, int localPort)
+            throws IOException {
         return noDelay(new Socket(host, port, localHost, localPort));
     }
 

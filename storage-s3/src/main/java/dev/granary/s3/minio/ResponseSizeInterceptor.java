@@ -1,17 +1,21 @@
 package dev.granary.s3.minio;
 
 import dev.granary.s3.store.ResponseSizeLimit;
-import java.io.IOException;
+
 import okhttp3.Interceptor;
 import okhttp3.MediaType;
 import okhttp3.Request;
 import okhttp3.Response;
 import okhttp3.ResponseBody;
+
 import okio.Buffer;
 import okio.BufferedSource;
 import okio.ForwardingSource;
 import okio.Okio;
+
 import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
 
 /**
  * Limits the size of all responses except objects, which {@code BoundedBodyReader} limits: the
@@ -21,11 +25,17 @@ final class ResponseSizeInterceptor implements Interceptor {
     @Override
     public Response intercept(Chain chain) throws IOException {
         Response response = chain.proceed(chain.request());
-        return isObject(chain.request(), response) ? response : response.newBuilder().body(new LimitedBody(response.body(), response.code())).build();
+        return isObject(chain.request(), response)
+                ? response
+                : response.newBuilder()
+                        .body(new LimitedBody(response.body(), response.code()))
+                        .build();
     }
 
     private static boolean isObject(Request request, Response response) {
-        return response.isSuccessful() && request.method().equals("GET") && request.url().queryParameter("list-type") == null;
+        return response.isSuccessful()
+                && request.method().equals("GET")
+                && request.url().queryParameter("list-type") == null;
     }
 
     /** A body that throws an exception if it is too long. */

@@ -1,20 +1,24 @@
 package dev.granary.s3.minio;
 
 import dev.granary.s3.store.StallDetector;
-import java.io.IOException;
+
 import okhttp3.Interceptor;
 import okhttp3.MediaType;
 import okhttp3.Request;
 import okhttp3.RequestBody;
 import okhttp3.Response;
 import okhttp3.ResponseBody;
+
 import okio.Buffer;
 import okio.BufferedSink;
 import okio.BufferedSource;
 import okio.ForwardingSink;
 import okio.ForwardingSource;
 import okio.Okio;
+
 import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
 
 /**
  * Aborts requests whose bytes stop moving: OkHttp's timeouts are totals, or cover single reads and
@@ -34,10 +38,17 @@ final class StallInterceptor implements Interceptor {
         try {
             Request request = chain.request();
             RequestBody body = request.body();
-            Response response = chain.proceed(body == null ? request : request.newBuilder().method(request.method(), new WatchedRequestBody(body, watch)).build());
+            Response response = chain.proceed(
+                    body == null
+                            ? request
+                            : request.newBuilder()
+                                    .method(request.method(), new WatchedRequestBody(body, watch))
+                                    .build());
             watch.responseStarted();
             isReading = true;
-            return response.newBuilder().body(new WatchedResponseBody(response.body(), watch)).build();
+            return response.newBuilder()
+                    .body(new WatchedResponseBody(response.body(), watch))
+                    .build();
         } catch (IOException e) {
             throw watch.translate(e);
         } finally {

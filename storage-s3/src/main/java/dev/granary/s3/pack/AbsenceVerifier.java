@@ -26,12 +26,15 @@ final class AbsenceVerifier {
      * Returns true if a read of {@code key} failed because the object is absent. Sends requests
      * only if the failure is a 403.
      */
-    static boolean isAbsent(StoreFailure failure, String key, ObjectStore store, TargetLayout keys) {
-        return isForbidden(failure) && store.get(keys.hint(), HINT_BYTES) instanceof GetResult.Found && switch (store.head(key)) {
-            case HeadResult.Absent _ -> true;
-            case HeadResult.Unavailable again -> isForbidden(again.failure());
-            case HeadResult.Found _ -> false;
-        };
+    static boolean isAbsent(
+            StoreFailure failure, String key, ObjectStore store, TargetLayout keys) {
+        return isForbidden(failure)
+                && store.get(keys.hint(), HINT_BYTES) instanceof GetResult.Found
+                && switch (store.head(key)) {
+                    case HeadResult.Absent _ -> true;
+                    case HeadResult.Unavailable again -> isForbidden(again.failure());
+                    case HeadResult.Found _ -> false;
+                };
     }
 
     /**
@@ -39,9 +42,10 @@ final class AbsenceVerifier {
      * code.
      */
     static boolean isForbidden(StoreFailure failure) {
-        return failure.status() == FORBIDDEN && switch (failure.code()) {
-            case "", "AccessDenied", "Forbidden", "403" -> true;
-            default -> false; // such as expired credentials or a wrong clock
-        };
+        return failure.status() == FORBIDDEN
+                && switch (failure.code()) {
+                    case "", "AccessDenied", "Forbidden", "403" -> true;
+                    default -> false; // such as expired credentials or a wrong clock
+                };
     }
 }

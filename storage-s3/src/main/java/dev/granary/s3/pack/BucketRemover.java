@@ -7,6 +7,7 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -18,10 +19,9 @@ import java.util.Set;
  * Removes packs and unpacked entries of one target that are no longer needed. No other class of
  * this module removes objects, except the probe its own. Thread-safe.
  *
- * <p>Every method first reads the newest manifest,
- * {@linkplain PackManifestLog#confirmedWhole confirmed and whole}; without one it removes nothing.
- * Manifests are never removed. {@code docs/deletions.md} lists for each method what it checks and
- * why that is enough.
+ * <p>Every method first reads the newest manifest, {@linkplain PackManifestLog#confirmedWhole
+ * confirmed and whole}; without one it removes nothing. Manifests are never removed.
+ * {@code docs/deletions.md} lists for each method what it checks and why that is enough.
  */
 public final class BucketRemover {
     /**
@@ -95,15 +95,19 @@ public final class BucketRemover {
      * @return the number of removed packs
      */
     public long removeUnused(List<Orphan> orphans, List<PackManifest.Retired> expired) {
-        List<Sha256> old = orphans.stream().filter(this::isOld).map(Orphan::name).toList();
-        if ((old.isEmpty() && expired.isEmpty()) || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
+        List<Sha256> old =
+                orphans.stream().filter(this::isOld).map(Orphan::name).toList();
+        if ((old.isEmpty() && expired.isEmpty())
+                || !(log.confirmedWhole()
+                        instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return 0;
         }
         Set<Sha256> unused = new LinkedHashSet<>();
         PackManifestLog.Committed committed = log.commit(base -> {
             unused.clear();
             if (base.number() <= newest.number() && !base.isSameAs(newest)) {
-                return Optional.empty(); // the newest manifest was damaged meanwhile
+                // the newest manifest was damaged meanwhile
+                return Optional.empty();
             }
             Set<PackManifest.Retired> dropped = new HashSet<>(base.retired());
             dropped.retainAll(expired);
@@ -112,7 +116,11 @@ public final class BucketRemover {
             old.stream().filter(name -> !base.namesOrRetires(name)).forEach(unused::add);
             return unused.isEmpty() ? Optional.empty() : Optional.of(base.withoutRetired(dropped));
         });
-        return committed instanceof PackManifestLog.Committed.Done ? unused.stream().filter(name -> isRemoved(store.delete(keys.pack(name)))).count() : 0;
+        return committed instanceof PackManifestLog.Committed.Done
+                ? unused.stream()
+                        .filter(name -> isRemoved(store.delete(keys.pack(name))))
+                        .count()
+                : 0;
     }
 
     /**
@@ -121,7 +129,8 @@ public final class BucketRemover {
      */
     private boolean isOld(Orphan orphan) {
         Duration least = orphan.age().compareTo(ORPHAN_AGE) > 0 ? orphan.age() : ORPHAN_AGE;
-        return store.head(keys.pack(orphan.name())) instanceof HeadResult.Found found && isOlder(found.dates(), least);
+        return store.head(keys.pack(orphan.name())) instanceof HeadResult.Found found
+                && isOlder(found.dates(), least);
     }
 
     /** Returns true if an object has at least that age by the server's clock. */
@@ -136,13 +145,17 @@ public final class BucketRemover {
      * @return the number of removed entries
      */
     public long removeCopied(List<VerifiedCopy> entries) {
-        if (entries.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
+        if (entries.isEmpty()
+                || !(log.confirmedWhole()
+                        instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return 0;
         }
-        PackedIdFinder others = new PackedIdFinder(newest, keys, PackIndexCache.NONE, store); // not the local cache: it proves nothing about the bucket
+        // not the local cache: it proves nothing about the bucket
+        PackedIdFinder others = new PackedIdFinder(newest, keys, PackIndexCache.NONE, store);
         long removed = 0;
         for (VerifiedCopy one : entries) {
-            if ((newest.names(one.copy().name()) || others.contains(one.entry().id())) && remove(one.entry())) {
+            if ((newest.names(one.copy().name()) || others.contains(one.entry().id()))
+                    && remove(one.entry())) {
                 removed++;
             }
         }
@@ -156,10 +169,16 @@ public final class BucketRemover {
     private boolean remove(UnpackedEntry entry) {
         return switch (store.deleteIfMatch(entry.key(), entry.etag())) {
             case WriteResult.Done _ -> true;
-            case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
-                store.head(entry.key()) instanceof HeadResult.Found found && found.etag().equals(entry.etag())
+            case WriteResult.NotAllowed refused
+            when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
+                store.head(entry.key()) instanceof HeadResult.Found found
+                        && found.etag().equals(entry.etag())
                         && isRemoved(store.delete(entry.key()));
-            case WriteResult.NotAllowed _, WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.NotSent _, WriteResult.Unknown _ -> false;
+            case WriteResult.NotAllowed _,
+                    WriteResult.PreconditionFailed _,
+                    WriteResult.Conflict _,
+                    WriteResult.NotSent _,
+                    WriteResult.Unknown _ -> false;
         };
     }
 

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.Collection;
@@ -24,7 +25,8 @@ public final class IdBloomFilter {
 
     /** Returns the filter of these ids, given by their hashes. */
     static IdBloomFilter of(Collection<Sha256> ids) {
-        IdBloomFilter filter = new IdBloomFilter(new long[Math.max(1, (ids.size() * BITS_PER_ID + Long.SIZE - 1) / Long.SIZE)]);
+        IdBloomFilter filter = new IdBloomFilter(
+                new long[Math.max(1, (ids.size() * BITS_PER_ID + Long.SIZE - 1) / Long.SIZE)]);
         ids.forEach(filter::add);
         return filter;
     }
@@ -50,8 +52,10 @@ public final class IdBloomFilter {
     }
 
     private long bit(ByteBuffer hash, int probe) {
-        long step = hash.getLong(2 * Long.BYTES) | 1; // an even step would reach few bits of a small filter
-        return Long.remainderUnsigned(hash.getLong(Long.BYTES) + probe * step, (long) words.length * Long.SIZE);
+        // an even step would reach few bits of a small filter
+        long step = hash.getLong(2 * Long.BYTES) | 1;
+        return Long.remainderUnsigned(
+                hash.getLong(Long.BYTES) + probe * step, (long) words.length * Long.SIZE);
     }
 
     /** Returns true if the filter is large enough for that number of ids. */

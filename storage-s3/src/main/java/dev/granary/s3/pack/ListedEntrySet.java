@@ -46,7 +46,8 @@ public final class ListedEntrySet {
 
     /** Returns the slot of that fingerprint, or a free one for it. */
     private int slot(long fingerprint) {
-        int slot = (int) ((fingerprint * 0xBF58476D1CE4E5B9L) >>> 32) & (slots.length - 1); // the last bits of namespaces may be alike in a hostile bucket
+        // the last bits of namespaces may be alike in a hostile bucket
+        int slot = (int) ((fingerprint * 0xBF58476D1CE4E5B9L) >>> 32) & (slots.length - 1);
         while (slots[slot] != 0 && slots[slot] != fingerprint) {
             slot = (slot + 1) & (slots.length - 1);
         }

@@ -5,6 +5,7 @@ import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,16 +45,21 @@ final class LostPackFinder {
     SearchResult find(List<PackInfo> named) {
         Map<Sha256, PackInfo> unseen = new HashMap<>();
         named.forEach(pack -> unseen.put(pack.name(), pack));
-        ListResult listed = store.list(keys.packPrefix(), object -> keys.packName(object.key()).ifPresent(name -> {
-            PackInfo pack = unseen.get(name);
-            if (pack != null && pack.bytes() == object.bytes()) {
-                unseen.remove(name);
-            }
-        }));
-        if (listed instanceof ListResult.Unavailable unavailable && !isListingForbidden(unavailable.failure())) {
+        ListResult listed = store.list(
+                keys.packPrefix(), object -> keys.packName(object.key()).ifPresent(name -> {
+                    PackInfo pack = unseen.get(name);
+                    if (pack != null && pack.bytes() == object.bytes()) {
+                        unseen.remove(name);
+                    }
+                }));
+        if (listed instanceof ListResult.Unavailable unavailable
+                && !isListingForbidden(unavailable.failure())) {
             return new SearchResult.Unavailable(unavailable.failure());
         }
-        return new SearchResult.Lost(unseen.values().stream().filter(this::isLost).map(PackInfo::name).collect(Collectors.toSet()));
+        return new SearchResult.Lost(unseen.values().stream()
+                .filter(this::isLost)
+                .map(PackInfo::name)
+                .collect(Collectors.toSet()));
     }
 
     /**

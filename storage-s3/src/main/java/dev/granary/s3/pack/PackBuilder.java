@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.WriteAttemptId;
+
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -51,7 +52,15 @@ public final class PackBuilder {
         byte[] body = pack.body();
         PackInfo old = pack.info();
         writeHeader(body, random);
-        return new Pack(body, new PackInfo(Sha256.of(body), old.bytes(), old.indexOffset(), old.entries(), 0, old.filter()));
+        return new Pack(
+                body,
+                new PackInfo(
+                        Sha256.of(body),
+                        old.bytes(),
+                        old.indexOffset(),
+                        old.entries(),
+                        0,
+                        old.filter()));
     }
 
     /** Returns true if an entry of that many bytes fits into a pack. */
@@ -68,7 +77,8 @@ public final class PackBuilder {
      */
     public void add(Sha256 id, byte[] entry, long compileNanos) {
         if (!fits(entry.length) || entry.length == 0) {
-            throw new IllegalArgumentException("No pack takes an entry of " + entry.length + " bytes");
+            throw new IllegalArgumentException(
+                    "No pack takes an entry of " + entry.length + " bytes");
         }
         if (!ids.add(id)) {
             return;
@@ -77,7 +87,8 @@ public final class PackBuilder {
             buffer = Arrays.copyOf(buffer, Math.max(2 * buffer.length, length + entry.length));
         }
         System.arraycopy(entry, 0, buffer, length, entry.length);
-        locations.add(new PackLocation(id, length, entry.length, PackIndex.crc(entry, 0, entry.length), compileNanos));
+        locations.add(new PackLocation(
+                id, length, entry.length, PackIndex.crc(entry, 0, entry.length), compileNanos));
         length += entry.length;
     }
 
@@ -98,12 +109,14 @@ public final class PackBuilder {
 
     /** Returns the pack. The builder must not be used any more. */
     public Pack build() {
-        locations.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
+        locations.sort(Comparator.comparing(
+                PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
         byte[] encodedIndex = PackIndex.encode(locations, length, namespace);
         byte[] body = Arrays.copyOf(buffer, length + encodedIndex.length);
         System.arraycopy(encodedIndex, 0, body, length, encodedIndex.length);
         Sha256 name = Sha256.of(body);
-        IdBloomFilter filter = IdBloomFilter.of(locations.stream().map(PackLocation::id).toList());
+        IdBloomFilter filter =
+                IdBloomFilter.of(locations.stream().map(PackLocation::id).toList());
         return new Pack(body, new PackInfo(name, body.length, length, locations.size(), 0, filter));
     }
 }

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
+
 import java.nio.ByteBuffer;
 import java.util.AbstractList;
 import java.util.Arrays;
@@ -28,7 +29,8 @@ public final class PackIndex {
 
     public static final int VERSION = 1;
     public static final int FOOTER_BYTES = 64;
-    static final int ROW_BYTES = Sha256.BYTES + Long.BYTES + Integer.BYTES + Integer.BYTES + Long.BYTES;
+    static final int ROW_BYTES =
+            Sha256.BYTES + Long.BYTES + Integer.BYTES + Integer.BYTES + Long.BYTES;
 
     private static final byte[] MAGIC = "GRANPEND".getBytes(US_ASCII);
 
@@ -62,7 +64,8 @@ public final class PackIndex {
         while (low <= high) {
             int middle = (low + high) >>> 1;
             int at = middle * ROW_BYTES;
-            int order = Arrays.compareUnsigned(rows, at, at + Sha256.BYTES, wanted, 0, Sha256.BYTES);
+            int order =
+                    Arrays.compareUnsigned(rows, at, at + Sha256.BYTES, wanted, 0, Sha256.BYTES);
             if (order == 0) {
                 return Optional.of(location(middle));
             } else if (order < 0) {
@@ -93,7 +96,8 @@ public final class PackIndex {
         ByteBuffer in = ByteBuffer.wrap(rows, row * ROW_BYTES, ROW_BYTES);
         byte[] id = new byte[Sha256.BYTES];
         in.get(id);
-        return new PackLocation(Sha256.ofDigest(id), in.getLong(), in.getInt(), in.getInt(), in.getLong());
+        return new PackLocation(
+                Sha256.ofDigest(id), in.getLong(), in.getInt(), in.getInt(), in.getLong());
     }
 
     /**
@@ -103,11 +107,16 @@ public final class PackIndex {
     public static byte[] encode(List<PackLocation> locations, long indexOffset, String namespace) {
         ByteBuffer out = ByteBuffer.allocate(locations.size() * ROW_BYTES + FOOTER_BYTES);
         for (PackLocation location : locations) {
-            out.put(location.id().bytes()).putLong(location.offset()).putInt(location.length()).putInt(location.checksum()).putLong(location.compileNanos());
+            out.put(location.id().bytes())
+                    .putLong(location.offset())
+                    .putInt(location.length())
+                    .putInt(location.checksum())
+                    .putLong(location.compileNanos());
         }
         int rowBytes = out.position();
         out.put(MAGIC).putInt(VERSION).putInt(locations.size()).putLong(indexOffset);
-        out.putInt(crc(out.array(), 0, rowBytes)).put(Sha256.of(namespace.getBytes(UTF_8)).bytes());
+        out.putInt(crc(out.array(), 0, rowBytes))
+                .put(Sha256.of(namespace.getBytes(UTF_8)).bytes());
         out.putInt(crc(out.array(), rowBytes, out.position() - rowBytes));
         return out.array();
     }
@@ -116,7 +125,9 @@ public final class PackIndex {
     public static Read decode(byte[] encodedIndex, long indexOffset, String namespace) {
         int rowBytes = encodedIndex.length - FOOTER_BYTES;
         if (rowBytes < 0) {
-            return new Read.Bad(DamageKind.TRUNCATED, encodedIndex.length + " bytes are too few for the footer of a pack");
+            return new Read.Bad(
+                    DamageKind.TRUNCATED,
+                    encodedIndex.length + " bytes are too few for the footer of a pack");
         }
         ByteBuffer footer = ByteBuffer.wrap(encodedIndex, rowBytes, FOOTER_BYTES);
         byte[] magic = new byte[MAGIC.length];
@@ -125,18 +136,24 @@ public final class PackIndex {
         if (!Arrays.equals(magic, MAGIC)) {
             return new Read.Bad(DamageKind.FOREIGN, "not the end of a pack");
         }
-        if (crc(encodedIndex, rowBytes, FOOTER_BYTES - Integer.BYTES) != ByteBuffer.wrap(encodedIndex).getInt(encodedIndex.length - Integer.BYTES)) {
+        if (crc(encodedIndex, rowBytes, FOOTER_BYTES - Integer.BYTES)
+                != ByteBuffer.wrap(encodedIndex).getInt(encodedIndex.length - Integer.BYTES)) {
             return new Read.Bad(DamageKind.CORRUPT, "the footer does not match its checksum");
         }
         if (version != VERSION) {
-            return new Read.Bad(version < VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW, "pack version " + version);
+            return new Read.Bad(
+                    version < VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW,
+                    "pack version " + version);
         }
         int count = footer.getInt();
         long offset = footer.getLong();
         int rowsChecksum = footer.getInt();
         byte[] target = new byte[Sha256.BYTES];
         footer.get(target);
-        if (count < 0 || offset < HEADER_BYTES || (long) count * ROW_BYTES != rowBytes || offset != indexOffset) {
+        if (count < 0
+                || offset < HEADER_BYTES
+                || (long) count * ROW_BYTES != rowBytes
+                || offset != indexOffset) {
             return new Read.Bad(DamageKind.CORRUPT, "the lengths in the footer do not add up");
         }
         if (!Arrays.equals(target, Sha256.of(namespace.getBytes(UTF_8)).bytes())) {
@@ -146,7 +163,9 @@ public final class PackIndex {
             return new Read.Bad(DamageKind.CORRUPT, "the index does not match its checksum");
         }
         PackIndex index = new PackIndex(Arrays.copyOf(encodedIndex, rowBytes), count);
-        return index.isConsistent(indexOffset) ? new Read.Ok(index) : new Read.Bad(DamageKind.CORRUPT, "the index is not in order");
+        return index.isConsistent(indexOffset)
+                ? new Read.Ok(index)
+                : new Read.Bad(DamageKind.CORRUPT, "the index is not in order");
     }
 
     /**
@@ -157,11 +176,24 @@ public final class PackIndex {
         long left = indexOffset - HEADER_BYTES;
         for (int i = 0; i < count; i++) {
             int at = i * ROW_BYTES;
-            boolean isSorted = i == 0 || Arrays.compareUnsigned(rows, at - ROW_BYTES, at - ROW_BYTES + Sha256.BYTES, rows, at, at + Sha256.BYTES) < 0;
+            boolean isSorted = i == 0
+                    || Arrays.compareUnsigned(
+                                    rows,
+                                    at - ROW_BYTES,
+                                    at - ROW_BYTES + Sha256.BYTES,
+                                    rows,
+                                    at,
+                                    at + Sha256.BYTES)
+                            < 0;
             ByteBuffer row = ByteBuffer.wrap(rows, at + Sha256.BYTES, Long.BYTES + Integer.BYTES);
             long offset = row.getLong();
             int length = row.getInt();
-            if (!isSorted || length < 1 || length > MAX_ENTRY_BYTES || offset < HEADER_BYTES || offset > indexOffset - length || length > left) {
+            if (!isSorted
+                    || length < 1
+                    || length > MAX_ENTRY_BYTES
+                    || offset < HEADER_BYTES
+                    || offset > indexOffset - length
+                    || length > left) {
                 return false;
             }
             left -= length;

@@ -1,6 +1,11 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.DirectoryStream;
@@ -16,9 +21,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Cache of one target's manifest and pack indexes on the local disk, so that a process starts with
@@ -45,21 +47,26 @@ public final class PackIndexCache {
 
     /** Returns the manifest that this or another process stored last. */
     Optional<PackManifest> manifest() {
-        return read("manifest", PackManifest.MAX_BYTES).flatMap(bytes ->
-                PackManifest.decode(bytes) instanceof PackManifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty());
+        return read("manifest", PackManifest.MAX_BYTES)
+                .flatMap(bytes -> PackManifest.decode(bytes) instanceof PackManifest.Read.Ok ok
+                        ? Optional.of(ok.manifest())
+                        : Optional.empty());
     }
 
     /** Stores a manifest, and removes the indexes of packs that it does not name. */
     public void store(PackManifest manifest) {
         write("manifest", manifest.encode());
-        Set<String> named = manifest.packs().stream().map(pack -> pack.name().hex() + INDEX).collect(Collectors.toSet());
+        Set<String> named = manifest.packs().stream()
+                .map(pack -> pack.name().hex() + INDEX)
+                .collect(Collectors.toSet());
         if (directory == null) {
             return;
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
-                if ((name.endsWith(INDEX) && !named.contains(name)) || (name.endsWith(TEMP_SUFFIX) && isAbandoned(file))) {
+                if ((name.endsWith(INDEX) && !named.contains(name))
+                        || (name.endsWith(TEMP_SUFFIX) && isAbandoned(file))) {
                     Files.deleteIfExists(file);
                 }
             }
@@ -76,7 +83,9 @@ public final class PackIndexCache {
         try {
             return directory == null
                     ? Optional.empty()
-                    : Optional.of(nowMillis - Files.getLastModifiedTime(directory.resolve("manifest")).toMillis());
+                    : Optional.of(nowMillis
+                            - Files.getLastModifiedTime(directory.resolve("manifest"))
+                                    .toMillis());
         } catch (IOException e) {
             return Optional.empty();
         }
@@ -105,7 +114,9 @@ public final class PackIndexCache {
 
     /** Returns true for a file of a process that ended while writing. */
     private static boolean isAbandoned(Path file) throws IOException {
-        return Files.getLastModifiedTime(file).toInstant().isBefore(Instant.now().minus(ABANDONED_AGE));
+        return Files.getLastModifiedTime(file)
+                .toInstant()
+                .isBefore(Instant.now().minus(ABANDONED_AGE));
     }
 
     private Optional<byte[]> read(String name, long limit) {
@@ -115,7 +126,8 @@ public final class PackIndexCache {
         Path file = directory.resolve(name);
         try {
             try (InputStream in = Files.newInputStream(file)) {
-                byte[] bytes = in.readNBytes((int) limit + 1); // a length taken beforehand may be outdated
+                // a length taken beforehand may be outdated
+                byte[] bytes = in.readNBytes((int) limit + 1);
                 return bytes.length > limit ? Optional.empty() : Optional.of(bytes);
             }
         } catch (NoSuchFileException e) {
@@ -130,7 +142,8 @@ public final class PackIndexCache {
         if (directory == null) {
             return;
         }
-        Path temporary = directory.resolve(name + "-" + HexFormat.of().toHexDigits(random.nextLong()) + TEMP_SUFFIX);
+        Path temporary = directory.resolve(
+                name + "-" + HexFormat.of().toHexDigits(random.nextLong()) + TEMP_SUFFIX);
         try {
             createPrivate(directory);
             Files.write(temporary, bytes);
@@ -145,7 +158,10 @@ public final class PackIndexCache {
      */
     private static void createPrivate(Path directory) throws IOException {
         if (directory.getFileSystem().supportedFileAttributeViews().contains("posix")) {
-            Files.createDirectories(directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+            Files.createDirectories(
+                    directory,
+                    PosixFilePermissions.asFileAttribute(
+                            PosixFilePermissions.fromString("rwx------")));
         } else {
             Files.createDirectories(directory);
         }
@@ -154,7 +170,11 @@ public final class PackIndexCache {
     private void warn(Exception e) {
         if (!hasWarned) {
             hasWarned = true;
-            LOG.warn("The indexes of packs cannot be cached in {}, so each process reads them from the bucket: {}", directory, e.toString());
+            LOG.warn(
+                    "The indexes of packs cannot be cached in {}, so each process reads them from"
+                            + " the bucket: {}",
+                    directory,
+                    e.toString());
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+
 import java.nio.ByteBuffer;
 
 /**
@@ -13,8 +14,10 @@ import java.nio.ByteBuffer;
  * @param since the number of the first manifest that named it; 0 before it is in one
  * @param filter the Bloom filter of its ids
  */
-public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, long since, IdBloomFilter filter) {
-    private static final int FIXED_BYTES = Sha256.BYTES + Long.BYTES + Long.BYTES + Integer.BYTES + Long.BYTES;
+public record PackInfo(
+        Sha256 name, long bytes, long indexOffset, int entries, long since, IdBloomFilter filter) {
+    private static final int FIXED_BYTES =
+            Sha256.BYTES + Long.BYTES + Long.BYTES + Integer.BYTES + Long.BYTES;
 
     /** The largest number of entries of a pack; its index has 14 MiB then. */
     static final int MAX_ENTRIES = 1 << 18;
@@ -23,7 +26,10 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
      * The largest size of a pack in bytes: a full one, plus the largest entry and the largest
      * index.
      */
-    static final long MAX_BYTES = PackPublisher.FULL_BYTES + (long) PackIndex.MAX_ENTRY_BYTES + (long) MAX_ENTRIES * PackIndex.ROW_BYTES + 4096;
+    static final long MAX_BYTES = PackPublisher.FULL_BYTES
+            + (long) PackIndex.MAX_ENTRY_BYTES
+            + (long) MAX_ENTRIES * PackIndex.ROW_BYTES
+            + 4096;
 
     /** Returns the length of its index in bytes, footer included. */
     int indexBytes() {
@@ -39,7 +45,11 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
     }
 
     void writeTo(ByteBuffer out) {
-        out.put(name.bytes()).putLong(bytes).putLong(indexOffset).putInt(entries).putLong(since);
+        out.put(name.bytes())
+                .putLong(bytes)
+                .putLong(indexOffset)
+                .putInt(entries)
+                .putLong(since);
         filter.writeTo(out);
     }
 
@@ -51,7 +61,13 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
     static PackInfo readFrom(ByteBuffer in) {
         byte[] name = new byte[Sha256.BYTES];
         in.get(name);
-        return new PackInfo(Sha256.ofDigest(name), in.getLong(), in.getLong(), in.getInt(), in.getLong(), IdBloomFilter.readFrom(in));
+        return new PackInfo(
+                Sha256.ofDigest(name),
+                in.getLong(),
+                in.getLong(),
+                in.getInt(),
+                in.getLong(),
+                IdBloomFilter.readFrom(in));
     }
 
     /**
@@ -59,7 +75,9 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
      * pack.
      */
     boolean isIndexedBy(PackIndex index) {
-        return index.size() == entries && index.locations().stream().allMatch(location -> filter.mayContain(location.id()));
+        return index.size() == entries
+                && index.locations().stream()
+                        .allMatch(location -> filter.mayContain(location.id()));
     }
 
     /**
@@ -68,7 +86,12 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
      * entries.
      */
     boolean isPlausible() {
-        return filter.hasRoomFor(entries) && entries <= MAX_ENTRIES && bytes <= MAX_BYTES && indexOffset >= PackIndex.HEADER_BYTES + (long) entries
-                && indexOffset <= bytes && bytes - indexOffset == (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
+        return filter.hasRoomFor(entries)
+                && entries <= MAX_ENTRIES
+                && bytes <= MAX_BYTES
+                && indexOffset >= PackIndex.HEADER_BYTES + (long) entries
+                && indexOffset <= bytes
+                && bytes - indexOffset
+                        == (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
     }
 }

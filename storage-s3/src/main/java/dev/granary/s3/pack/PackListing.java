@@ -3,6 +3,7 @@ package dev.granary.s3.pack;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ObjectStore;
+
 import java.io.IOException;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -14,7 +15,8 @@ public final class PackListing {
     private final PackIndexCache indexCache;
     private final PackManifestLog log;
 
-    public PackListing(ObjectStore store, TargetLayout keys, PackIndexCache indexCache, PackManifestLog log) {
+    public PackListing(
+            ObjectStore store, TargetLayout keys, PackIndexCache indexCache, PackManifestLog log) {
         this.store = store;
         this.keys = keys;
         this.indexCache = indexCache;
@@ -29,28 +31,45 @@ public final class PackListing {
      *     since 1970; 0 if unknown
      * @throws IOException if the bucket cannot be read
      */
-    public void list(ListedEntrySet listed, Map<String, Long> writtenMillis, Consumer<EntryCatalog.Listed> visitor) throws IOException {
-        PackManifest manifest = switch (log.newest(PackManifest.NONE)) {
-            case PackManifestLog.Newest.Found found -> found.manifest();
-            case PackManifestLog.Newest.Unavailable unavailable -> throw new IOException("The manifest of packs cannot be read: " + unavailable.cause());
-        };
+    public void list(
+            ListedEntrySet listed,
+            Map<String, Long> writtenMillis,
+            Consumer<EntryCatalog.Listed> visitor)
+            throws IOException {
+        PackManifest manifest =
+                switch (log.newest(PackManifest.NONE)) {
+                    case PackManifestLog.Newest.Found found -> found.manifest();
+                    case PackManifestLog.Newest.Unavailable unavailable ->
+                        throw new IOException(
+                                "The manifest of packs cannot be read: " + unavailable.cause());
+                };
         for (PackInfo pack : manifest.packs()) {
             long written = writtenMillis.getOrDefault(keys.pack(pack.name()), 0L);
             switch (TargetPackReader.fetchIndex(pack, keys, indexCache, store)) {
                 case TargetPackReader.IndexResult.Ok ok -> {
-                    if (written == 0 && TargetPackReader.presence(pack, keys, store) == TargetPackReader.Presence.GONE) {
+                    if (written == 0
+                            && TargetPackReader.presence(pack, keys, store)
+                                    == TargetPackReader.Presence.GONE) {
                         continue; // the index came from the local cache
                     }
                     for (PackLocation location : ok.index().locations()) {
                         if (listed.add(keys.namespace(), location.id())) {
-                            visitor.accept(new EntryCatalog.Listed(keys.namespace(), location.id(), location.length(), written));
+                            visitor.accept(new EntryCatalog.Listed(
+                                    keys.namespace(), location.id(), location.length(), written));
                         }
                     }
                 }
-                case TargetPackReader.IndexResult.Forbidden forbidden when written > 0 -> // the listing shows it
-                    throw new IOException("The index of a pack cannot be read: " + forbidden.failure());
-                case TargetPackReader.IndexResult.Lost _, TargetPackReader.IndexResult.Forbidden _, TargetPackReader.IndexResult.Newer _ -> {}
-                case TargetPackReader.IndexResult.Unavailable unavailable -> throw new IOException("The index of a pack cannot be read: " + unavailable.failure());
+                // the listing shows it
+                case TargetPackReader.IndexResult.Forbidden forbidden
+                when written > 0 ->
+                    throw new IOException(
+                            "The index of a pack cannot be read: " + forbidden.failure());
+                case TargetPackReader.IndexResult.Lost _,
+                        TargetPackReader.IndexResult.Forbidden _,
+                        TargetPackReader.IndexResult.Newer _ -> {}
+                case TargetPackReader.IndexResult.Unavailable unavailable ->
+                    throw new IOException(
+                            "The index of a pack cannot be read: " + unavailable.failure());
             }
         }
     }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
+
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -22,9 +23,11 @@ import java.util.zip.CRC32C;
  * @param packs the packs, the oldest first: an entry in several is read from the first
  * @param retired packs that are no longer named, to be removed when no reader can be using them
  */
-public record PackManifest(long number, UnpackedEntries unpackedEntries, List<PackInfo> packs, List<Retired> retired) {
+public record PackManifest(
+        long number, UnpackedEntries unpackedEntries, List<PackInfo> packs, List<Retired> retired) {
     /** The state before the first manifest. */
-    public static final PackManifest NONE = new PackManifest(0, UnpackedEntries.POSSIBLE, List.of(), List.of());
+    public static final PackManifest NONE =
+            new PackManifest(0, UnpackedEntries.POSSIBLE, List.of(), List.of());
 
     /** The largest size of a manifest in bytes. */
     static final int MAX_BYTES = 16 << 20;
@@ -85,7 +88,8 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
     }
 
     /** Returns the next manifest, with packs that replace others, which are retired. */
-    public PackManifest replacing(Set<Sha256> old, List<PackInfo> with, UnpackedEntries unpackedEntries) {
+    public PackManifest replacing(
+            Set<Sha256> old, List<PackInfo> with, UnpackedEntries unpackedEntries) {
         List<PackInfo> all = new ArrayList<>();
         Set<Retired> gone = new LinkedHashSet<>(retired);
         for (PackInfo pack : packs) {
@@ -111,8 +115,13 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
         Set<Sha256> back = new LinkedHashSet<>();
         with.forEach(pack -> back.add(pack.name()));
         PackManifest replaced = replacing(unusable, with, UnpackedEntries.POSSIBLE);
-        return new PackManifest(replaced.number(), replaced.unpackedEntries(), replaced.packs(),
-                replaced.retired().stream().filter(one -> !back.contains(one.name())).toList());
+        return new PackManifest(
+                replaced.number(),
+                replaced.unpackedEntries(),
+                replaced.packs(),
+                replaced.retired().stream()
+                        .filter(one -> !back.contains(one.name()))
+                        .toList());
     }
 
     /** Returns true if both manifests have the same bytes, number included. */
@@ -132,7 +141,11 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
 
     /** Returns the next manifest, without these retired packs. */
     public PackManifest withoutRetired(Set<Retired> removed) {
-        return new PackManifest(number + 1, unpackedEntries, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
+        return new PackManifest(
+                number + 1,
+                unpackedEntries,
+                packs,
+                retired.stream().filter(one -> !removed.contains(one)).toList());
     }
 
     /** Returns the number of entries in all packs; an entry in two packs counts twice. */
@@ -151,7 +164,9 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
     }
 
     private long byteSize() {
-        return FIXED_BYTES + packs.stream().mapToLong(PackInfo::byteSize).sum() + retired.size() * (long) (Sha256.BYTES + Long.BYTES);
+        return FIXED_BYTES
+                + packs.stream().mapToLong(PackInfo::byteSize).sum()
+                + retired.size() * (long) (Sha256.BYTES + Long.BYTES);
     }
 
     byte[] encode() {
@@ -178,13 +193,16 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
      */
     static boolean isHeadOf(byte[] first, long number) {
         int length = Math.min(first.length, MAGIC.length);
-        return length > 0 && Arrays.equals(first, 0, length, MAGIC, 0, length)
-                && (first.length < HEAD_BYTES || ByteBuffer.wrap(first).getLong(HEAD_BYTES - Long.BYTES) == number);
+        return length > 0
+                && Arrays.equals(first, 0, length, MAGIC, 0, length)
+                && (first.length < HEAD_BYTES
+                        || ByteBuffer.wrap(first).getLong(HEAD_BYTES - Long.BYTES) == number);
     }
 
     static Read decode(byte[] stored) {
         if (stored.length < FIXED_BYTES) {
-            return new Read.Bad(DamageKind.TRUNCATED, stored.length + " bytes are too few for a manifest");
+            return new Read.Bad(
+                    DamageKind.TRUNCATED, stored.length + " bytes are too few for a manifest");
         }
         if (!Arrays.equals(stored, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
             return new Read.Bad(DamageKind.FOREIGN, "not a manifest");
@@ -198,9 +216,13 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
         in.position(MAGIC.length);
         int version = in.getInt();
         int flags = in.getInt();
-        Optional<UnpackedEntries> unpackedEntries = Arrays.stream(UnpackedEntries.values()).filter(value -> flags(value) == flags).findFirst();
+        Optional<UnpackedEntries> unpackedEntries = Arrays.stream(UnpackedEntries.values())
+                .filter(value -> flags(value) == flags)
+                .findFirst();
         if (version != VERSION || unpackedEntries.isEmpty()) {
-            return new Read.Bad(version < VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW, "manifest version " + version + ", flags " + flags);
+            return new Read.Bad(
+                    version < VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW,
+                    "manifest version " + version + ", flags " + flags);
         }
         try {
             return readLists(in, unpackedEntries.get());
@@ -217,11 +239,14 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
         for (int left = count(in); left > 0; left--) {
             PackInfo pack = PackInfo.readFrom(in);
             if (!pack.isPlausible()) {
-                return new Read.Bad(DamageKind.CORRUPT, "the lengths of pack " + pack.name() + " do not add up");
+                return new Read.Bad(
+                        DamageKind.CORRUPT,
+                        "the lengths of pack " + pack.name() + " do not add up");
             }
             entries += pack.entries();
             if (entries > MAX_ENTRIES) {
-                return new Read.Bad(DamageKind.TOO_LARGE, "packs of more than " + MAX_ENTRIES + " entries");
+                return new Read.Bad(
+                        DamageKind.TOO_LARGE, "packs of more than " + MAX_ENTRIES + " entries");
             }
             packs.add(pack);
         }

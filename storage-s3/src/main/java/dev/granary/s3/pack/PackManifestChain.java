@@ -11,6 +11,9 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -22,7 +25,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeSet;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the manifests of one target, and finds the newest. Changes nothing in the bucket.
@@ -53,6 +55,7 @@ final class PackManifestChain {
      * clock. A chain that began earlier, or at an unknown time, begins at 1.
      */
     private static final Instant EPOCH = Instant.parse("2026-01-01T00:00:00Z");
+
     private static final Duration PAUSE = Duration.ofMillis(50);
 
     private final ObjectStore store;
@@ -117,10 +120,13 @@ final class PackManifestChain {
 
     private static Optional<Hint> hint(GetResult answer) throws UnknownStateException {
         return switch (answer) {
-            case GetResult.Found found -> Optional.of(new Hint(parsed(found).orElse(0), found.etag(), found.dates().lastModifiedMillis()));
+            case GetResult.Found found ->
+                Optional.of(new Hint(
+                        parsed(found).orElse(0), found.etag(), found.dates().lastModifiedMillis()));
             case GetResult.TooLarge _ -> Optional.of(new Hint(0, "", 0));
             case GetResult.Absent _ -> Optional.empty();
-            case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
+            case GetResult.Unavailable unavailable ->
+                throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -137,15 +143,22 @@ final class PackManifestChain {
      * never taken for another.
      */
     static byte[] hintText(long number) {
-        return (number < SMALL_NUMBER ? Long.toString(number) : String.format(Locale.ROOT, LARGE_NUMBER, number)).getBytes(US_ASCII);
+        return (number < SMALL_NUMBER
+                        ? Long.toString(number)
+                        : String.format(Locale.ROOT, LARGE_NUMBER, number))
+                .getBytes(US_ASCII);
     }
 
     private static OptionalLong parsed(GetResult.Found hint) {
         String text = new String(hint.bytes().toArray(ValueLayout.JAVA_BYTE), US_ASCII).strip();
         try {
             long number = Long.parseLong(text);
-            boolean isWhole = text.length() == LARGE_DIGITS || text.equals("0") || (number < SMALL_NUMBER && !text.startsWith("0"));
-            return isWhole && number >= 0 && number <= MAX_NUMBER ? OptionalLong.of(number) : OptionalLong.empty();
+            boolean isWhole = text.length() == LARGE_DIGITS
+                    || text.equals("0")
+                    || (number < SMALL_NUMBER && !text.startsWith("0"));
+            return isWhole && number >= 0 && number <= MAX_NUMBER
+                    ? OptionalLong.of(number)
+                    : OptionalLong.empty();
         } catch (NumberFormatException e) {
             return OptionalLong.empty();
         }
@@ -156,10 +169,13 @@ final class PackManifestChain {
         long number = known.number() == 0 ? 0 : lastFrom(known.number());
         boolean isUnchanged = number > known.number() || (number > 0 && isUnchanged(known));
         Optional<Hint> hint = hint();
-        if (isUnchanged && hint.map(Hint::number).orElse(0L) <= number) { // a later hint skips a gap, or leads to a chain that began in an emptied bucket
+        // a later hint skips a gap, or leads to a chain that began in an emptied bucket
+        if (isUnchanged && hint.map(Hint::number).orElse(0L) <= number) {
             return number == known.number() ? known : read(number, known);
         }
-        return hint.isEmpty() ? PackManifest.NONE : read(newestNumber(hint.get()), PackManifest.NONE);
+        return hint.isEmpty()
+                ? PackManifest.NONE
+                : read(newestNumber(hint.get()), PackManifest.NONE);
     }
 
     /**
@@ -169,13 +185,16 @@ final class PackManifestChain {
     boolean isNewest(PackManifest known) throws UnknownStateException {
         GetResult answer = hintAnswer();
         if (isMalformed(answer)) {
-            throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, keys.hint() + " is malformed: is this an S3 server?"));
+            throw new UnknownStateException(StoreFailure.of(
+                    StoreFailure.Kind.BROKEN,
+                    keys.hint() + " is malformed: is this an S3 server?"));
         }
         Optional<Hint> hint = hint(answer);
         if (hint.isEmpty()) {
             return known.number() == 0;
         }
-        return hint.get().number() <= known.number() && !exists(known.number() == 0 ? hint.get().first() : known.number() + 1);
+        return hint.get().number() <= known.number()
+                && !exists(known.number() == 0 ? hint.get().first() : known.number() + 1);
     }
 
     /**
@@ -186,7 +205,9 @@ final class PackManifestChain {
      */
     boolean leadsTo(long number, Hint hint) throws UnknownStateException {
         long from = hint.searchStart();
-        return from >= number ? from == number || isContiguous(number, from) : number == from + 1 || isContiguous(from, number);
+        return from >= number
+                ? from == number || isContiguous(number, from)
+                : number == from + 1 || isContiguous(from, number);
     }
 
     /**
@@ -195,7 +216,8 @@ final class PackManifestChain {
      * nothing, since it is skipped.
      */
     boolean isHidden(PackManifest created) throws UnknownStateException {
-        return exists(created.number() + 1) && content(created.number() + 1) instanceof Content.Sound(PackManifest next)
+        return exists(created.number() + 1)
+                && content(created.number() + 1) instanceof Content.Sound(PackManifest next)
                 && !created.packs().stream().allMatch(pack -> next.namesOrRetires(pack.name()));
     }
 
@@ -211,7 +233,8 @@ final class PackManifestChain {
      */
     boolean isBuiltOn(PackManifest later, Hint hint) throws UnknownStateException {
         long there = lastFrom(hint.number());
-        return there < later.number() && content(there) instanceof Content.Sound(PackManifest earlier)
+        return there < later.number()
+                && content(there) instanceof Content.Sound(PackManifest earlier)
                 && earlier.packs().stream().allMatch(pack -> later.namesOrRetires(pack.name()));
     }
 
@@ -248,7 +271,9 @@ final class PackManifestChain {
             }
             start = PackManifest.NONE; // it was removed meanwhile
         }
-        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.SERVER, "the newest manifest is present in one response and absent in the next"));
+        throw new UnknownStateException(StoreFailure.of(
+                StoreFailure.Kind.SERVER,
+                "the newest manifest is present in one response and absent in the next"));
     }
 
     /**
@@ -258,23 +283,31 @@ final class PackManifestChain {
     private boolean isUnchanged(PackManifest known) throws UnknownStateException {
         String key = keys.manifest(known.number());
         return switch (store.head(key)) {
-            case HeadResult.Found found when found.marks().sha256().isEmpty() -> hasSameChecksum(known, key, found.bytes());
+            case HeadResult.Found found
+            when found.marks().sha256().isEmpty() -> hasSameChecksum(known, key, found.bytes());
             case HeadResult.Found found -> {
                 byte[] expected = known.encode();
-                yield found.bytes() == expected.length && found.marks().sha256().equals(Sha256.of(expected).hex());
+                yield found.bytes() == expected.length
+                        && found.marks().sha256().equals(Sha256.of(expected).hex());
             }
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> false;
-            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
+            case HeadResult.Unavailable unavailable
+            when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> false;
+            case HeadResult.Unavailable unavailable ->
+                throw new UnknownStateException(unavailable.failure());
         };
     }
 
     /** Compares the trailing checksum, for servers that store no metadata. */
-    private boolean hasSameChecksum(PackManifest known, String key, long bytes) throws UnknownStateException {
+    private boolean hasSameChecksum(PackManifest known, String key, long bytes)
+            throws UnknownStateException {
         byte[] expected = known.encode();
         int from = expected.length - CHECKSUM_BYTES;
         return bytes == expected.length
-                && readRange(key, from, CHECKSUM_BYTES).filter(end -> Arrays.equals(end, 0, end.length, expected, from, expected.length)).isPresent();
+                && readRange(key, from, CHECKSUM_BYTES)
+                        .filter(end ->
+                                Arrays.equals(end, 0, end.length, expected, from, expected.length))
+                        .isPresent();
     }
 
     /** Returns the number of the newest manifest; 0 if there is none. */
@@ -295,28 +328,37 @@ final class PackManifestChain {
      */
     private long lastListed(long hint) throws UnknownStateException {
         if (store instanceof DeadlineBound) {
-            long after = hint == 0 ? 0 : lastFrom(hint); // a lifecycle rule may have removed the manifest of the hint, but not the later ones
+            // a lifecycle rule may have removed the manifest of the hint, but not the later ones
+            long after = hint == 0 ? 0 : lastFrom(hint);
             if (hint == 0 || after > hint) {
                 return after;
             }
-            throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.TIMEOUT,
-                    "the newest manifest must be listed, which takes longer than the deadline of a lookup"));
+            throw new UnknownStateException(StoreFailure.of(
+                    StoreFailure.Kind.TIMEOUT,
+                    "the newest manifest must be listed, which takes longer than the"
+                            + " deadline of a lookup"));
         }
         NavigableSet<Long> last = new TreeSet<>();
-        ListResult listed = store.list(keys.manifestPrefix(), object -> keys.manifestNumber(object.key()).ifPresent(number -> {
-            last.add(number);
-            if (last.size() > MAX_CANDIDATES) {
-                last.pollFirst();
-            }
-        }));
+        ListResult listed =
+                store.list(keys.manifestPrefix(), object -> keys.manifestNumber(object.key())
+                        .ifPresent(number -> {
+                            last.add(number);
+                            if (last.size() > MAX_CANDIDATES) {
+                                last.pollFirst();
+                            }
+                        }));
         if (listed instanceof ListResult.Unavailable unavailable) {
             if (hint == 0 && AbsenceVerifier.isForbidden(unavailable.failure())) {
                 return 0;
             }
             String advice = AbsenceVerifier.isForbidden(unavailable.failure())
-                    ? " (" + keys.hint() + " names a manifest that is gone, so the newest one must be listed: allow s3:ListBucket)" : "";
+                    ? " (" + keys.hint()
+                            + " names a manifest that is gone, so the newest one must be listed:"
+                            + " allow s3:ListBucket)"
+                    : "";
             StoreFailure failure = unavailable.failure();
-            throw new UnknownStateException(new StoreFailure(failure.kind(), failure.status(), failure.code(), failure.message() + advice));
+            throw new UnknownStateException(new StoreFailure(
+                    failure.kind(), failure.status(), failure.code(), failure.message() + advice));
         }
         for (long number : last.descendingSet()) {
             if (number > 0 && number <= MAX_NUMBER && exists(number)) {
@@ -335,7 +377,9 @@ final class PackManifestChain {
         long step = 1;
         while (exists(low + step)) {
             if (low + step > MAX_NUMBER) {
-                throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, "a manifest of every number: is this an S3 server?"));
+                throw new UnknownStateException(StoreFailure.of(
+                        StoreFailure.Kind.BROKEN,
+                        "a manifest of every number: is this an S3 server?"));
             }
             low += step;
             step *= 2;
@@ -352,10 +396,13 @@ final class PackManifestChain {
     boolean exists(long number) throws UnknownStateException {
         String key = keys.manifest(number);
         return switch (store.head(key)) {
-            case HeadResult.Found found -> !found.marks().putId().isEmpty() || beginsLikeManifest(key, number);
+            case HeadResult.Found found ->
+                !found.marks().putId().isEmpty() || beginsLikeManifest(key, number);
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> false;
-            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
+            case HeadResult.Unavailable unavailable
+            when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> false;
+            case HeadResult.Unavailable unavailable ->
+                throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -364,15 +411,20 @@ final class PackManifestChain {
      * return a page with status 200.
      */
     private boolean beginsLikeManifest(String key, long number) throws UnknownStateException {
-        return readRange(key, 0, PackManifest.HEAD_BYTES).filter(first -> PackManifest.isHeadOf(first, number)).isPresent();
+        return readRange(key, 0, PackManifest.HEAD_BYTES)
+                .filter(first -> PackManifest.isHeadOf(first, number))
+                .isPresent();
     }
 
-    private Optional<byte[]> readRange(String key, long offset, int length) throws UnknownStateException {
+    private Optional<byte[]> readRange(String key, long offset, int length)
+            throws UnknownStateException {
         return switch (store.range(key, offset, length)) {
             case GetResult.Found found -> Optional.of(found.bytes().toArray(ValueLayout.JAVA_BYTE));
             case GetResult.Absent _, GetResult.TooLarge _ -> Optional.empty();
-            case GetResult.Unavailable unavailable when unavailable.failure().status() == NOT_SATISFIABLE -> Optional.empty();
-            case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
+            case GetResult.Unavailable unavailable
+            when unavailable.failure().status() == NOT_SATISFIABLE -> Optional.empty();
+            case GetResult.Unavailable unavailable ->
+                throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -399,17 +451,29 @@ final class PackManifestChain {
             case GetResult.Found found -> {
                 MemorySegment bytes = found.bytes();
                 yield switch (PackManifest.decode(bytes.toArray(ValueLayout.JAVA_BYTE))) {
-                    case PackManifest.Read.Ok(PackManifest manifest) when manifest.number() == number -> new Content.Sound(manifest);
-                    case PackManifest.Read.Ok(PackManifest manifest) -> new Content.Bad(bytes, "it is manifest " + manifest.number());
-                    case PackManifest.Read.Bad bad when bad.damage() == DamageKind.TOO_NEW -> throw new UnknownStateException(StoreFailure.of(
-                            StoreFailure.Kind.NOT_SUPPORTED, key + " was written by a newer version of Granary: " + bad.detail()));
+                    case PackManifest.Read.Ok(PackManifest manifest)
+                    when manifest.number() == number -> new Content.Sound(manifest);
+                    case PackManifest.Read.Ok(PackManifest manifest) ->
+                        new Content.Bad(bytes, "it is manifest " + manifest.number());
+                    case PackManifest.Read.Bad bad
+                    when bad.damage() == DamageKind.TOO_NEW ->
+                        throw new UnknownStateException(StoreFailure.of(
+                                StoreFailure.Kind.NOT_SUPPORTED,
+                                key + " was written by a newer version of Granary: "
+                                        + bad.detail()));
                     case PackManifest.Read.Bad bad -> new Content.Bad(bytes, bad.detail());
                 };
             }
-            case GetResult.TooLarge _ -> new Content.Bad(MemorySegment.NULL, "it has more than " + PackManifest.MAX_BYTES + " bytes");
+            case GetResult.TooLarge _ ->
+                new Content.Bad(
+                        MemorySegment.NULL,
+                        "it has more than " + PackManifest.MAX_BYTES + " bytes");
             case GetResult.Absent _ -> new Content.Absent();
-            case GetResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> new Content.Absent();
-            case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
+            case GetResult.Unavailable unavailable
+            when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) ->
+                new Content.Absent();
+            case GetResult.Unavailable unavailable ->
+                throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -441,7 +505,8 @@ final class PackManifestChain {
             if (at == 0) {
                 return Optional.of(new Confirmed(renumbered(PackManifest.NONE, number), false));
             }
-            if (at == number - MAX_STEPS_BACK + 1 && isGone(at)) { // the chain began later, or a rule removed what was before: readers find nothing either
+            // the chain began later, or a rule removed what was before: readers find nothing either
+            if (at == number - MAX_STEPS_BACK + 1 && isGone(at)) {
                 return Optional.of(new Confirmed(renumbered(PackManifest.NONE, number), false));
             }
             Optional<PackManifest> sound = readSound(at);
@@ -452,8 +517,10 @@ final class PackManifestChain {
                 return Optional.empty();
             }
         }
-        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, "the last " + MAX_STEPS_BACK + " manifests up to " + keys.manifest(number)
-                + " are damaged or gone: remove them to begin anew"));
+        throw new UnknownStateException(StoreFailure.of(
+                StoreFailure.Kind.BROKEN,
+                "the last " + MAX_STEPS_BACK + " manifests up to " + keys.manifest(number)
+                        + " are damaged or gone: remove them to begin anew"));
     }
 
     /** Returns the manifest; empty if several agreeing responses show it to be damaged or gone. */
@@ -473,7 +540,9 @@ final class PackManifestChain {
                     agreeing += before == null ? 1 : 0;
                 }
                 case Content.Bad bad -> {
-                    agreeing += read == 0 || (before != null && before.mismatch(bad.bytes()) == -1) ? 1 : 0;
+                    agreeing += read == 0 || (before != null && before.mismatch(bad.bytes()) == -1)
+                            ? 1
+                            : 0;
                     before = bad.bytes();
                     detail = bad.detail();
                 }
@@ -482,8 +551,10 @@ final class PackManifestChain {
         if (agreeing == READS && (before == null ? isGone(number) : isStored(number, before))) {
             return Optional.empty();
         }
-        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, keys.manifest(number)
-                + " exists, but is not returned as it was written: " + detail));
+        throw new UnknownStateException(StoreFailure.of(
+                StoreFailure.Kind.BROKEN,
+                keys.manifest(number) + " exists, but is not returned as it was written: "
+                        + detail));
     }
 
     private boolean isGone(long number) throws UnknownStateException {
@@ -491,8 +562,10 @@ final class PackManifestChain {
         return switch (store.head(key)) {
             case HeadResult.Found _ -> false;
             case HeadResult.Absent _ -> true;
-            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> true;
-            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
+            case HeadResult.Unavailable unavailable
+            when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> true;
+            case HeadResult.Unavailable unavailable ->
+                throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -502,9 +575,13 @@ final class PackManifestChain {
      */
     private boolean isStored(long number, MemorySegment answered) throws UnknownStateException {
         return switch (store.head(keys.manifest(number))) {
-            case HeadResult.Found found -> answered.byteSize() == 0 ? found.bytes() > PackManifest.MAX_BYTES : found.bytes() == answered.byteSize();
+            case HeadResult.Found found ->
+                answered.byteSize() == 0
+                        ? found.bytes() > PackManifest.MAX_BYTES
+                        : found.bytes() == answered.byteSize();
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
+            case HeadResult.Unavailable unavailable ->
+                throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -513,6 +590,12 @@ final class PackManifestChain {
      * unpacked entries.
      */
     private static PackManifest renumbered(PackManifest manifest, long number) {
-        return manifest.number() == number ? manifest : new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, manifest.packs(), manifest.retired());
+        return manifest.number() == number
+                ? manifest
+                : new PackManifest(
+                        number,
+                        PackManifest.UnpackedEntries.POSSIBLE,
+                        manifest.packs(),
+                        manifest.retired());
     }
 }

@@ -1,7 +1,5 @@
 package dev.granary.s3.pack;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
@@ -10,6 +8,9 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.Arrays;
@@ -17,7 +18,6 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The manifests of one target in a bucket: reads the newest, commits the next. Thread-safe.
@@ -43,8 +43,10 @@ public final class PackManifestLog {
     private static final int MAX_UNDATED = 1;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final int LONGEST_PAUSE_SHIFT = 5;
-    private static final String HINT_UNREADABLE = "it is unknown whether readers reach the newest manifest: the hint cannot be read";
-    private static final String UNREACHABLE = "a manifest was written that readers do not reach now";
+    private static final String HINT_UNREADABLE =
+            "it is unknown whether readers reach the newest manifest: the hint cannot be read";
+    private static final String UNREACHABLE =
+            "a manifest was written that readers do not reach now";
 
     private final ObjectStore store;
     private final TargetLayout keys;
@@ -57,7 +59,11 @@ public final class PackManifestLog {
      *
      * @param pause waits for a duration before a retry
      */
-    public PackManifestLog(ObjectStore store, TargetLayout keys, RandomGenerator random, Consumer<Duration> pause) {
+    public PackManifestLog(
+            ObjectStore store,
+            TargetLayout keys,
+            RandomGenerator random,
+            Consumer<Duration> pause) {
         this.store = store;
         this.keys = keys;
         this.chain = new PackManifestChain(store, keys, pause);
@@ -136,7 +142,10 @@ public final class PackManifestLog {
      */
     public boolean repairHint(PackManifest newest) {
         try {
-            return newest.number() == 0 || chain.hint().filter(hint -> hint.number() == newest.number()).isPresent()
+            return newest.number() == 0
+                    || chain.hint()
+                            .filter(hint -> hint.number() == newest.number())
+                            .isPresent()
                     || advanceHint(newest, Origin.EARLIER) == Reachability.REACHED;
         } catch (UnknownStateException e) {
             return false;
@@ -160,12 +169,16 @@ public final class PackManifestLog {
     }
 
     /** The handling of a newest manifest that is damaged in the bucket. */
-    private enum DamagePolicy { SKIP, FAIL }
+    private enum DamagePolicy {
+        SKIP,
+        FAIL
+    }
 
     private Newest confirmed(DamagePolicy policy) {
         try {
             Optional<PackManifestChain.Hint> hint = chain.hint();
-            PackManifestChain.Confirmed newest = chain.confirmed(PackManifest.NONE, hint.orElse(new PackManifestChain.Hint(0, "", 0)));
+            PackManifestChain.Confirmed newest = chain.confirmed(
+                    PackManifest.NONE, hint.orElse(new PackManifestChain.Hint(0, "", 0)));
             long number = newest.manifest().number();
             if (policy == DamagePolicy.SKIP) {
                 return new Newest.Found(newest.manifest());
@@ -173,7 +186,9 @@ public final class PackManifestLog {
             if (number > 0 && (hint.isEmpty() || !chain.leadsTo(number, hint.get()))) {
                 return new Newest.Unavailable("the hint does not lead to manifest " + number);
             }
-            return newest.isWhole() ? new Newest.Found(newest.manifest()) : new Newest.Unavailable("manifest " + number + " is damaged");
+            return newest.isWhole()
+                    ? new Newest.Found(newest.manifest())
+                    : new Newest.Unavailable("manifest " + number + " is damaged");
         } catch (UnknownStateException e) {
             return new Newest.Unavailable(e.failure().toString());
         }
@@ -195,7 +210,8 @@ public final class PackManifestLog {
         private PackManifestChain.Hint hint = new PackManifestChain.Hint(0, "", 0);
         private PackManifest base = PackManifest.NONE;
         private @Nullable PackManifest pending; // sent, with unknown outcome
-        private boolean hasUnreachable; // a sent manifest exists, or may come to exist, and readers do not reach it
+        // a sent manifest exists, or may come to exist, and readers do not reach it
+        private boolean hasUnreachable;
         private String pendingCause = "";
 
         Committer(Function<PackManifest, Optional<PackManifest>> plan) {
@@ -211,9 +227,14 @@ public final class PackManifestLog {
                         return end.get();
                     }
                 }
-                return failed(pending == null ? "other writers were faster " + MAX_ATTEMPTS + " times" : pendingCause);
+                return failed(
+                        pending == null
+                                ? "other writers were faster " + MAX_ATTEMPTS + " times"
+                                : pendingCause);
             } catch (UnknownStateException e) {
-                return e.mayHaveLanded() ? new Committed.Unknown(e.failure().toString()) : failed(e.failure().toString());
+                return e.mayHaveLanded()
+                        ? new Committed.Unknown(e.failure().toString())
+                        : failed(e.failure().toString());
             }
         }
 
@@ -229,15 +250,21 @@ public final class PackManifestLog {
             boolean isDetached = isDetached();
             Optional<PackManifest> next = plan.apply(isDetached ? detachedBase(base, hint) : base);
             if (next.isEmpty()) {
-                return isDetached && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE ? unsealed() : nothingPlanned();
+                return isDetached && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE
+                        ? unsealed()
+                        : nothingPlanned();
             }
             if (!next.get().isReadable()) {
-                return Optional.of(failed("the packs of this target would have more than " + PackManifest.MAX_ENTRIES + " entries, or their manifest"
-                        + " more than " + PackManifest.MAX_BYTES + " bytes: compact them, or remove what is not needed"));
+                return Optional.of(failed("the packs of this target would have more than "
+                        + PackManifest.MAX_ENTRIES + " entries, or their manifest" + " more than "
+                        + PackManifest.MAX_BYTES
+                        + " bytes: compact them, or remove what is not needed"));
             }
             Optional<Committed> end = created(next.get(), isDetached);
             if (end.isEmpty()) {
-                pause.accept(Duration.ofNanos(1 + random.nextLong(FIRST_PAUSE.toNanos() << Math.min(attempt, LONGEST_PAUSE_SHIFT))));
+                pause.accept(Duration.ofNanos(1
+                        + random.nextLong(
+                                FIRST_PAUSE.toNanos() << Math.min(attempt, LONGEST_PAUSE_SHIFT))));
             }
             return end;
         }
@@ -267,7 +294,8 @@ public final class PackManifestLog {
          * that one was sealed.
          */
         private boolean isDetached() throws UnknownStateException {
-            boolean isHintRecreated = hint.number() == 0 && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE;
+            boolean isHintRecreated = hint.number() == 0
+                    && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE;
             return base.number() == 0 || isHintRecreated || !chain.leadsTo(base.number(), hint);
         }
 
@@ -276,7 +304,8 @@ public final class PackManifestLog {
          * it.
          */
         private Optional<Committed> unsealed() throws UnknownStateException {
-            PackManifest unsealed = detachedBase(base, hint).with(PackManifest.UnpackedEntries.POSSIBLE);
+            PackManifest unsealed =
+                    detachedBase(base, hint).with(PackManifest.UnpackedEntries.POSSIBLE);
             if (create(unsealed) instanceof Creation.Own) {
                 advanceHint(unsealed, Origin.JUST_CREATED);
             }
@@ -290,7 +319,8 @@ public final class PackManifestLog {
          */
         private Optional<Committed> nothingPlanned() throws UnknownStateException {
             if (mayExist()) { // a sent manifest may overtake the newest one
-                return Optional.of(new Committed.Unknown(pending == null ? UNREACHABLE : pendingCause));
+                return Optional.of(
+                        new Committed.Unknown(pending == null ? UNREACHABLE : pendingCause));
             }
             if (hint.number() == base.number() || base.number() == 0) {
                 return Optional.of(new Committed.Overtaken());
@@ -305,17 +335,20 @@ public final class PackManifestLog {
             };
         }
 
-        private Optional<Committed> created(PackManifest next, boolean isDetached) throws UnknownStateException {
+        private Optional<Committed> created(PackManifest next, boolean isDetached)
+                throws UnknownStateException {
             switch (create(next)) {
                 case Creation.Own _ -> {
                     return settle(next, Origin.JUST_CREATED);
                 }
                 case Creation.Foreign _ -> {
                     pendingCause = "";
-                    base = isDetached ? PackManifest.NONE : base; // search again: numbers in between may be missing
+                    // search again: numbers in between may be missing
+                    base = isDetached ? PackManifest.NONE : base;
                 }
                 case Creation.Undecided(String cause) -> {
-                    hasUnreachable |= pending != null && pending.number() != next.number(); // each number has one manifest
+                    // each number has one manifest
+                    hasUnreachable |= pending != null && pending.number() != next.number();
                     pending = next;
                     pendingCause = cause;
                 }
@@ -324,12 +357,14 @@ public final class PackManifestLog {
         }
 
         /** Ends a commit whose manifest exists: readers reach it, or the plan is made again. */
-        private Optional<Committed> settle(PackManifest own, Origin origin) throws UnknownStateException {
+        private Optional<Committed> settle(PackManifest own, Origin origin)
+                throws UnknownStateException {
             hasUnreachable = true; // until readers are known to reach it
             return switch (advanceHint(own, origin)) {
                 case REACHED -> Optional.of(new Committed.Done(own));
                 case UNKNOWN -> Optional.of(new Committed.Unknown(HINT_UNREADABLE));
-                case NOT_REACHED -> { // manifests were removed: the chain was restarted meanwhile, or has a gap
+                // manifests were removed: the chain was restarted meanwhile, or has a gap
+                case NOT_REACHED -> {
                     restart();
                     yield Optional.empty();
                 }
@@ -358,8 +393,10 @@ public final class PackManifestLog {
      * not reach it.
      */
     private static PackManifest detachedBase(PackManifest base, PackManifestChain.Hint hint) {
-        long number = base.number() == 0 ? hint.first() - 1 : Math.max(base.number(), hint.number());
-        return new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, base.packs(), base.retired());
+        long number =
+                base.number() == 0 ? hint.first() - 1 : Math.max(base.number(), hint.number());
+        return new PackManifest(
+                number, PackManifest.UnpackedEntries.POSSIBLE, base.packs(), base.retired());
     }
 
     /** The outcome of one attempt to create a manifest. */
@@ -375,16 +412,23 @@ public final class PackManifestLog {
 
     private Creation create(PackManifest next) throws UnknownStateException {
         byte[] body = next.encode();
-        ObjectMarks marks = new ObjectMarks(WriteAttemptId.random(random).hex(), Sha256.of(body).hex());
+        ObjectMarks marks = new ObjectMarks(
+                WriteAttemptId.random(random).hex(), Sha256.of(body).hex());
         String key = keys.manifest(next.number());
-        Optional<StoreFailure> unanswered = Optional.empty(); // the failure of an ambiguous write, which may still land
+        // the failure of an ambiguous write, which may still land
+        Optional<StoreFailure> unanswered = Optional.empty();
         for (int attempt = 1; ; attempt++) {
             switch (store.putIfAbsent(key, body, marks)) {
                 case WriteResult.Done _ -> {
                     return new Creation.Own();
                 }
-                case WriteResult.PreconditionFailed _ -> { // a proxy may have sent the request twice: then the object is ours
-                    return examine(key, body, unanswered, "the server reports that " + key + " exists, but does not return it");
+                // a proxy may have sent the request twice: then the object is ours
+                case WriteResult.PreconditionFailed _ -> {
+                    return examine(
+                            key,
+                            body,
+                            unanswered,
+                            "the server reports that " + key + " exists, but does not return it");
                 }
                 case WriteResult.Conflict _ -> {
                     if (unanswered.isEmpty()) {
@@ -393,10 +437,14 @@ public final class PackManifestLog {
                     // else the conflict may be with the previous attempt
                 }
                 case WriteResult.Unknown unknown -> unanswered = Optional.of(unknown.failure());
-                case WriteResult.NotAllowed refused -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(refused.failure())
-                        : new UnknownStateException(refused.failure());
-                case WriteResult.NotSent unsent -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(unsent.failure())
-                        : new UnknownStateException(unsent.failure());
+                case WriteResult.NotAllowed refused ->
+                    throw unanswered.isPresent()
+                            ? UnknownStateException.afterWrite(refused.failure())
+                            : new UnknownStateException(refused.failure());
+                case WriteResult.NotSent unsent ->
+                    throw unanswered.isPresent()
+                            ? UnknownStateException.afterWrite(unsent.failure())
+                            : new UnknownStateException(unsent.failure());
             }
             if (attempt > MAX_UNKNOWNS) {
                 return examine(key, body, unanswered, "a conflict at " + key);
@@ -409,14 +457,18 @@ public final class PackManifestLog {
      * Determines whose manifest exists. If its bytes are those that were sent, the plan is
      * committed, by whichever writer.
      */
-    private Creation examine(String key, byte[] body, Optional<StoreFailure> unanswered, String cause) throws UnknownStateException {
+    private Creation examine(
+            String key, byte[] body, Optional<StoreFailure> unanswered, String cause)
+            throws UnknownStateException {
         switch (store.get(key, PackManifest.MAX_BYTES)) {
             case GetResult.Found found -> {
                 byte[] there = found.bytes().toArray(ValueLayout.JAVA_BYTE);
                 if (Arrays.equals(there, body)) {
                     return new Creation.Own();
                 }
-                return PackManifest.decode(there) instanceof PackManifest.Read.Ok ? new Creation.Foreign() : new Creation.Undecided(cause);
+                return PackManifest.decode(there) instanceof PackManifest.Read.Ok
+                        ? new Creation.Foreign()
+                        : new Creation.Undecided(cause);
             }
             case GetResult.TooLarge _ -> {
                 return new Creation.Foreign();
@@ -424,14 +476,17 @@ public final class PackManifestLog {
             case GetResult.Absent _ -> {
                 return absent(unanswered, cause);
             }
-            case GetResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> {
+            case GetResult.Unavailable unavailable
+            when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> {
                 return absent(unanswered, cause);
             }
-            case GetResult.Unavailable unavailable -> throw UnknownStateException.afterWrite(unavailable.failure());
+            case GetResult.Unavailable unavailable ->
+                throw UnknownStateException.afterWrite(unavailable.failure());
         }
     }
 
-    private static Creation absent(Optional<StoreFailure> unanswered, String cause) throws UnknownStateException {
+    private static Creation absent(Optional<StoreFailure> unanswered, String cause)
+            throws UnknownStateException {
         if (unanswered.isPresent()) {
             throw UnknownStateException.afterWrite(unanswered.get()); // it may land later
         }
@@ -454,7 +509,10 @@ public final class PackManifestLog {
             return Arrays.equals(newest.encode(), body) ? Outcome.COMMITTED : Outcome.FOREIGN;
         }
         return switch (examine(keys.manifest(sent.number()), body, Optional.empty(), "")) {
-            case Creation.Own _ -> chain.isContiguous(sent.number(), newest.number()) ? Outcome.COMMITTED : Outcome.UNREACHABLE;
+            case Creation.Own _ ->
+                chain.isContiguous(sent.number(), newest.number())
+                        ? Outcome.COMMITTED
+                        : Outcome.UNREACHABLE;
             case Creation.Foreign _ -> Outcome.FOREIGN;
             case Creation.Undecided _ -> Outcome.UNREACHABLE;
         };
@@ -466,30 +524,37 @@ public final class PackManifestLog {
      * manifest gets its number from that time.
      */
     private PackManifestChain.Hint createdHint() throws UnknownStateException {
-        StoreFailure failure = StoreFailure.of(StoreFailure.Kind.SERVER, "the server reports that " + keys.hint() + " exists, but does not return it");
+        StoreFailure failure = StoreFailure.of(
+                StoreFailure.Kind.SERVER,
+                "the server reports that " + keys.hint() + " exists, but does not return it");
         int undated = 0;
         for (int attempt = 0; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
             Optional<PackManifestChain.Hint> hint = Optional.empty();
             try {
                 hint = chain.hint();
-                if (hint.filter(there -> there.number() > 0 || there.writtenMillis() > 0).isPresent()) {
+                if (hint.filter(there -> there.number() > 0 || there.writtenMillis() > 0)
+                        .isPresent()) {
                     return hint.get();
                 }
                 if (hint.isPresent() && ++undated > MAX_UNDATED) {
                     return hint.get(); // the server sends no time
                 }
             } catch (UnknownStateException e) {
-                failure = e.failure(); // a 403 may stand for absence, and creating the hint does no harm
+                // a 403 may stand for absence, and creating the hint does no harm
+                failure = e.failure();
             }
             if (hint.isEmpty() && attempt < MAX_HINT_ATTEMPTS) {
-                switch (store.putIfAbsent(keys.hint(), PackManifestChain.hintText(0), ObjectMarks.NONE)) {
+                switch (store.putIfAbsent(
+                        keys.hint(), PackManifestChain.hintText(0), ObjectMarks.NONE)) {
                     case WriteResult.Done _ -> {
                         continue;
                     }
                     case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
                     case WriteResult.Unknown unanswered -> failure = unanswered.failure();
-                    case WriteResult.NotAllowed refused -> throw new UnknownStateException(refused.failure());
-                    case WriteResult.NotSent unsent -> throw new UnknownStateException(unsent.failure());
+                    case WriteResult.NotAllowed refused ->
+                        throw new UnknownStateException(refused.failure());
+                    case WriteResult.NotSent unsent ->
+                        throw new UnknownStateException(unsent.failure());
                 }
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt + 1L));
@@ -498,10 +563,17 @@ public final class PackManifestLog {
     }
 
     /** Whether a process that starts anew reaches a manifest. */
-    private enum Reachability { REACHED, NOT_REACHED, UNKNOWN }
+    private enum Reachability {
+        REACHED,
+        NOT_REACHED,
+        UNKNOWN
+    }
 
     /** Since when a manifest is known to exist. */
-    private enum Origin { JUST_CREATED, EARLIER }
+    private enum Origin {
+        JUST_CREATED,
+        EARLIER
+    }
 
     /**
      * Determines whether a process that starts anew reaches the manifest, or a later one that was
@@ -522,7 +594,9 @@ public final class PackManifestLog {
                 if (route == Route.NONE) {
                     return Reachability.NOT_REACHED;
                 }
-                boolean isAhead = route == Route.HINT && now.isPresent() && now.get().number() >= manifest.number();
+                boolean isAhead = route == Route.HINT
+                        && now.isPresent()
+                        && now.get().number() >= manifest.number();
                 if (isAhead || isHintWritten(now, text)) {
                     return Reachability.REACHED;
                 }
@@ -536,13 +610,18 @@ public final class PackManifestLog {
     }
 
     /** How a process that starts anew reaches a manifest. */
-    private enum Route { HINT, LISTING, NONE }
+    private enum Route {
+        HINT,
+        LISTING,
+        NONE
+    }
 
     /**
      * Returns how a new process reaches the manifest. Without a usable hint it lists; if the
      * listing leads to the manifest, the hint may be written.
      */
-    private Route route(PackManifest manifest, Origin origin, Optional<PackManifestChain.Hint> hint) throws UnknownStateException {
+    private Route route(PackManifest manifest, Origin origin, Optional<PackManifestChain.Hint> hint)
+            throws UnknownStateException {
         long number = manifest.number();
         if (origin == Origin.JUST_CREATED && chain.isHidden(manifest)) {
             return Route.NONE;
@@ -553,28 +632,40 @@ public final class PackManifestLog {
         if (hint.isPresent() && chain.leadsTo(number, hint.get())) {
             return Route.HINT;
         }
-        if (hint.isPresent() && chain.leadsAnywhere(hint.get()) && !chain.isBuiltOn(manifest, hint.get())) {
+        if (hint.isPresent()
+                && chain.leadsAnywhere(hint.get())
+                && !chain.isBuiltOn(manifest, hint.get())) {
             return Route.NONE;
         }
         if (manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE) {
-            return Route.NONE; // unpacked entries may have been stored while lookups did not reach it
+            // unpacked entries may have been stored while lookups did not reach it
+            return Route.NONE;
         }
         long newest = chain.newestNumber(hint.orElse(new PackManifestChain.Hint(0, "", 0)));
-        return newest == number || (newest > number && chain.isContiguous(number, newest)) ? Route.LISTING : Route.NONE;
+        return newest == number || (newest > number && chain.isContiguous(number, newest))
+                ? Route.LISTING
+                : Route.NONE;
     }
 
     private boolean isHintWritten(Optional<PackManifestChain.Hint> before, byte[] text) {
         if (before.isEmpty()) {
-            return store.putIfAbsent(keys.hint(), text, ObjectMarks.NONE) instanceof WriteResult.Done;
+            return store.putIfAbsent(keys.hint(), text, ObjectMarks.NONE)
+                    instanceof WriteResult.Done;
         }
         if (before.get().etag().isEmpty()) {
             return store.put(keys.hint(), text, ObjectMarks.NONE) instanceof WriteResult.Done;
         }
-        return switch (store.replaceIfMatch(keys.hint(), before.get().etag(), text, ObjectMarks.NONE)) {
+        return switch (store.replaceIfMatch(
+                keys.hint(), before.get().etag(), text, ObjectMarks.NONE)) {
             case WriteResult.Done _ -> true;
-            case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
+            case WriteResult.NotAllowed refused
+            when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
                 store.put(keys.hint(), text, ObjectMarks.NONE) instanceof WriteResult.Done;
-            case WriteResult.NotAllowed _, WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.NotSent _, WriteResult.Unknown _ -> false;
+            case WriteResult.NotAllowed _,
+                    WriteResult.PreconditionFailed _,
+                    WriteResult.Conflict _,
+                    WriteResult.NotSent _,
+                    WriteResult.Unknown _ -> false;
         };
     }
 }

@@ -9,6 +9,7 @@ import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -51,12 +52,18 @@ public final class PackPublisher {
     /** The size of an entry and the listeners for its result. */
     private record PendingEntry(long bytes, List<Consumer<StoreResult>> listeners) {
         void complete(StoreResult result) {
-            StoreResult own = result instanceof StoreResult.Stored ? new StoreResult.Stored(bytes) : result;
+            StoreResult own =
+                    result instanceof StoreResult.Stored ? new StoreResult.Stored(bytes) : result;
             listeners.forEach(listener -> listener.accept(own));
         }
     }
 
-    public PackPublisher(ObjectStore store, TargetLayout keys, PackIndexCache indexCache, RandomGenerator random, Consumer<Duration> pause) {
+    public PackPublisher(
+            ObjectStore store,
+            TargetLayout keys,
+            PackIndexCache indexCache,
+            RandomGenerator random,
+            Consumer<Duration> pause) {
         this.store = store;
         this.keys = keys;
         this.indexCache = indexCache;
@@ -88,11 +95,14 @@ public final class PackPublisher {
         synchronized (this) {
             PendingEntry before = pending.get(entry.id().hash());
             if (before != null) {
-                before.listeners().add(whenDone); // its pack is not written yet, so both get the same result
+                // its pack is not written yet, so both get the same result
+                before.listeners().add(whenDone);
                 return true;
             }
             open.add(entry.id().hash(), encoded, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
-            pending.put(entry.id().hash(), new PendingEntry(encoded.length, new ArrayList<>(List.of(whenDone))));
+            pending.put(
+                    entry.id().hash(),
+                    new PendingEntry(encoded.length, new ArrayList<>(List.of(whenDone))));
             if (open.isFull()) {
                 publish();
             }
@@ -137,18 +147,23 @@ public final class PackPublisher {
         LostPackFinder.SearchResult[] last = {new LostPackFinder.SearchResult.Lost(Set.of())};
         PackManifestLog.Committed committed = log.commit(base -> {
             last[0] = lostPacks.find(base.packs());
-            return last[0] instanceof LostPackFinder.SearchResult.Lost(Set<Sha256> gone) && !gone.isEmpty()
+            return last[0] instanceof LostPackFinder.SearchResult.Lost(Set<Sha256> gone)
+                            && !gone.isEmpty()
                     ? Optional.of(base.replacing(gone, List.of(), base.unpackedEntries()))
                     : Optional.empty();
         });
         return switch (committed) {
-            case PackManifestLog.Committed.Failed failed -> new Forgotten.Failed("the manifest could not be committed: " + failed.cause());
+            case PackManifestLog.Committed.Failed failed ->
+                new Forgotten.Failed("the manifest could not be committed: " + failed.cause());
             case PackManifestLog.Committed.Unknown unknown ->
                 new Forgotten.Failed("the outcome of the commit is unknown: " + unknown.cause());
-            case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ -> switch (last[0]) {
-                case LostPackFinder.SearchResult.Lost(Set<Sha256> gone) -> new Forgotten.Done(gone.size());
-                case LostPackFinder.SearchResult.Unavailable(StoreFailure failure) -> new Forgotten.Failed("the packs could not be listed: " + failure);
-            };
+            case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ ->
+                switch (last[0]) {
+                    case LostPackFinder.SearchResult.Lost(Set<Sha256> gone) ->
+                        new Forgotten.Done(gone.size());
+                    case LostPackFinder.SearchResult.Unavailable(StoreFailure failure) ->
+                        new Forgotten.Failed("the packs could not be listed: " + failure);
+                };
         };
     }
 
@@ -176,19 +191,26 @@ public final class PackPublisher {
             }
             PackInfo info = current.info();
             PackWriter.PackState[] before = {new PackWriter.PackState.Lasting()};
-            PackManifestLog.Committed committed = log.commit(base -> next(base, info, ids, lost, before));
-            PackWriter.PackState state = switch (committed) {
-                case PackManifestLog.Committed.Overtaken _ -> before[0];
-                case PackManifestLog.Committed.Done(PackManifest done) -> writer.stateAfterCommit(info, keys, done.number());
-                case PackManifestLog.Committed.Failed _, PackManifestLog.Committed.Unknown _ -> new PackWriter.PackState.Lasting();
-            };
+            PackManifestLog.Committed committed =
+                    log.commit(base -> next(base, info, ids, lost, before));
+            PackWriter.PackState state =
+                    switch (committed) {
+                        case PackManifestLog.Committed.Overtaken _ -> before[0];
+                        case PackManifestLog.Committed.Done(PackManifest done) ->
+                            writer.stateAfterCommit(info, keys, done.number());
+                        case PackManifestLog.Committed.Failed _,
+                                PackManifestLog.Committed.Unknown _ ->
+                            new PackWriter.PackState.Lasting();
+                    };
             switch (state) {
                 case PackWriter.PackState.Lasting _ -> {
                     return result(committed, info);
                 }
                 case PackWriter.PackState.Unknown unavailable -> {
                     String cause = "the presence of the pack is unknown: " + unavailable.failure();
-                    return committed instanceof PackManifestLog.Committed.Done ? new StoreResult.Unknown(cause) : new StoreResult.Failed(cause);
+                    return committed instanceof PackManifestLog.Committed.Done
+                            ? new StoreResult.Unknown(cause)
+                            : new StoreResult.Failed(cause);
                 }
                 case PackWriter.PackState.Late _, PackWriter.PackState.Gone _ -> {
                     lost.add(info.name());
@@ -196,16 +218,20 @@ public final class PackPublisher {
                 }
             }
         }
-        return new StoreResult.Failed("the pack was gone, or out of date, after each of " + MAX_ATTEMPTS
-                + " commits: this process or the server is suspended for hours, or new packs are removed");
+        return new StoreResult.Failed(
+                "the pack was gone, or out of date, after each of " + MAX_ATTEMPTS
+                        + " commits: this process or the server is suspended for hours, or new"
+                        + " packs are removed");
     }
 
     private StoreResult result(PackManifestLog.Committed committed, PackInfo pack) {
         return switch (committed) {
             case PackManifestLog.Committed.Done _ -> new StoreResult.Stored(pack.bytes());
             case PackManifestLog.Committed.Overtaken _ -> overtaken(pack);
-            case PackManifestLog.Committed.Failed failed -> new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
-            case PackManifestLog.Committed.Unknown unknown -> new StoreResult.Unknown("the outcome of the commit is unknown: " + unknown.cause());
+            case PackManifestLog.Committed.Failed failed ->
+                new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
+            case PackManifestLog.Committed.Unknown unknown ->
+                new StoreResult.Unknown("the outcome of the commit is unknown: " + unknown.cause());
         };
     }
 
@@ -216,7 +242,12 @@ public final class PackPublisher {
      * <p>A pack that was named and is gone is replaced by the new one. One that was named too late,
      * and exists, stays named: other writers may rely on its entries.
      */
-    private Optional<PackManifest> next(PackManifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost, PackWriter.PackState[] before) {
+    private Optional<PackManifest> next(
+            PackManifest base,
+            PackInfo pack,
+            Set<Sha256> ids,
+            Set<Sha256> lost,
+            PackWriter.PackState[] before) {
         before[0] = new PackWriter.PackState.Lasting();
         if (hasAll(base, ids, lost)) {
             return Optional.empty();
@@ -226,9 +257,15 @@ public final class PackPublisher {
             return Optional.empty();
         }
         Set<Sha256> gone = base.packs().stream()
-                .filter(named -> lost.contains(named.name()) && TargetPackReader.presence(named, keys, store) == TargetPackReader.Presence.GONE)
-                .map(PackInfo::name).collect(Collectors.toSet());
-        return Optional.of(gone.isEmpty() ? base.plus(pack) : base.replacing(gone, List.of(pack), base.unpackedEntries()));
+                .filter(named -> lost.contains(named.name())
+                        && TargetPackReader.presence(named, keys, store)
+                                == TargetPackReader.Presence.GONE)
+                .map(PackInfo::name)
+                .collect(Collectors.toSet());
+        return Optional.of(
+                gone.isEmpty()
+                        ? base.plus(pack)
+                        : base.replacing(gone, List.of(pack), base.unpackedEntries()));
     }
 
     private StoreResult overtaken(PackInfo pack) {
@@ -245,12 +282,15 @@ public final class PackPublisher {
     private boolean hasAll(PackManifest manifest, Set<Sha256> ids, Set<Sha256> lost) {
         Set<Sha256> missing = new HashSet<>(ids);
         for (PackInfo pack : manifest.packs()) {
-            if (lost.contains(pack.name()) || missing.stream().noneMatch(pack.filter()::mayContain)) {
+            if (lost.contains(pack.name())
+                    || missing.stream().noneMatch(pack.filter()::mayContain)) {
                 continue;
             }
-            if (TargetPackReader.fetchIndex(pack, keys, indexCache, store) instanceof TargetPackReader.IndexResult.Ok ok
+            if (TargetPackReader.fetchIndex(pack, keys, indexCache, store)
+                            instanceof TargetPackReader.IndexResult.Ok ok
                     && missing.stream().anyMatch(id -> ok.index().find(id).isPresent())
-                    && TargetPackReader.presence(pack, keys, store) == TargetPackReader.Presence.THERE) {
+                    && TargetPackReader.presence(pack, keys, store)
+                            == TargetPackReader.Presence.THERE) {
                 missing.removeIf(id -> ok.index().find(id).isPresent());
             }
         }

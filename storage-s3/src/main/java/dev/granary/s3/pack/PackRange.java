@@ -27,12 +27,15 @@ public record PackRange(PackInfo pack, long offset, List<PackLocation> locations
      * {@code bytes}, or before a large gap.
      */
     public static List<PackRange> of(PackInfo pack, List<PackLocation> wanted, long bytes) {
-        List<PackLocation> locations = wanted.stream().sorted(Comparator.comparingLong(PackLocation::offset)).toList();
+        List<PackLocation> locations = wanted.stream()
+                .sorted(Comparator.comparingLong(PackLocation::offset))
+                .toList();
         List<PackRange> ranges = new ArrayList<>();
         List<PackLocation> open = new ArrayList<>();
         for (PackLocation location : locations) {
             boolean isFull = !open.isEmpty()
-                    && (open.getLast().end() - open.getFirst().offset() >= bytes || location.offset() - open.getLast().end() > MAX_GAP);
+                    && (open.getLast().end() - open.getFirst().offset() >= bytes
+                            || location.offset() - open.getLast().end() > MAX_GAP);
             if (isFull) {
                 ranges.add(new PackRange(pack, open.getFirst().offset(), List.copyOf(open)));
                 open.clear();

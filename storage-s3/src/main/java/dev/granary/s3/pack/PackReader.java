@@ -7,6 +7,9 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ObjectStore;
+
+import org.jspecify.annotations.Nullable;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -18,7 +21,6 @@ import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reader of the packs of one bucket for lookups, target by target. Sends no request before the
@@ -47,7 +49,11 @@ public final class PackReader implements AutoCloseable {
      * @param random source of names, and of the spread of intervals
      * @param pause waits for a duration
      */
-    public record Settings(String root, Optional<Path> indexDirectory, RandomGenerator random, Consumer<Duration> pause) {
+    public record Settings(
+            String root,
+            Optional<Path> indexDirectory,
+            RandomGenerator random,
+            Consumer<Duration> pause) {
         /** Returns the layout of the target of that namespace. */
         public TargetLayout keys(String namespace) {
             return new TargetLayout(root, namespace);
@@ -60,7 +66,9 @@ public final class PackReader implements AutoCloseable {
 
         /** Returns the local index cache of the target of that namespace. */
         public PackIndexCache indexCache(String namespace) {
-            return indexDirectory.map(directory -> new PackIndexCache(directory.resolve(namespace), random)).orElse(PackIndexCache.NONE);
+            return indexDirectory
+                    .map(directory -> new PackIndexCache(directory.resolve(namespace), random))
+                    .orElse(PackIndexCache.NONE);
         }
     }
 
@@ -72,11 +80,25 @@ public final class PackReader implements AutoCloseable {
      *     an index
      * @param nanos the monotonic clock
      */
-    public PackReader(ObjectStore store, Settings settings, Duration interval, Duration timeout, LongSupplier nanos) {
-        this(store, settings, new RefreshSchedule(interval, timeout, nanos, System::currentTimeMillis, settings.random()), null);
+    public PackReader(
+            ObjectStore store,
+            Settings settings,
+            Duration interval,
+            Duration timeout,
+            LongSupplier nanos) {
+        this(
+                store,
+                settings,
+                new RefreshSchedule(
+                        interval, timeout, nanos, System::currentTimeMillis, settings.random()),
+                null);
     }
 
-    PackReader(ObjectStore store, Settings settings, RefreshSchedule schedule, @Nullable Executor executor) {
+    PackReader(
+            ObjectStore store,
+            Settings settings,
+            RefreshSchedule schedule,
+            @Nullable Executor executor) {
         this.store = store;
         this.settings = settings;
         this.schedule = schedule;
@@ -89,7 +111,9 @@ public final class PackReader implements AutoCloseable {
      * @param bucketName a name that is unique among all buckets of all servers
      */
     public static Path indexDirectory(Path localDirectory, String bucketName) {
-        return localDirectory.resolve("packs").resolve(Sha256.of(bucketName.getBytes(UTF_8)).hex().substring(0, NAME_DIGITS));
+        return localDirectory
+                .resolve("packs")
+                .resolve(Sha256.of(bucketName.getBytes(UTF_8)).hex().substring(0, NAME_DIGITS));
     }
 
     /** Looks up an id in the packs; {@code lookupStore} sends the requests of this call. */
@@ -134,9 +158,13 @@ public final class PackReader implements AutoCloseable {
     public Optional<StoreResult> unseal(Id id) {
         return switch (target(id.target().path()).unseal(store)) {
             case TargetPackReader.Unsealed.Done _ -> Optional.empty();
-            case TargetPackReader.Unsealed.Failed failed -> Optional.of(new StoreResult.Failed(
-                    "it is unpacked, but the manifest excludes unpacked entries, and that could not be changed: " + failed.cause()));
-            case TargetPackReader.Unsealed.Unknown unknown -> Optional.of(new StoreResult.Unknown("it is unpacked; " + unknown.cause()));
+            case TargetPackReader.Unsealed.Failed failed ->
+                Optional.of(new StoreResult.Failed(
+                        "it is unpacked, but the manifest excludes unpacked entries, and that"
+                                + " could not be changed: "
+                                + failed.cause()));
+            case TargetPackReader.Unsealed.Unknown unknown ->
+                Optional.of(new StoreResult.Unknown("it is unpacked; " + unknown.cause()));
         };
     }
 
@@ -153,13 +181,19 @@ public final class PackReader implements AutoCloseable {
     }
 
     private TargetPackReader target(String namespace) {
-        TargetPackReader known = targets.get(namespace); // the usual case, without the lock of computeIfAbsent
+        // the usual case, without the lock of computeIfAbsent
+        TargetPackReader known = targets.get(namespace);
         return known != null ? known : targets.computeIfAbsent(namespace, this::open);
     }
 
     private TargetPackReader open(String namespace) {
-        return new TargetPackReader(store, settings.keys(namespace), settings.indexCache(namespace), schedule,
-                requests -> settings.manifests(requests, namespace), executor);
+        return new TargetPackReader(
+                store,
+                settings.keys(namespace),
+                settings.indexCache(namespace),
+                schedule,
+                requests -> settings.manifests(requests, namespace),
+                executor);
     }
 
     /** Stops the comparison of manifests. */

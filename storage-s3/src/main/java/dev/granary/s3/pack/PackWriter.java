@@ -8,6 +8,7 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import java.time.Duration;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -45,7 +46,8 @@ public final class PackWriter {
      * from a request whose response was lost.
      */
     public Written write(Pack pack, TargetLayout keys) {
-        ObjectMarks marks = new ObjectMarks(WriteAttemptId.random(random).hex(), pack.info().name().hex());
+        ObjectMarks marks = new ObjectMarks(
+                WriteAttemptId.random(random).hex(), pack.info().name().hex());
         String key = keys.pack(pack.info().name());
         for (int attempt = 1; ; attempt++) {
             switch (store.putIfAbsent(key, pack.body(), marks)) {
@@ -58,22 +60,31 @@ public final class PackWriter {
                 case WriteResult.NotSent unsent -> {
                     return new Written.Failed(unsent.failure());
                 }
-                case WriteResult.PreconditionFailed _ -> { // verified, since the pack may replace others
+                // verified, since the pack may replace others
+                case WriteResult.PreconditionFailed _ -> {
                     if (isThere(key, pack)) {
                         return new Written.Done();
                     } else if (attempt == MAX_ATTEMPTS) {
-                        return new Written.Failed(StoreFailure.of(StoreFailure.Kind.SERVER, "the server reports that the pack exists, but does not find it"));
+                        return new Written.Failed(StoreFailure.of(
+                                StoreFailure.Kind.SERVER,
+                                "the server reports that the pack exists, but does not find it"));
                     }
                 }
                 case WriteResult.Conflict _ -> {
                     if (attempt == MAX_ATTEMPTS) {
-                        StoreFailure conflict = StoreFailure.of(StoreFailure.Kind.SERVER, "a conflict at the last of " + attempt + " attempts");
-                        return isThere(key, pack) ? new Written.Done() : new Written.Failed(conflict);
+                        StoreFailure conflict = StoreFailure.of(
+                                StoreFailure.Kind.SERVER,
+                                "a conflict at the last of " + attempt + " attempts");
+                        return isThere(key, pack)
+                                ? new Written.Done()
+                                : new Written.Failed(conflict);
                     }
                 }
                 case WriteResult.Unknown unanswered -> {
                     if (attempt == MAX_ATTEMPTS) {
-                        return isThere(key, pack) ? new Written.Done() : new Written.Failed(unanswered.failure());
+                        return isThere(key, pack)
+                                ? new Written.Done()
+                                : new Written.Failed(unanswered.failure());
                     }
                 }
             }
@@ -82,7 +93,8 @@ public final class PackWriter {
     }
 
     private boolean isThere(String key, Pack pack) {
-        return store.head(key) instanceof HeadResult.Found found && found.bytes() == pack.info().bytes();
+        return store.head(key) instanceof HeadResult.Found found
+                && found.bytes() == pack.info().bytes();
     }
 
     /** The state of a pack that a manifest names or is about to name. */
@@ -117,23 +129,34 @@ public final class PackWriter {
      * harm.
      */
     public PackState stateAfterCommit(PackInfo pack, TargetLayout keys, long number) {
-        return state(pack, keys, packDates -> store.head(keys.manifest(number)) instanceof HeadResult.Found manifest
-                && isInTime(packDates, manifest.dates()));
+        return state(
+                pack,
+                keys,
+                packDates -> store.head(keys.manifest(number)) instanceof HeadResult.Found manifest
+                        && isInTime(packDates, manifest.dates()));
     }
 
     private static boolean isInTime(ServerTimestamps pack, ServerTimestamps manifest) {
-        return pack.lastModifiedMillis() > 0 && manifest.lastModifiedMillis() > 0
-                && manifest.lastModifiedMillis() - pack.lastModifiedMillis() < BucketRemover.LONGEST_COMMIT.toMillis();
+        return pack.lastModifiedMillis() > 0
+                && manifest.lastModifiedMillis() > 0
+                && manifest.lastModifiedMillis() - pack.lastModifiedMillis()
+                        < BucketRemover.LONGEST_COMMIT.toMillis();
     }
 
-    private PackState state(PackInfo pack, TargetLayout keys, Predicate<ServerTimestamps> wasInTime) {
+    private PackState state(
+            PackInfo pack, TargetLayout keys, Predicate<ServerTimestamps> wasInTime) {
         return switch (store.head(keys.pack(pack.name()))) {
             case HeadResult.Found found when found.bytes() != pack.bytes() -> new PackState.Gone();
-            case HeadResult.Found found -> !BucketRemover.isOlder(found.dates(), BucketRemover.LONGEST_COMMIT) || wasInTime.test(found.dates())
-                    ? new PackState.Lasting() : new PackState.Late();
+            case HeadResult.Found found ->
+                !BucketRemover.isOlder(found.dates(), BucketRemover.LONGEST_COMMIT)
+                                || wasInTime.test(found.dates())
+                        ? new PackState.Lasting()
+                        : new PackState.Late();
             case HeadResult.Absent _ -> new PackState.Gone();
-            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys) ->
-                    new PackState.Gone();
+            case HeadResult.Unavailable unavailable
+            when AbsenceVerifier.isAbsent(
+                    unavailable.failure(), keys.pack(pack.name()), store, keys) ->
+                new PackState.Gone();
             case HeadResult.Unavailable unavailable -> new PackState.Unknown(unavailable.failure());
         };
     }

@@ -3,6 +3,7 @@ package dev.granary.s3.pack;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ObjectStore;
+
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -28,7 +29,11 @@ public final class PackedIdFinder {
      * @param indexCache cache of indexes; {@link PackIndexCache#NONE} to read them from the bucket
      *     only
      */
-    public PackedIdFinder(PackManifest manifest, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
+    public PackedIdFinder(
+            PackManifest manifest,
+            TargetLayout keys,
+            PackIndexCache indexCache,
+            ObjectStore store) {
         this.manifest = manifest;
         this.keys = keys;
         this.indexCache = indexCache;
@@ -41,8 +46,10 @@ public final class PackedIdFinder {
      */
     public boolean contains(Sha256 id) {
         for (PackInfo pack : manifest.packs()) {
-            if (pack.filter().mayContain(id) && requested.add(pack.name())
-                    && TargetPackReader.fetchIndex(pack, keys, indexCache, store) instanceof TargetPackReader.IndexResult.Ok ok) {
+            if (pack.filter().mayContain(id)
+                    && requested.add(pack.name())
+                    && TargetPackReader.fetchIndex(pack, keys, indexCache, store)
+                            instanceof TargetPackReader.IndexResult.Ok ok) {
                 indexes.add(ok.index());
             }
         }

@@ -21,15 +21,19 @@ public final class ParallelTasks {
      *
      * @param worker creates the consumer of one thread's tasks
      */
-    public static <T> void run(int workers, List<T> tasks, Supplier<Consumer<T>> worker) throws InterruptedException {
+    public static <T> void run(int workers, List<T> tasks, Supplier<Consumer<T>> worker)
+            throws InterruptedException {
         Queue<T> waiting = new ConcurrentLinkedQueue<>(tasks);
-        ExecutorService threads = Executors.newFixedThreadPool(Math.max(1, Math.min(workers, tasks.size())));
+        ExecutorService threads =
+                Executors.newFixedThreadPool(Math.max(1, Math.min(workers, tasks.size())));
         try {
             List<Future<?>> all = new ArrayList<>();
             for (int i = 0; i < workers; i++) {
                 all.add(threads.submit(() -> {
                     Consumer<T> work = worker.get();
-                    for (T next = waiting.poll(); next != null && !Thread.currentThread().isInterrupted(); next = waiting.poll()) {
+                    for (T next = waiting.poll();
+                            next != null && !Thread.currentThread().isInterrupted();
+                            next = waiting.poll()) {
                         work.accept(next);
                     }
                 }));

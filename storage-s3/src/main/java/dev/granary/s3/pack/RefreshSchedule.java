@@ -20,7 +20,12 @@ import java.util.random.RandomGenerator;
  *     request more or less
  * @param random spreads the intervals
  */
-record RefreshSchedule(Duration interval, Duration timeout, LongSupplier nanos, LongSupplier wallMillis, RandomGenerator random) {
+record RefreshSchedule(
+        Duration interval,
+        Duration timeout,
+        LongSupplier nanos,
+        LongSupplier wallMillis,
+        RandomGenerator random) {
     /** The number of intervals after which a manifest no longer shows that an id is absent. */
     static final int MAX_AGE = 3;
 
@@ -43,8 +48,13 @@ record RefreshSchedule(Duration interval, Duration timeout, LongSupplier nanos, 
 
     /** Returns the moment that many milliseconds ago; unknown if empty or too far in the future. */
     Moment before(Optional<Long> millisAgo) {
-        return millisAgo.filter(ago -> ago >= -longestMillis()).map(ago -> Math.max(0, ago))
-                .map(ago -> new Moment(nanos.getAsLong() - TimeUnit.MILLISECONDS.toNanos(ago), wallMillis.getAsLong() - ago, true))
+        return millisAgo
+                .filter(ago -> ago >= -longestMillis())
+                .map(ago -> Math.max(0, ago))
+                .map(ago -> new Moment(
+                        nanos.getAsLong() - TimeUnit.MILLISECONDS.toNanos(ago),
+                        wallMillis.getAsLong() - ago,
+                        true))
                 .orElse(Moment.NEVER);
     }
 
@@ -55,8 +65,10 @@ record RefreshSchedule(Duration interval, Duration timeout, LongSupplier nanos, 
     boolean isOutOfDate(Moment confirmed) {
         long longest = longestMillis();
         long byWall = wallMillis.getAsLong() - confirmed.wallMillis();
-        return !confirmed.isKnown() || TimeUnit.NANOSECONDS.toMillis(nanos.getAsLong() - confirmed.nanos()) > longest
-                || byWall > longest || byWall < -longest;
+        return !confirmed.isKnown()
+                || TimeUnit.NANOSECONDS.toMillis(nanos.getAsLong() - confirmed.nanos()) > longest
+                || byWall > longest
+                || byWall < -longest;
     }
 
     /**

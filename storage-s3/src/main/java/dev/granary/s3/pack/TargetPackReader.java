@@ -12,6 +12,9 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Optional;
@@ -22,7 +25,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Looks up ids in the packs of one target. Thread-safe.
@@ -55,14 +57,21 @@ public final class TargetPackReader {
     private volatile boolean hasFailed; // the last read of the manifest
     private volatile boolean hasWrittenUnpacked;
     private volatile String failureCause = "";
-    private final AtomicLong fullReadsBegun = new AtomicLong(); // reads of the newest manifest from nothing; counted with the lock held
+    // reads of the newest manifest from nothing; counted with the lock held
+    private final AtomicLong fullReadsBegun = new AtomicLong();
     private volatile long lastFullRead; // the last of them that succeeded
     private volatile long lastConfirmed; // the last of them after which the hint was repaired
     private volatile long refreshAt;
-    private final AtomicLong readCount = new AtomicLong(); // reads of the manifest; counted with the lock held
+    // reads of the manifest; counted with the lock held
+    private final AtomicLong readCount = new AtomicLong();
 
-    TargetPackReader(ObjectStore background, TargetLayout keys, PackIndexCache indexCache, RefreshSchedule schedule,
-            Function<ObjectStore, PackManifestLog> logs, Executor executor) {
+    TargetPackReader(
+            ObjectStore background,
+            TargetLayout keys,
+            PackIndexCache indexCache,
+            RefreshSchedule schedule,
+            Function<ObjectStore, PackManifestLog> logs,
+            Executor executor) {
         this.background = background;
         this.keys = keys;
         this.indexCache = indexCache;
@@ -77,15 +86,23 @@ public final class TargetPackReader {
      * @param store sends the requests; its deadline bounds the call
      */
     PackAnswer load(Id id, ObjectStore store) {
-        return load(id.hash(), stored -> EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH), store);
+        return load(
+                id.hash(),
+                stored -> EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH),
+                store);
     }
 
     /** Looks up the hash of an unknown id. */
     PackAnswer load(Sha256 hash, ObjectStore store) {
-        return load(hash, stored -> keys.checkId(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), hash), store);
+        return load(
+                hash,
+                stored -> keys.checkId(
+                        EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), hash),
+                store);
     }
 
-    private PackAnswer load(Sha256 id, Function<MemorySegment, LoadResult> decoder, ObjectStore store) {
+    private PackAnswer load(
+            Sha256 id, Function<MemorySegment, LoadResult> decoder, ObjectStore store) {
         Optional<PackAnswer> damaged = Optional.empty();
         int pass = 1;
         int copies = 0;
@@ -94,18 +111,24 @@ public final class TargetPackReader {
             long seen = readCount.get();
             TargetPackState state = state(store).orElse(null);
             if (state == null) {
-                return new PackAnswer.Unconfirmed("another lookup is reading the manifest of packs, which takes too long");
+                return new PackAnswer.Unconfirmed(
+                        "another lookup is reading the manifest of packs, which takes too long");
             }
             boolean isOld = schedule.isOutOfDate(state.confirmedAt());
             SearchResult found = find(state, id, store);
             switch (found) {
-                case SearchResult.NotFound _ when !isLast && isOld && (!hasFailed || schedule.isDue(refreshAt)) -> {} // it may be in a pack published since
-                case SearchResult.NotFound _ when !state.isKnown() || isOld -> {
-                    return damaged.orElseGet(() ->
-                            new PackAnswer.Unconfirmed("the bucket has not reported its packs, or not recently: " + failureCause));
+                // it may be in a pack published since
+                case SearchResult.NotFound _
+                when !isLast && isOld && (!hasFailed || schedule.isDue(refreshAt)) -> {}
+                case SearchResult.NotFound _
+                when !state.isKnown() || isOld -> {
+                    return damaged.orElseGet(() -> new PackAnswer.Unconfirmed(
+                            "the bucket has not reported its packs, or not recently: "
+                                    + failureCause));
                 }
                 case SearchResult.NotFound _ -> {
-                    return damaged.orElseGet(() -> state.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED);
+                    return damaged.orElseGet(() ->
+                            state.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED);
                 }
                 case SearchResult.PackLost _ -> {} // recorded: the next pass skips that pack
                 case SearchResult.Unavailable unavailable -> {
@@ -119,7 +142,8 @@ public final class TargetPackReader {
                     if (answer.isPresent()) {
                         damaged = damaged.or(() -> answer);
                         if (copies++ < MAX_COPIES) {
-                            continue; // that pack is skipped from now on; another one may have the entry, too
+                            // that pack is skipped from now on; another one may have the entry, too
+                            continue;
                         }
                         return damaged.get();
                     }
@@ -131,7 +155,10 @@ public final class TargetPackReader {
             if (isLast) {
                 return damaged.orElse(PackAnswer.NOT_PACKED);
             }
-            refreshAfterLoss(store, seen, found instanceof SearchResult.NotFound ? LostPacks.FORGET : LostPacks.KEEP);
+            refreshAfterLoss(
+                    store,
+                    seen,
+                    found instanceof SearchResult.NotFound ? LostPacks.FORGET : LostPacks.KEEP);
             pass++;
         }
     }
@@ -178,7 +205,9 @@ public final class TargetPackReader {
                 if (lastFullRead <= mark) {
                     readNewest(store, PackManifest.NONE, LostPacks.FORGET);
                 }
-                if (lastConfirmed <= mark && lastFullRead > mark && logs.apply(store).repairHint(known())) {
+                if (lastConfirmed <= mark
+                        && lastFullRead > mark
+                        && logs.apply(store).repairHint(known())) {
                     lastConfirmed = lastFullRead;
                 }
             } finally {
@@ -208,7 +237,8 @@ public final class TargetPackReader {
     Unsealed unseal(ObjectStore store) {
         long mark = mark();
         Optional<TargetPackState> ignored = state(store); // reads the manifest if none is known
-        boolean isFresh = lastFullRead > mark; // evaluated before the manifest is taken, which is then at least as new
+        // evaluated before the manifest is taken, which is then at least as new
+        boolean isFresh = lastFullRead > mark;
         PackManifest known = known();
         try {
             boolean isNewest = isFresh || logs.apply(store).isNewest(known);
@@ -217,7 +247,9 @@ public final class TargetPackReader {
             }
         } catch (UnknownStateException e) {
             hasWrittenUnpacked = true;
-            return new Unsealed.Unknown("the bucket does not report whether lookups request unpacked entries: " + e.failure());
+            return new Unsealed.Unknown(
+                    "the bucket does not report whether lookups request unpacked entries: "
+                            + e.failure());
         }
         Unsealed unsealed = commitUnsealed(store);
         refresh(store);
@@ -226,17 +258,23 @@ public final class TargetPackReader {
 
     private Unsealed commitUnsealed(ObjectStore store) {
         PackManifestLog.Committed committed = logs.apply(store)
-                .commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE ? Optional.empty()
+                .commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE
+                        ? Optional.empty()
                         : Optional.of(base.with(PackManifest.UnpackedEntries.POSSIBLE)));
         return switch (committed) {
-            case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ -> new Unsealed.Done();
+            case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ ->
+                new Unsealed.Done();
             case PackManifestLog.Committed.Failed failed -> new Unsealed.Failed(failed.cause());
             case PackManifestLog.Committed.Unknown unknown -> new Unsealed.Failed(unknown.cause());
         };
     }
 
     /** The presence of a pack in the bucket. */
-    public enum Presence { THERE, GONE, UNKNOWN }
+    public enum Presence {
+        THERE,
+        GONE,
+        UNKNOWN
+    }
 
     /**
      * Requests a pack from the bucket, since a cached index proves nothing. One of another length
@@ -244,18 +282,25 @@ public final class TargetPackReader {
      */
     public static Presence presence(PackInfo pack, TargetLayout keys, ObjectStore store) {
         return switch (store.head(keys.pack(pack.name()))) {
-            case HeadResult.Found found -> found.bytes() == pack.bytes() ? Presence.THERE : Presence.GONE;
+            case HeadResult.Found found ->
+                found.bytes() == pack.bytes() ? Presence.THERE : Presence.GONE;
             case HeadResult.Absent _ -> Presence.GONE;
-            case HeadResult.Unavailable unavailable -> AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys)
-                    ? Presence.GONE : Presence.UNKNOWN;
+            case HeadResult.Unavailable unavailable ->
+                AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys)
+                        ? Presence.GONE
+                        : Presence.UNKNOWN;
         };
     }
 
     /** Returns true if the packs have an entry of that id, as far as is known without a request. */
     boolean isKnown(Id id) {
         TargetPackState state = current;
-        return state != null && state.manifest().packs().stream().anyMatch(pack ->
-                state.mayHave(pack, id.hash()) && state.index(pack).flatMap(index -> index.find(id.hash())).isPresent());
+        return state != null
+                && state.manifest().packs().stream()
+                        .anyMatch(pack -> state.mayHave(pack, id.hash())
+                                && state.index(pack)
+                                        .flatMap(index -> index.find(id.hash()))
+                                        .isPresent());
     }
 
     /** Returns true if a lookup found a pack missing since the manifest was read. */
@@ -302,40 +347,55 @@ public final class TargetPackReader {
     }
 
     /** Reads the entry at a location; returns empty if the pack is lost, which is recorded. */
-    private Optional<PackAnswer> read(TargetPackState state, SearchResult.InPack in, Function<MemorySegment, LoadResult> decoder,
+    private Optional<PackAnswer> read(
+            TargetPackState state,
+            SearchResult.InPack in,
+            Function<MemorySegment, LoadResult> decoder,
             ObjectStore store) {
         PackLocation location = in.location();
-        return switch (store.range(keys.pack(in.pack().name()), location.offset(), location.length())) {
-            case GetResult.Found found -> Optional.of(answer(state, in, decoder.apply(found.bytes())));
+        return switch (store.range(
+                keys.pack(in.pack().name()), location.offset(), location.length())) {
+            case GetResult.Found found ->
+                Optional.of(answer(state, in, decoder.apply(found.bytes())));
             case GetResult.Absent _ -> {
                 state.markLost(in.pack());
                 yield Optional.empty();
             }
             case GetResult.TooLarge _ -> {
                 state.markDamaged(in.pack(), location.id());
-                yield Optional.of(new PackAnswer.Damaged(DamageKind.EXTENDED, "the server sent more of pack " + in.pack().name() + " than was asked for"));
+                yield Optional.of(new PackAnswer.Damaged(
+                        DamageKind.EXTENDED,
+                        "the server sent more of pack " + in.pack().name()
+                                + " than was asked for"));
             }
-            case GetResult.Unavailable unavailable when isGone(unavailable.failure(), in.pack(), keys, store) -> {
+            case GetResult.Unavailable unavailable
+            when isGone(unavailable.failure(), in.pack(), keys, store) -> {
                 state.markLost(in.pack());
                 yield Optional.empty();
             }
-            case GetResult.Unavailable unavailable -> Optional.of(new PackAnswer.Unavailable(unavailable.failure().toString()));
+            case GetResult.Unavailable unavailable ->
+                Optional.of(new PackAnswer.Unavailable(unavailable.failure().toString()));
         };
     }
 
     /** Returns true if the pack is missing or too short. */
-    private static boolean isGone(StoreFailure failure, PackInfo pack, TargetLayout keys, ObjectStore store) {
-        return failure.status() == NOT_SATISFIABLE || AbsenceVerifier.isAbsent(failure, keys.pack(pack.name()), store, keys);
+    private static boolean isGone(
+            StoreFailure failure, PackInfo pack, TargetLayout keys, ObjectStore store) {
+        return failure.status() == NOT_SATISFIABLE
+                || AbsenceVerifier.isAbsent(failure, keys.pack(pack.name()), store, keys);
     }
 
-    private static PackAnswer answer(TargetPackState state, SearchResult.InPack in, LoadResult decoded) {
+    private static PackAnswer answer(
+            TargetPackState state, SearchResult.InPack in, LoadResult decoded) {
         return switch (decoded) {
             case LoadResult.Hit hit -> new PackAnswer.Hit(hit.entry());
             case LoadResult.Damaged bad -> {
                 state.markDamaged(in.pack(), in.location().id());
-                yield new PackAnswer.Damaged(bad.damage(), "in pack " + in.pack().name() + ": " + bad.detail());
+                yield new PackAnswer.Damaged(
+                        bad.damage(), "in pack " + in.pack().name() + ": " + bad.detail());
             }
-            case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
+            case LoadResult.Absent _, LoadResult.Unavailable _ ->
+                throw new IllegalStateException("Decoding ends in a hit or damage");
         };
     }
 
@@ -368,7 +428,9 @@ public final class TargetPackReader {
             return new IndexResult.Ok(known.get());
         }
         if (!tryFetchLock(store)) {
-            return new IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "another lookup is reading the index of a pack, which takes too long"));
+            return new IndexResult.Unavailable(StoreFailure.of(
+                    StoreFailure.Kind.TIMEOUT,
+                    "another lookup is reading the index of a pack, which takes too long"));
         }
         try {
             known = state.index(pack);
@@ -389,10 +451,13 @@ public final class TargetPackReader {
      * Returns the index of a pack from the cache, or from the bucket, and then stores it in the
      * cache.
      */
-    public static IndexResult fetchIndex(PackInfo pack, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
+    public static IndexResult fetchIndex(
+            PackInfo pack, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
         Optional<byte[]> cached = indexCache.encodedIndex(pack);
         if (cached.isPresent()) {
-            if (PackIndex.decode(cached.get(), pack.indexOffset(), keys.namespace()) instanceof PackIndex.Read.Ok ok && pack.isIndexedBy(ok.index())) {
+            if (PackIndex.decode(cached.get(), pack.indexOffset(), keys.namespace())
+                            instanceof PackIndex.Read.Ok ok
+                    && pack.isIndexedBy(ok.index())) {
                 return new IndexResult.Ok(ok.index());
             }
             indexCache.remove(pack.name());
@@ -400,22 +465,33 @@ public final class TargetPackReader {
         return switch (store.range(keys.pack(pack.name()), pack.indexOffset(), pack.indexBytes())) {
             case GetResult.Found found -> {
                 byte[] encodedIndex = found.bytes().toArray(ValueLayout.JAVA_BYTE);
-                yield switch (PackIndex.decode(encodedIndex, pack.indexOffset(), keys.namespace())) {
-                    case PackIndex.Read.Ok ok when !pack.isIndexedBy(ok.index()) -> new IndexResult.Lost("its index is that of another pack");
+                yield switch (PackIndex.decode(
+                        encodedIndex, pack.indexOffset(), keys.namespace())) {
+                    case PackIndex.Read.Ok ok
+                    when !pack.isIndexedBy(ok.index()) ->
+                        new IndexResult.Lost("its index is that of another pack");
                     case PackIndex.Read.Ok ok -> {
                         indexCache.store(pack, encodedIndex);
                         yield new IndexResult.Ok(ok.index());
                     }
-                    case PackIndex.Read.Bad bad when bad.damage() == DamageKind.TOO_NEW -> new IndexResult.Newer("a newer version wrote it: " + bad.detail());
-                    case PackIndex.Read.Bad bad -> new IndexResult.Lost("its index is damaged: " + bad.detail());
+                    case PackIndex.Read.Bad bad
+                    when bad.damage() == DamageKind.TOO_NEW ->
+                        new IndexResult.Newer("a newer version wrote it: " + bad.detail());
+                    case PackIndex.Read.Bad bad ->
+                        new IndexResult.Lost("its index is damaged: " + bad.detail());
                 };
             }
             case GetResult.Absent _ -> new IndexResult.Lost("it is not there");
-            case GetResult.TooLarge _ -> new IndexResult.Lost("the server sent more of it than was asked for");
-            case GetResult.Unavailable unavailable when unavailable.failure().status() == NOT_SATISFIABLE -> new IndexResult.Lost("it is too short");
-            case GetResult.Unavailable unavailable when isGone(unavailable.failure(), pack, keys, store) ->
-                    new IndexResult.Forbidden(unavailable.failure());
-            case GetResult.Unavailable unavailable -> new IndexResult.Unavailable(unavailable.failure());
+            case GetResult.TooLarge _ ->
+                new IndexResult.Lost("the server sent more of it than was asked for");
+            case GetResult.Unavailable unavailable
+            when unavailable.failure().status() == NOT_SATISFIABLE ->
+                new IndexResult.Lost("it is too short");
+            case GetResult.Unavailable unavailable
+            when isGone(unavailable.failure(), pack, keys, store) ->
+                new IndexResult.Forbidden(unavailable.failure());
+            case GetResult.Unavailable unavailable ->
+                new IndexResult.Unavailable(unavailable.failure());
         };
     }
 
@@ -501,7 +577,10 @@ public final class TargetPackReader {
     }
 
     /** The handling of lost packs, which a newer manifest may still name. */
-    private enum LostPacks { KEEP, FORGET }
+    private enum LostPacks {
+        KEEP,
+        FORGET
+    }
 
     /**
      * Reads the newest manifest, with the lock held. After a failure the known one stays, and is
@@ -534,7 +613,8 @@ public final class TargetPackReader {
         readCount.incrementAndGet();
     }
 
-    private static TargetPackState confirmed(@Nullable TargetPackState known, PackManifest newest, LostPacks lostPacks) {
+    private static TargetPackState confirmed(
+            @Nullable TargetPackState known, PackManifest newest, LostPacks lostPacks) {
         if (known == null || !known.isKnown()) {
             return new TargetPackState(newest);
         }
@@ -550,7 +630,8 @@ public final class TargetPackReader {
      */
     private void unsealIfWritten(PackManifest newest, ObjectStore store) {
         if (hasWrittenUnpacked && newest.number() > 0) {
-            hasWrittenUnpacked = newest.unpackedEntries() != PackManifest.UnpackedEntries.POSSIBLE && !(commitUnsealed(store) instanceof Unsealed.Done);
+            hasWrittenUnpacked = newest.unpackedEntries() != PackManifest.UnpackedEntries.POSSIBLE
+                    && !(commitUnsealed(store) instanceof Unsealed.Done);
         }
     }
 
@@ -558,7 +639,11 @@ public final class TargetPackReader {
     private boolean tryFetchLock(ObjectStore store) {
         long timeout = schedule.timeout().toNanos();
         try {
-            return fetchLock.tryLock(store instanceof DeadlineBound limited ? Math.min(timeout, limited.remainingNanos()) : timeout, TimeUnit.NANOSECONDS);
+            return fetchLock.tryLock(
+                    store instanceof DeadlineBound limited
+                            ? Math.min(timeout, limited.remainingNanos())
+                            : timeout,
+                    TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -25,7 +26,10 @@ final class TargetPackState {
     private final State state;
 
     /** Whether a manifest was ever read from the bucket or the local disk. */
-    private enum State { KNOWN, UNKNOWN }
+    private enum State {
+        KNOWN,
+        UNKNOWN
+    }
 
     TargetPackState(PackManifest manifest) {
         this(manifest, State.KNOWN);
@@ -94,7 +98,9 @@ final class TargetPackState {
      * in it damaged.
      */
     boolean mayHave(PackInfo pack, Sha256 id) {
-        return pack.filter().mayContain(id) && !lostPacks.contains(pack.name()) && !damaged.contains(new DamagedEntry(pack.name(), id));
+        return pack.filter().mayContain(id)
+                && !lostPacks.contains(pack.name())
+                && !damaged.contains(new DamagedEntry(pack.name(), id));
     }
 
     /** Records that a pack is missing, or not the one that the manifest names. */
@@ -129,7 +135,10 @@ final class TargetPackState {
      * have been published again.
      */
     boolean isSurelyAbsent(Sha256 id) {
-        return manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE && !damagedIds.contains(id)
-                && manifest.packs().stream().noneMatch(pack -> lostPacks.contains(pack.name()) && pack.filter().mayContain(id));
+        return manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE
+                && !damagedIds.contains(id)
+                && manifest.packs().stream()
+                        .noneMatch(pack ->
+                                lostPacks.contains(pack.name()) && pack.filter().mayContain(id));
     }
 }

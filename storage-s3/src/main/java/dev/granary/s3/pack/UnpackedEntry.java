@@ -2,6 +2,7 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.store.ObjectStore;
+
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -27,7 +28,8 @@ public record UnpackedEntry(Sha256 id, String key, long bytes, String etag) {
         }
         Matcher name = NAME.matcher(object.key().substring(prefix.length()));
         return name.matches() && name.group(2).startsWith(name.group(1))
-                ? Optional.of(new UnpackedEntry(Sha256.parse(name.group(2)), object.key(), object.bytes(), object.etag()))
+                ? Optional.of(new UnpackedEntry(
+                        Sha256.parse(name.group(2)), object.key(), object.bytes(), object.etag()))
                 : Optional.empty();
     }
 }

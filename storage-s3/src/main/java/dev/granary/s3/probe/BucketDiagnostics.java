@@ -8,6 +8,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -27,7 +28,12 @@ public final class BucketDiagnostics {
     private final String absentKey;
     private final List<BucketFinding> findings = new ArrayList<>();
 
-    public BucketDiagnostics(S3Config config, ObjectStore store, BucketLayout layout, CachedCapabilities capabilities, RandomGenerator random) {
+    public BucketDiagnostics(
+            S3Config config,
+            ObjectStore store,
+            BucketLayout layout,
+            CachedCapabilities capabilities,
+            RandomGenerator random) {
         this.config = config;
         this.store = store;
         this.capabilities = capabilities;
@@ -38,11 +44,13 @@ public final class BucketDiagnostics {
     public List<BucketFinding> run() {
         bucketInHost();
         switch (store.get(absentKey, LIMIT)) {
-            case GetResult.Absent _ when config.access() != S3Access.READ_WRITE -> reportAccess("reading");
+            case GetResult.Absent _
+            when config.access() != S3Access.READ_WRITE -> reportAccess("reading");
             case GetResult.Absent _ -> probe(Optional.empty());
             case GetResult.Found _, GetResult.TooLarge _ ->
                 findings.add(advice.notS3("it returns an object for a key that was never used"));
-            case GetResult.Unavailable lost when lost.failure().code().equals("AccessDenied") -> probe(Optional.of(lost.failure()));
+            case GetResult.Unavailable lost
+            when lost.failure().code().equals("AccessDenied") -> probe(Optional.of(lost.failure()));
             case GetResult.Unavailable lost -> findings.add(advice.of(lost.failure()));
         }
         return List.copyOf(findings);
@@ -56,18 +64,25 @@ public final class BucketDiagnostics {
     public Optional<BucketFinding.Problem> reach() {
         return switch (store.get(absentKey, LIMIT)) {
             case GetResult.Absent _ -> Optional.empty();
-            case GetResult.Found _, GetResult.TooLarge _ -> Optional.of(advice.notS3("it returns an object for a key that was never used"));
+            case GetResult.Found _, GetResult.TooLarge _ ->
+                Optional.of(advice.notS3("it returns an object for a key that was never used"));
             // Amazon reports an absent object like this if the permission to list is missing.
-            case GetResult.Unavailable lost when lost.failure().code().equals("AccessDenied") -> Optional.empty();
+            case GetResult.Unavailable lost
+            when lost.failure().code().equals("AccessDenied") -> Optional.empty();
             case GetResult.Unavailable lost -> Optional.of(advice.of(lost.failure()));
         };
     }
 
     private void bucketInHost() {
-        boolean isInHost = config.connection().endpoint()
-                .filter(endpoint -> String.valueOf(endpoint.getHost()).startsWith(config.location().bucket() + ".")).isPresent();
+        boolean isInHost = config.connection()
+                .endpoint()
+                .filter(endpoint -> String.valueOf(endpoint.getHost())
+                        .startsWith(config.location().bucket() + "."))
+                .isPresent();
         if (isInHost) {
-            findings.add(new BucketFinding.Notice("the host of the endpoint " + advice.server() + " begins with the name of the bucket",
+            findings.add(new BucketFinding.Notice(
+                    "the host of the endpoint " + advice.server()
+                            + " begins with the name of the bucket",
                     "granary puts the bucket in the path: leave it out of the endpoint"));
         }
     }
@@ -75,8 +90,8 @@ public final class BucketDiagnostics {
     /**
      * Probes the server.
      *
-     * @param unreadable the failure of reading an absent object, which a missing permission to
-     *     list explains as well
+     * @param unreadable the failure of reading an absent object, which a missing permission to list
+     *     explains as well
      */
     private void probe(Optional<StoreFailure> unreadable) {
         ProbeResult result = capabilities.probeNow();
@@ -84,14 +99,19 @@ public final class BucketDiagnostics {
             case ProbeResult.Probed probed -> {
                 reportAccess(unreadable.isPresent() ? "writing" : "reading and writing");
                 if (unreadable.isPresent()) {
-                    findings.add(new BucketFinding.Problem("an absent object is reported as forbidden (" + unreadable.get() + ")",
-                            "allow s3:ListBucket on " + config.location().bucket() + ", and s3:GetObject below it: a miss is an error otherwise"));
+                    findings.add(new BucketFinding.Problem(
+                            "an absent object is reported as forbidden (" + unreadable.get() + ")",
+                            "allow s3:ListBucket on " + config.location().bucket()
+                                    + ", and s3:GetObject below it: a miss is an error otherwise"));
                 }
                 findings.addAll(probed.findings());
                 findings.add(finding(probed.writes()));
             }
-            case ProbeResult.NotAllowed refused when unreadable.isPresent() -> findings.add(advice.of(unreadable.get()));
-            case ProbeResult.NotAllowed refused when refused.failure().code().equals("AccessDenied") -> checkReadOnly(refused.failure());
+            case ProbeResult.NotAllowed refused
+            when unreadable.isPresent() -> findings.add(advice.of(unreadable.get()));
+            case ProbeResult.NotAllowed refused
+            when refused.failure().code().equals("AccessDenied") ->
+                checkReadOnly(refused.failure());
             case ProbeResult.NotAllowed refused -> findings.add(advice.of(refused.failure()));
             case ProbeResult.Unavailable lost -> {
                 findings.addAll(lost.findings());
@@ -101,25 +121,38 @@ public final class BucketDiagnostics {
     }
 
     private void reportAccess(String allowed) {
-        findings.add(new BucketFinding.Sound(config.location() + " answers, and " + allowed + " is allowed"));
+        findings.add(new BucketFinding.Sound(
+                config.location() + " answers, and " + allowed + " is allowed"));
     }
 
     private void checkReadOnly(StoreFailure refusal) {
         reportAccess("reading");
-        findings.add(new BucketFinding.Notice("writing is not allowed (" + refusal + ")",
-                "this is expected on a machine that only reads; to publish from here, allow s3:PutObject"));
+        findings.add(new BucketFinding.Notice(
+                "writing is not allowed (" + refusal + ")",
+                "this is expected on a machine that only reads; to publish from here,"
+                        + " allow s3:PutObject"));
         switch (store.list(absentKey, object -> {})) {
-            case ListResult.Complete _ -> findings.add(new BucketFinding.Sound("listing is allowed"));
-            case ListResult.Unavailable lost -> findings.add(new BucketFinding.Notice("listing does not work (" + lost.failure() + ")",
-                    "lookups do not need it; granary ls --tier bucket needs s3:ListBucket"));
+            case ListResult.Complete _ ->
+                findings.add(new BucketFinding.Sound("listing is allowed"));
+            case ListResult.Unavailable lost ->
+                findings.add(new BucketFinding.Notice(
+                        "listing does not work (" + lost.failure() + ")",
+                        "lookups do not need it; granary ls --tier bucket needs s3:ListBucket"));
         }
     }
 
     private static BucketFinding finding(ConditionalWriteSupport writes) {
         return switch (writes) {
             case FULL -> new BucketFinding.Sound("conditional writes: FULL");
-            case CREATE_ONLY -> new BucketFinding.Notice("conditional writes: CREATE_ONLY", "entries and packs are shared; features that need If-Match are off");
-            case NONE -> new BucketFinding.Notice("conditional writes: NONE", "entries are shared; all other features are off. Amazon S3, MinIO and Ceph support them");
+            case CREATE_ONLY ->
+                new BucketFinding.Notice(
+                        "conditional writes: CREATE_ONLY",
+                        "entries and packs are shared; features that need If-Match are off");
+            case NONE ->
+                new BucketFinding.Notice(
+                        "conditional writes: NONE",
+                        "entries are shared; all other features are off. Amazon S3, MinIO and Ceph"
+                                + " support them");
         };
     }
 }

@@ -8,15 +8,17 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * Capabilities from the marker in the bucket, else from a {@link CapabilityProbe}, whose result is
@@ -42,7 +44,12 @@ public final class CachedCapabilities implements Capabilities {
     private boolean isProbed;
     private @Nullable Long silentSince;
 
-    public CachedCapabilities(S3Config config, BucketLayout layout, ObjectStore store, Supplier<CapabilityProbe> probes, Ticker ticker) {
+    public CachedCapabilities(
+            S3Config config,
+            BucketLayout layout,
+            ObjectStore store,
+            Supplier<CapabilityProbe> probes,
+            Ticker ticker) {
         this.config = config;
         this.layout = layout;
         this.store = store;
@@ -123,13 +130,18 @@ public final class CachedCapabilities implements Capabilities {
 
     private MarkerState readMarker() {
         return switch (store.get(layout.marker(), CapabilityMarker.MAX_BYTES)) {
-            case GetResult.Found found -> switch (CapabilityMarker.parse(found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
-                case CapabilityMarker.Parsed.Known _ when found.dates().age().filter(CachedCapabilities::isExpired).isPresent() ->
-                    new MarkerState.Stale(found.etag());
-                case CapabilityMarker.Parsed.Known sound -> new MarkerState.Fresh(sound.marker(), found.etag());
-                case CapabilityMarker.Parsed.Newer _ -> new MarkerState.Newer();
-                case CapabilityMarker.Parsed.Malformed _ -> new MarkerState.Stale(found.etag());
-            };
+            case GetResult.Found found ->
+                switch (CapabilityMarker.parse(found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
+                    case CapabilityMarker.Parsed.Known _
+                    when found.dates()
+                            .age()
+                            .filter(CachedCapabilities::isExpired)
+                            .isPresent() -> new MarkerState.Stale(found.etag());
+                    case CapabilityMarker.Parsed.Known sound ->
+                        new MarkerState.Fresh(sound.marker(), found.etag());
+                    case CapabilityMarker.Parsed.Newer _ -> new MarkerState.Newer();
+                    case CapabilityMarker.Parsed.Malformed _ -> new MarkerState.Stale(found.etag());
+                };
             case GetResult.TooLarge _ -> new MarkerState.Stale("");
             case GetResult.Absent _ -> new MarkerState.None();
             case GetResult.Unavailable lost -> new MarkerState.Unknown(lost.failure());
@@ -146,7 +158,13 @@ public final class CachedCapabilities implements Capabilities {
         switch (result) {
             case ProbeResult.Probed probed -> {
                 known = probed.writes();
-                writeMarker(new CapabilityMarker(probed.writes(), probed.deletion(), probed.serverMillis(), config.producer()), found);
+                writeMarker(
+                        new CapabilityMarker(
+                                probed.writes(),
+                                probed.deletion(),
+                                probed.serverMillis(),
+                                config.producer()),
+                        found);
                 LOG.atLevel(known == ConditionalWriteSupport.FULL ? Level.DEBUG : Level.INFO)
                         .log("probed {}: conditional writes are {}", config.location(), known);
             }
@@ -159,7 +177,8 @@ public final class CachedCapabilities implements Capabilities {
     private void recordFailure(StoreFailure failure) {
         LOG.debug("the capabilities of {} are unknown: {}", config.location(), failure);
         if (Thread.currentThread().isInterrupted()) {
-            isProbed = false; // the failure is of this thread, not of the server: the next caller probes again
+            // the failure is of this thread, not of the server: the next caller probes again
+            isProbed = false;
         } else if (failure.isTransient() || failure.isUnsent()) {
             isProbed = false;
             silentSince = ticker.nanos();
@@ -174,15 +193,25 @@ public final class CachedCapabilities implements Capabilities {
      */
     private void writeMarker(CapabilityMarker marker, MarkerState found) {
         byte[] body = marker.json();
-        WriteResult result = switch (found) {
-            case MarkerState.Newer _ -> WriteResult.PRECONDITION_FAILED;
-            case MarkerState.None _, MarkerState.Unknown _ when marker.writes() != ConditionalWriteSupport.NONE -> store.putIfAbsent(layout.marker(), body, ObjectMarks.NONE);
-            case MarkerState.Stale stale when marker.writes() == ConditionalWriteSupport.FULL && !stale.etag().isEmpty() ->
-                store.replaceIfMatch(layout.marker(), stale.etag(), body, ObjectMarks.NONE);
-            case MarkerState.Fresh fresh when marker.writes() == ConditionalWriteSupport.FULL ->
-                store.replaceIfMatch(layout.marker(), fresh.etag(), body, ObjectMarks.NONE);
-            case MarkerState.None _, MarkerState.Stale _, MarkerState.Fresh _, MarkerState.Unknown _ -> store.put(layout.marker(), body, ObjectMarks.NONE);
-        };
+        WriteResult result =
+                switch (found) {
+                    case MarkerState.Newer _ -> WriteResult.PRECONDITION_FAILED;
+                    case MarkerState.None _, MarkerState.Unknown _
+                    when marker.writes() != ConditionalWriteSupport.NONE ->
+                        store.putIfAbsent(layout.marker(), body, ObjectMarks.NONE);
+                    case MarkerState.Stale stale
+                    when marker.writes() == ConditionalWriteSupport.FULL
+                            && !stale.etag().isEmpty() ->
+                        store.replaceIfMatch(layout.marker(), stale.etag(), body, ObjectMarks.NONE);
+                    case MarkerState.Fresh fresh
+                    when marker.writes() == ConditionalWriteSupport.FULL ->
+                        store.replaceIfMatch(layout.marker(), fresh.etag(), body, ObjectMarks.NONE);
+                    case MarkerState.None _,
+                            MarkerState.Stale _,
+                            MarkerState.Fresh _,
+                            MarkerState.Unknown _ ->
+                        store.put(layout.marker(), body, ObjectMarks.NONE);
+                };
         if (!(result instanceof WriteResult.Done)) {
             LOG.debug("the store marker of {} was not written: {}", config.location(), result);
         }

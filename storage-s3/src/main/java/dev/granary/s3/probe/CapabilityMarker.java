@@ -7,7 +7,9 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.Strictness;
+
 import dev.granary.s3.store.ServerTimestamps;
+
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -22,7 +24,11 @@ import java.util.Arrays;
  *     people; 0 if the server sent no date
  * @param producer the program that probed, such as {@code granary 0.1.0}, for people
  */
-public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDeleteSupport deletion, long probedMillis, String producer) {
+public record CapabilityMarker(
+        ConditionalWriteSupport writes,
+        ConditionalDeleteSupport deletion,
+        long probedMillis,
+        String producer) {
     /** Time for which a marker is valid, from the write time of the object. */
     static final Duration TIME_TO_LIVE = Duration.ofDays(7);
 
@@ -33,7 +39,10 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
     private static final String FORMAT_NAME = "format";
     private static final String WRITES_NAME = "conditionalWrites";
     private static final String DELETION_NAME = "conditionalDelete";
-    private static final Gson JSON = new GsonBuilder().setStrictness(Strictness.STRICT).disableHtmlEscaping().create();
+    private static final Gson JSON = new GsonBuilder()
+            .setStrictness(Strictness.STRICT)
+            .disableHtmlEscaping()
+            .create();
 
     /** Result of parsing a marker. */
     public sealed interface Parsed {
@@ -49,10 +58,17 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
 
     /** Returns the content of the object. */
     public byte[] json() {
-        return ("{\n" + field(FORMAT_NAME, FORMAT) + ",\n" + field(WRITES_NAME, writes.name()) + ",\n"
-                + field(DELETION_NAME, deletion.name()) + ",\n"
-                + field("probed", probedMillis == 0 ? "" : Instant.ofEpochMilli(probedMillis).toString()) + ",\n"
-                + field("producer", producer) + "\n}\n").getBytes(UTF_8);
+        return ("{\n" + field(FORMAT_NAME, FORMAT) + ",\n" + field(WRITES_NAME, writes.name())
+                        + ",\n"
+                        + field(DELETION_NAME, deletion.name()) + ",\n"
+                        + field(
+                                "probed",
+                                probedMillis == 0
+                                        ? ""
+                                        : Instant.ofEpochMilli(probedMillis).toString())
+                        + ",\n"
+                        + field("producer", producer) + "\n}\n")
+                .getBytes(UTF_8);
     }
 
     private static String field(String name, Object value) {
@@ -67,9 +83,12 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
             if (format != FORMAT) {
                 return format > FORMAT ? new Parsed.Newer() : new Parsed.Malformed();
             }
-            ConditionalWriteSupport writes = constant(ConditionalWriteSupport.values(), text(object, WRITES_NAME));
-            ConditionalDeleteSupport deletion = constant(ConditionalDeleteSupport.values(), text(object, DELETION_NAME));
-            return new Parsed.Known(new CapabilityMarker(writes, deletion, millis(text(object, "probed")), text(object, "producer")));
+            ConditionalWriteSupport writes =
+                    constant(ConditionalWriteSupport.values(), text(object, WRITES_NAME));
+            ConditionalDeleteSupport deletion =
+                    constant(ConditionalDeleteSupport.values(), text(object, DELETION_NAME));
+            return new Parsed.Known(new CapabilityMarker(
+                    writes, deletion, millis(text(object, "probed")), text(object, "producer")));
         } catch (RuntimeException e) { // arbitrary content: no marker may stop a publication
             return new Parsed.Malformed();
         }
@@ -81,7 +100,9 @@ public record CapabilityMarker(ConditionalWriteSupport writes, ConditionalDelete
     }
 
     private static <E extends Enum<E>> E constant(E[] values, String name) {
-        return Arrays.stream(values).filter(value -> value.name().equals(name)).findFirst()
+        return Arrays.stream(values)
+                .filter(value -> value.name().equals(name))
+                .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("Not one of the names"));
     }
 

@@ -10,6 +10,7 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -32,7 +33,8 @@ public final class CapabilityProbe {
     private long serverMillis;
 
     /** Creates a probe; {@code store} should neither retry nor report to the circuit breaker. */
-    public CapabilityProbe(ObjectStore store, BucketLayout layout, Ticker ticker, RandomGenerator random) {
+    public CapabilityProbe(
+            ObjectStore store, BucketLayout layout, Ticker ticker, RandomGenerator random) {
         this.store = store;
         this.objects = new ProbeObjects(store, layout, ticker, random);
     }
@@ -42,9 +44,11 @@ public final class CapabilityProbe {
             return probe();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return stopped(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "interrupted while probing the bucket"));
+            return stopped(StoreFailure.of(
+                    StoreFailure.Kind.TIMEOUT, "interrupted while probing the bucket"));
         } finally {
-            boolean wasInterrupted = Thread.interrupted(); // clients send no request for an interrupted thread
+            // clients send no request for an interrupted thread
+            boolean wasInterrupted = Thread.interrupted();
             objects.deleteAll();
             if (wasInterrupted) {
                 Thread.currentThread().interrupt();
@@ -64,13 +68,16 @@ public final class CapabilityProbe {
         };
     }
 
-    private ProbeResult withoutConditions(String key, ProbeStep.Broken broken) throws InterruptedException {
+    private ProbeResult withoutConditions(String key, ProbeStep.Broken broken)
+            throws InterruptedException {
         WriteResult plain = objects.write(() -> store.put(key, BODY, objects.marks()));
         if (!(plain instanceof WriteResult.Done)) {
             return stopped(failure(plain));
         }
-        notice("create if absent is not honoured: " + broken.how(),
-                "entries are written after a HEAD request, and two machines may do the same work; no packs, claims or leases in this bucket");
+        notice(
+                "create if absent is not honoured: " + broken.how(),
+                "entries are written after a HEAD request, and two machines may do the same work;"
+                        + " no packs, claims or leases in this bucket");
         return probed(ConditionalWriteSupport.NONE, key);
     }
 
@@ -78,12 +85,15 @@ public final class CapabilityProbe {
         return switch (replacements()) {
             case ProbeStep.Aborted aborted -> stopped(aborted.failure());
             case ProbeStep.Broken broken -> {
-                notice("replacing a version is not honoured: " + broken.how(),
-                        "damaged entries are overwritten instead; no claims or leases in this bucket");
+                notice(
+                        "replacing a version is not honoured: " + broken.how(),
+                        "damaged entries are overwritten instead; no claims or leases in this"
+                                + " bucket");
                 yield probed(ConditionalWriteSupport.CREATE_ONLY, key);
             }
             case ProbeStep.Kept _ -> {
-                sound("exactly one of " + ConditionalWriteRace.RACERS + " concurrent replacements wins");
+                sound("exactly one of " + ConditionalWriteRace.RACERS
+                        + " concurrent replacements wins");
                 yield probed(ConditionalWriteSupport.FULL, key);
             }
         };
@@ -103,12 +113,15 @@ public final class CapabilityProbe {
             return refused(first, "an absent object is not created");
         }
         WriteResult second = objects.write(() -> store.putIfAbsent(key, OTHER, objects.marks()));
-        if (!(second instanceof WriteResult.PreconditionFailed || second instanceof WriteResult.Conflict)) {
+        if (!(second instanceof WriteResult.PreconditionFailed
+                || second instanceof WriteResult.Conflict)) {
             return refused(second, "a second create of one object succeeded");
         }
         sound("a second create of one object is refused");
         ProbeStep afterDeletion = createAfterDeletion();
-        return afterDeletion instanceof ProbeStep.Kept ? new ConditionalWriteRace(store).run(createRace()) : afterDeletion;
+        return afterDeletion instanceof ProbeStep.Kept
+                ? new ConditionalWriteRace(store).run(createRace())
+                : afterDeletion;
     }
 
     /** Checks a create after a delete: some servers still see the deleted object. */
@@ -119,7 +132,10 @@ public final class CapabilityProbe {
             return refused(created, "an absent object is not created");
         }
         if (!(objects.delete(key) instanceof WriteResult.Done)) {
-            notice("deleting is not allowed", "Granary publishes without it; the objects of the probe stay, and may be deleted");
+            notice(
+                    "deleting is not allowed",
+                    "Granary publishes without it; the objects of the probe stay, and may be"
+                            + " deleted");
             return ProbeStep.KEPT;
         }
         WriteResult again = objects.create(key, BODY);
@@ -147,20 +163,24 @@ public final class CapabilityProbe {
     private ProbeStep replacements() throws InterruptedException {
         String key = objects.key();
         if (!(objects.create(key, BODY) instanceof WriteResult.Done created)) {
-            return new ProbeStep.Aborted(StoreFailure.of(StoreFailure.Kind.SERVER, "an object to replace could not be created"));
+            return new ProbeStep.Aborted(StoreFailure.of(
+                    StoreFailure.Kind.SERVER, "an object to replace could not be created"));
         }
         WriteResult current = store.replaceIfMatch(key, created.etag(), OTHER, objects.marks());
-        if (current instanceof WriteResult.NotAllowed || current instanceof WriteResult.PreconditionFailed) {
+        if (current instanceof WriteResult.NotAllowed
+                || current instanceof WriteResult.PreconditionFailed) {
             return refused(current, "the current version is not replaced");
         }
         String old = current instanceof WriteResult.Done ? created.etag() : NO_SUCH_VERSION;
-        WriteResult stale = objects.write(() -> store.replaceIfMatch(key, old, BODY, objects.marks()));
+        WriteResult stale =
+                objects.write(() -> store.replaceIfMatch(key, old, BODY, objects.marks()));
         if (!(stale instanceof WriteResult.PreconditionFailed)) {
             return refused(stale, "a stale version was replaced");
         }
         sound("a stale version is not replaced");
         String absent = objects.key();
-        WriteResult replacedAbsent = objects.write(() -> store.replaceIfMatch(absent, created.etag(), BODY, objects.marks()));
+        WriteResult replacedAbsent = objects.write(
+                () -> store.replaceIfMatch(absent, created.etag(), BODY, objects.marks()));
         if (!(replacedAbsent instanceof WriteResult.PreconditionFailed)) {
             return refused(replacedAbsent, "an absent object was replaced");
         }
@@ -196,31 +216,49 @@ public final class CapabilityProbe {
                 if (found.marks().equals(objects.marks())) {
                     sound("metadata is returned unchanged");
                 } else {
-                    notice("metadata is lost or changed", "the writer of an entry is then determined by a GET; look for a proxy that removes headers");
+                    notice(
+                            "metadata is lost or changed",
+                            "the writer of an entry is then determined by a GET; look for a proxy"
+                                    + " that removes headers");
                 }
             }
-            case HeadResult.Absent _ -> notice("a new object is reported as absent", "lookups may miss new entries");
-            case HeadResult.Unavailable lost -> notice("a HEAD fails: " + lost.failure(), "the writer of an entry cannot be determined");
+            case HeadResult.Absent _ ->
+                notice("a new object is reported as absent", "lookups may miss new entries");
+            case HeadResult.Unavailable lost ->
+                notice(
+                        "a HEAD fails: " + lost.failure(),
+                        "the writer of an entry cannot be determined");
         }
     }
 
     private void rangeRead(String key) {
         byte[] expected = Arrays.copyOfRange(BODY, 2, 5);
-        if (store.range(key, 2, 3) instanceof GetResult.Found found && Arrays.equals(expected, found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
+        if (store.range(key, 2, 3) instanceof GetResult.Found found
+                && Arrays.equals(expected, found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
             sound("a range of an object can be read");
         } else {
-            notice("a range of an object cannot be read", "entries in packs cannot be read; look for a proxy that changes the Range header");
+            notice(
+                    "a range of an object cannot be read",
+                    "entries in packs cannot be read; look for a proxy that changes the Range"
+                            + " header");
         }
     }
 
     private void listing(String key) {
         List<String> seen = new ArrayList<>();
         switch (store.list(objects.prefix(), object -> seen.add(object.key()))) {
-            case ListResult.Complete _ when seen.contains(key) -> sound("a listing contains a new object");
-            case ListResult.Complete _ -> notice("a listing lacks a new object", "granary ls and clean-up see it late");
-            case ListResult.Unavailable lost when lost.failure().kind() == StoreFailure.Kind.DENIED -> notice("listing is not allowed",
-                    "allow s3:ListBucket: granary ls needs it, and without it some servers report an absent object as forbidden");
-            case ListResult.Unavailable lost -> notice("a listing fails: " + lost.failure(), "granary ls and clean-up do not work");
+            case ListResult.Complete _
+            when seen.contains(key) -> sound("a listing contains a new object");
+            case ListResult.Complete _ ->
+                notice("a listing lacks a new object", "granary ls and clean-up see it late");
+            case ListResult.Unavailable lost
+            when lost.failure().kind() == StoreFailure.Kind.DENIED ->
+                notice(
+                        "listing is not allowed",
+                        "allow s3:ListBucket: granary ls needs it, and without it some servers"
+                                + " report an absent object as forbidden");
+            case ListResult.Unavailable lost ->
+                notice("a listing fails: " + lost.failure(), "granary ls and clean-up do not work");
         }
     }
 
@@ -231,22 +269,30 @@ public final class CapabilityProbe {
                 yield ConditionalDeleteSupport.HONOURED;
             }
             case WriteResult.Done _ -> notHonoured("a stale version is deleted");
-            case WriteResult.NotAllowed refused when refused.failure().kind() == NOT_SUPPORTED -> notHonoured("it is refused");
-            case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ -> ConditionalDeleteSupport.UNTESTED;
+            case WriteResult.NotAllowed refused
+            when refused.failure().kind() == NOT_SUPPORTED -> notHonoured("it is refused");
+            case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ ->
+                ConditionalDeleteSupport.UNTESTED;
         };
     }
 
     private ConditionalDeleteSupport notHonoured(String how) {
-        notice("conditional deletion is not honoured: " + how, "publication does not need it; clean-up reads an object before it deletes it");
+        notice(
+                "conditional deletion is not honoured: " + how,
+                "publication does not need it; clean-up reads an object before it deletes it");
         return ConditionalDeleteSupport.NOT_HONOURED;
     }
 
     private static ProbeStep refused(WriteResult result, String what) {
         StoreFailure failure = failure(result);
-        boolean isAnswer = result instanceof WriteResult.Done || result instanceof WriteResult.PreconditionFailed
+        boolean isAnswer = result instanceof WriteResult.Done
+                || result instanceof WriteResult.PreconditionFailed
                 || result instanceof WriteResult.Conflict;
-        return isAnswer ? new ProbeStep.Broken(what)
-                : failure.kind() == NOT_SUPPORTED ? new ProbeStep.Broken("it is refused (" + failure + ")") : new ProbeStep.Aborted(failure);
+        return isAnswer
+                ? new ProbeStep.Broken(what)
+                : failure.kind() == NOT_SUPPORTED
+                        ? new ProbeStep.Broken("it is refused (" + failure + ")")
+                        : new ProbeStep.Aborted(failure);
     }
 
     private static StoreFailure failure(WriteResult result) {
@@ -255,7 +301,8 @@ public final class CapabilityProbe {
             case WriteResult.NotSent unsent -> unsent.failure();
             case WriteResult.Unknown unknown -> unknown.failure();
             case WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.Done _ ->
-                StoreFailure.of(StoreFailure.Kind.SERVER, "endless conflicts on an object with one writer");
+                StoreFailure.of(
+                        StoreFailure.Kind.SERVER, "endless conflicts on an object with one writer");
         };
     }
 

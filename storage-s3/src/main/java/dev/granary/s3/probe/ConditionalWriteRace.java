@@ -6,6 +6,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -65,7 +66,8 @@ final class ConditionalWriteRace {
 
     ProbeStep run(Setup setup) throws InterruptedException {
         boolean hasWinner = false;
-        StoreFailure last = StoreFailure.of(StoreFailure.Kind.SERVER, "every response was a conflict");
+        StoreFailure last =
+                StoreFailure.of(StoreFailure.Kind.SERVER, "every response was a conflict");
         for (int i = 0; i < ROUNDS; i++) {
             Optional<String> key = setup.key();
             if (key.isEmpty()) {
@@ -95,7 +97,7 @@ final class ConditionalWriteRace {
         for (int i = 0; i < results.size(); i++) {
             switch (results.get(i)) {
                 case WriteResult.Done _ -> winners.add(i);
-                case WriteResult.PreconditionFailed _ -> { }
+                case WriteResult.PreconditionFailed _ -> {}
                 case WriteResult.Conflict _ -> anyConflict = true;
                 case WriteResult.Unknown unknown -> failure = Optional.of(unknown.failure());
                 case WriteResult.NotSent unsent -> failure = Optional.of(unsent.failure());
@@ -115,10 +117,13 @@ final class ConditionalWriteRace {
 
     private Round verifyWinner(String key, byte[] winner, Optional<StoreFailure> failure) {
         return switch (store.get(key, LIMIT)) {
-            case GetResult.Found found when Arrays.equals(winner, found.bytes().toArray(ValueLayout.JAVA_BYTE)) ->
+            case GetResult.Found found
+            when Arrays.equals(winner, found.bytes().toArray(ValueLayout.JAVA_BYTE)) ->
                 failure.isEmpty() ? new Round.Clear() : new Round.Unclear(true, failure);
-            case GetResult.Found _, GetResult.TooLarge _, GetResult.Absent _ -> new Round.Broken("the object does not have the winner's body");
-            case GetResult.Unavailable lost -> new Round.Unclear(false, Optional.of(lost.failure()));
+            case GetResult.Found _, GetResult.TooLarge _, GetResult.Absent _ ->
+                new Round.Broken("the object does not have the winner's body");
+            case GetResult.Unavailable lost ->
+                new Round.Unclear(false, Optional.of(lost.failure()));
         };
     }
 

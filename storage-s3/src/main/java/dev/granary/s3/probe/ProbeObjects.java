@@ -7,6 +7,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,8 +66,10 @@ final class ProbeObjects {
         }
         WriteResult again = retryAmbiguous(first, () -> store.putIfAbsent(key, body, marks));
         return again instanceof WriteResult.PreconditionFailed
-                && store.head(key) instanceof HeadResult.Found found && found.marks().equals(marks)
-                ? new WriteResult.Done(found.etag()) : again;
+                        && store.head(key) instanceof HeadResult.Found found
+                        && found.marks().equals(marks)
+                ? new WriteResult.Done(found.etag())
+                : again;
     }
 
     /** Sends a write, and retries it after ambiguous responses. */
@@ -91,7 +94,8 @@ final class ProbeObjects {
         }
     }
 
-    private WriteResult retryAmbiguous(WriteResult first, Supplier<WriteResult> request) throws InterruptedException {
+    private WriteResult retryAmbiguous(WriteResult first, Supplier<WriteResult> request)
+            throws InterruptedException {
         WriteResult result = first;
         for (int i = 1; i < ATTEMPTS && isAmbiguous(result); i++) {
             ticker.pause(PAUSE.multipliedBy(i));

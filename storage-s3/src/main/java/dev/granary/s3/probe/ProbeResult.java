@@ -1,6 +1,7 @@
 package dev.granary.s3.probe;
 
 import dev.granary.s3.store.StoreFailure;
+
 import java.util.List;
 
 /** Result of a {@link CapabilityProbe}. */
@@ -13,11 +14,16 @@ sealed interface ProbeResult {
      *
      * @param writes the conditional writes that the server supports
      * @param deletion the support of conditional deletions
-     * @param serverMillis time of the probe by the server's clock, in milliseconds since 1970;
-     *     0 if it sent no date
+     * @param serverMillis time of the probe by the server's clock, in milliseconds since 1970; 0 if
+     *     it sent no date
      * @param findings the findings of all steps
      */
-    record Probed(ConditionalWriteSupport writes, ConditionalDeleteSupport deletion, long serverMillis, List<BucketFinding> findings) implements ProbeResult {}
+    record Probed(
+            ConditionalWriteSupport writes,
+            ConditionalDeleteSupport deletion,
+            long serverMillis,
+            List<BucketFinding> findings)
+            implements ProbeResult {}
 
     /**
      * Writes are refused, or these requests are; the capabilities are unknown.

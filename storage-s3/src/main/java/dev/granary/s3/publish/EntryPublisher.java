@@ -20,6 +20,7 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import java.time.Duration;
 import java.util.random.RandomGenerator;
 
@@ -89,7 +90,13 @@ public final class EntryPublisher {
     private final Ticker ticker;
     private final RandomGenerator random;
 
-    public EntryPublisher(ObjectStore store, Capabilities capabilities, WriteSuspension suspension, Duration retention, RequestCounters counters, Ticker ticker,
+    public EntryPublisher(
+            ObjectStore store,
+            Capabilities capabilities,
+            WriteSuspension suspension,
+            Duration retention,
+            RequestCounters counters,
+            Ticker ticker,
             RandomGenerator random) {
         this.store = store;
         this.capabilities = capabilities;
@@ -108,7 +115,13 @@ public final class EntryPublisher {
         } catch (IllegalArgumentException e) {
             return new StoreResult.Refused(String.valueOf(e.getMessage()));
         }
-        return new Publication(entry, key, existing, body, new ObjectMarks(putId.hex(), entry.contentHash().hex())).run();
+        return new Publication(
+                        entry,
+                        key,
+                        existing,
+                        body,
+                        new ObjectMarks(putId.hex(), entry.contentHash().hex()))
+                .run();
     }
 
     private sealed interface Step {
@@ -158,7 +171,8 @@ public final class EntryPublisher {
                     }
                     step = next(step);
                 }
-                return giveUp("not finished after " + MAX_STEPS + " steps: " + lastFailure).result();
+                return giveUp("not finished after " + MAX_STEPS + " steps: " + lastFailure)
+                        .result();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return giveUp("interrupted while waiting to try again").result();
@@ -166,7 +180,9 @@ public final class EntryPublisher {
         }
 
         private Step firstStep() {
-            return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : new Step.Create();
+            return conditions == ConditionalWriteSupport.NONE
+                    ? new Step.Inspect()
+                    : new Step.Create();
         }
 
         private Step next(Step step) throws InterruptedException {
@@ -174,7 +190,8 @@ public final class EntryPublisher {
                 case Step.Create _ -> create();
                 case Step.Inspect _ -> inspect();
                 case Step.Examine examine -> examine(examine.etag());
-                case Step.Replace replace -> conditions == ConditionalWriteSupport.FULL ? replace(replace.etag()) : write();
+                case Step.Replace replace ->
+                    conditions == ConditionalWriteSupport.FULL ? replace(replace.etag()) : write();
                 case Step.Write _ -> write();
                 case Step.Refresh refresh -> refresh(refresh.etag());
                 case Step.Done done -> done;
@@ -186,9 +203,11 @@ public final class EntryPublisher {
                 case WriteResult.Done _ -> stored();
                 case WriteResult.PreconditionFailed _ -> new Step.Inspect();
                 case WriteResult.Conflict _ -> afterConflict(new Step.Create());
-                case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Create());
+                case WriteResult.Unknown unknown ->
+                    afterUnknown(unknown.failure(), new Step.Create());
                 case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
-                case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
+                case WriteResult.NotAllowed refused
+                when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
                     afterUnsupported(refused.failure());
                 case WriteResult.NotAllowed refused -> refused(refused.failure());
             };
@@ -200,7 +219,9 @@ public final class EntryPublisher {
          */
         private Step afterUnsupported(StoreFailure refusal) {
             conditions = capabilities.conditionalWritesRefused();
-            return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : refused(refusal);
+            return conditions == ConditionalWriteSupport.NONE
+                    ? new Step.Inspect()
+                    : refused(refusal);
         }
 
         private Step refused(StoreFailure refusal) {
@@ -214,41 +235,57 @@ public final class EntryPublisher {
             return switch (store.put(key, body, marks)) {
                 case WriteResult.Done _ -> stored();
                 case WriteResult.Conflict _ -> afterConflict(new Step.Inspect());
-                case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Inspect());
+                case WriteResult.Unknown unknown ->
+                    afterUnknown(unknown.failure(), new Step.Inspect());
                 case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused -> refused(refused.failure());
-                case WriteResult.PreconditionFailed _ -> giveUp("a write without a condition failed its precondition");
+                case WriteResult.PreconditionFailed _ ->
+                    giveUp("a write without a condition failed its precondition");
             };
         }
 
         private Step inspect() throws InterruptedException {
             return switch (store.head(key)) {
-                case HeadResult.Found found when found.marks().putId().equals(marks.putId()) -> stored();
-                case HeadResult.Found found when existing == Existing.TRUSTED && found.bytes() == body.length
+                case HeadResult.Found found
+                when found.marks().putId().equals(marks.putId()) -> stored();
+                case HeadResult.Found found
+                when existing == Existing.TRUSTED
+                        && found.bytes() == body.length
                         // another length means other metadata, or a truncated entry
                         && found.marks().sha256().equals(marks.sha256()) ->
                     duplicate(found.etag(), found.dates());
                 case HeadResult.Found found -> new Step.Examine(found.etag());
                 case HeadResult.Absent _ -> afterDisappearance();
-                case HeadResult.Unavailable lost -> giveUp("the existing entry could not be inspected: " + lost.failure());
+                case HeadResult.Unavailable lost ->
+                    giveUp("the existing entry could not be inspected: " + lost.failure());
             };
         }
 
         private Step examine(String etag) throws InterruptedException {
             return switch (store.get(key, EntryFormat.MAX_BYTES)) {
-                case GetResult.Found found when found.marks().putId().equals(marks.putId()) -> stored();
-                case GetResult.Found found -> switch (EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
-                    case LoadResult.Hit hit when hit.entry().contentHash().equals(entry.contentHash()) ->
-                        duplicate(found.etag(), found.dates());
-                    case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
-                    case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
-                    case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_LARGE -> giveUp("the existing entry cannot be read here: " + bad.detail());
-                    case LoadResult.Damaged _ -> new Step.Replace(found.etag());
-                    case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
-                };
+                case GetResult.Found found
+                when found.marks().putId().equals(marks.putId()) -> stored();
+                case GetResult.Found found ->
+                    switch (EntryFormat.decode(
+                            found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
+                        case LoadResult.Hit hit
+                        when hit.entry().contentHash().equals(entry.contentHash()) ->
+                            duplicate(found.etag(), found.dates());
+                        case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
+                        case LoadResult.Damaged bad
+                        when bad.damage() == DamageKind.TOO_NEW ->
+                            new Step.Done(StoreResult.DIVERGENT);
+                        case LoadResult.Damaged bad
+                        when bad.damage() == DamageKind.TOO_LARGE ->
+                            giveUp("the existing entry cannot be read here: " + bad.detail());
+                        case LoadResult.Damaged _ -> new Step.Replace(found.etag());
+                        case LoadResult.Absent _, LoadResult.Unavailable _ ->
+                            throw new IllegalStateException("Decoding ends in a hit or damage");
+                    };
                 case GetResult.TooLarge _ -> new Step.Replace(etag);
                 case GetResult.Absent _ -> afterDisappearance();
-                case GetResult.Unavailable lost -> giveUp("the existing entry could not be read: " + lost.failure());
+                case GetResult.Unavailable lost ->
+                    giveUp("the existing entry could not be read: " + lost.failure());
             };
         }
 
@@ -257,11 +294,15 @@ public final class EntryPublisher {
                 case WriteResult.Done _ -> stored();
                 case WriteResult.PreconditionFailed _ -> new Step.Inspect();
                 case WriteResult.Conflict _ -> afterConflict(new Step.Replace(etag));
-                case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Replace(etag));
+                case WriteResult.Unknown unknown ->
+                    afterUnknown(unknown.failure(), new Step.Replace(etag));
                 case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
-                case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED -> new Step.Write();
+                case WriteResult.NotAllowed refused
+                when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
+                    new Step.Write();
                 case WriteResult.NotAllowed refused ->
-                    giveUp("the existing damaged entry could not be replaced: " + refused.failure());
+                    giveUp("the existing damaged entry could not be replaced: "
+                            + refused.failure());
             };
         }
 
@@ -270,17 +311,23 @@ public final class EntryPublisher {
          * delete it.
          */
         private Step duplicate(String etag, ServerTimestamps dates) {
-            boolean isOld = !retention.isZero() && dates.age().filter(age -> age.compareTo(retention.dividedBy(2)) > 0).isPresent();
+            boolean isOld = !retention.isZero()
+                    && dates.age()
+                            .filter(age -> age.compareTo(retention.dividedBy(2)) > 0)
+                            .isPresent();
             return isOld ? new Step.Refresh(etag) : new Step.Done(StoreResult.DUPLICATE);
         }
 
         private Step refresh(String etag) {
             WriteResult result = conditions == ConditionalWriteSupport.FULL
-                    ? store.replaceIfMatch(key, etag, body, marks) : store.put(key, body, marks);
+                    ? store.replaceIfMatch(key, etag, body, marks)
+                    : store.put(key, body, marks);
             switch (result) {
                 case WriteResult.Done _ -> counters.refreshed.increment();
-                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> { } // another writer was faster
-                case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ -> counters.refreshFailed.increment();
+                // another writer was faster
+                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
+                case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ ->
+                    counters.refreshFailed.increment();
             }
             return new Step.Done(StoreResult.DUPLICATE);
         }
@@ -320,7 +367,8 @@ public final class EntryPublisher {
 
         /** Returns failed, or unknown if an attempt got no response. */
         private Step.Done giveUp(String cause) {
-            return new Step.Done(unknowns == 0 ? new StoreResult.Failed(cause) : new StoreResult.Unknown(cause));
+            return new Step.Done(
+                    unknowns == 0 ? new StoreResult.Failed(cause) : new StoreResult.Unknown(cause));
         }
 
         /**

@@ -6,12 +6,14 @@ import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
+
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
 import io.github.resilience4j.core.IntervalFunction;
 import io.github.resilience4j.retry.Retry;
 import io.github.resilience4j.retry.RetryConfig;
+
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -59,23 +61,31 @@ final class BucketCircuitBreaker {
         this.silence = new SilenceClock(config.silence().toNanos(), traffic);
         this.location = config.location().toString();
         this.pauseSeconds = Math.max(1, config.breakerPause().toSeconds());
-        this.breaker = CircuitBreaker.of(location, CircuitBreakerConfig.custom()
-                .slidingWindow(WINDOW, MINIMUM, SlidingWindowType.COUNT_BASED)
-                .failureRateThreshold(THRESHOLD_PERCENT)
-                .slowCallRateThreshold(THRESHOLD_PERCENT)
-                .slowCallDurationThreshold(config.slowCall())
-                .waitDurationInOpenState(config.breakerPause())
-                .permittedNumberOfCallsInHalfOpenState(HALF_OPEN_CALLS)
-                .maxWaitDurationInHalfOpenState(config.breakerPause())
-                .clock(new MonotonicClock(ticker))
-                .build());
-        this.retry = Retry.of(location, RetryConfig.<Optional<StoreFailure>>custom()
-                .maxAttempts(config.readAttempts())
-                .retryOnResult(failure -> failure.filter(StoreFailure::isTransient).isPresent())
-                .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(config.retryPause(), 2, 0.5))
-                .build());
+        this.breaker = CircuitBreaker.of(
+                location,
+                CircuitBreakerConfig.custom()
+                        .slidingWindow(WINDOW, MINIMUM, SlidingWindowType.COUNT_BASED)
+                        .failureRateThreshold(THRESHOLD_PERCENT)
+                        .slowCallRateThreshold(THRESHOLD_PERCENT)
+                        .slowCallDurationThreshold(config.slowCall())
+                        .waitDurationInOpenState(config.breakerPause())
+                        .permittedNumberOfCallsInHalfOpenState(HALF_OPEN_CALLS)
+                        .maxWaitDurationInHalfOpenState(config.breakerPause())
+                        .clock(new MonotonicClock(ticker))
+                        .build());
+        this.retry = Retry.of(
+                location,
+                RetryConfig.<Optional<StoreFailure>>custom()
+                        .maxAttempts(config.readAttempts())
+                        .retryOnResult(failure ->
+                                failure.filter(StoreFailure::isTransient).isPresent())
+                        .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(
+                                config.retryPause(), 2, 0.5))
+                        .build());
         this.bulkhead = new Semaphore(config.connection().maxConnections(), true);
-        this.connectionWaitNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();
+        this.connectionWaitNanos = config.loadDeadline()
+                .minus(config.connection().requestTimeout())
+                .toNanos();
     }
 
     /** Returns a context that supplies the pause after each attempt at one read. */
@@ -96,7 +106,11 @@ final class BucketCircuitBreaker {
      * @param waitNanos the longest wait for a connection
      * @param isFinal whether the outcome counts; false if the same request will be retried
      */
-    <R> R call(long waitNanos, Supplier<R> request, Function<R, Optional<StoreFailure>> failure, Predicate<Optional<StoreFailure>> isFinal,
+    <R> R call(
+            long waitNanos,
+            Supplier<R> request,
+            Function<R, Optional<StoreFailure>> failure,
+            Predicate<Optional<StoreFailure>> isFinal,
             Function<StoreFailure, R> rejected) {
         if (!breaker.tryAcquirePermission()) {
             return rejected.apply(suspended());
@@ -107,7 +121,8 @@ final class BucketCircuitBreaker {
         }
         boolean recorded = false;
         try {
-            if (breaker.getState() == CircuitBreaker.State.OPEN) { // opened while this request was queued
+            // opened while this request was queued
+            if (breaker.getState() == CircuitBreaker.State.OPEN) {
                 return rejected.apply(suspended());
             }
             long start = ticker.nanos();
@@ -132,7 +147,8 @@ final class BucketCircuitBreaker {
         }
     }
 
-    private void updateSilence(Optional<StoreFailure> failed, long startNanos, boolean isFinalAttempt) {
+    private void updateSilence(
+            Optional<StoreFailure> failed, long startNanos, boolean isFinalAttempt) {
         if (silence.recordEnd(failed, startNanos, ticker.nanos(), isFinalAttempt)) {
             lastFailure = failed.map(StoreFailure::toString).orElse(lastFailure);
             CircuitBreaker.State state = breaker.getState();
@@ -154,7 +170,12 @@ final class BucketCircuitBreaker {
             long start = ticker.nanos();
             ListResult result = listing.get();
             if (!Thread.currentThread().isInterrupted()) {
-                updateSilence(result instanceof ListResult.Unavailable lost ? Optional.of(lost.failure()) : Optional.empty(), start, true);
+                updateSilence(
+                        result instanceof ListResult.Unavailable lost
+                                ? Optional.of(lost.failure())
+                                : Optional.empty(),
+                        start,
+                        true);
             }
             return result;
         } finally {
@@ -184,14 +205,18 @@ final class BucketCircuitBreaker {
     }
 
     private StoreFailure suspended() {
-        return StoreFailure.of(StoreFailure.Kind.SUSPENDED, location + " failed or was too slow; no requests are sent for " + pauseSeconds + " s"
-                + (lastFailure.isEmpty() ? "" : ", after: " + lastFailure));
+        return StoreFailure.of(
+                StoreFailure.Kind.SUSPENDED,
+                location + " failed or was too slow; no requests are sent for " + pauseSeconds
+                        + " s" + (lastFailure.isEmpty() ? "" : ", after: " + lastFailure));
     }
 
     private StoreFailure busy() {
-        return StoreFailure.of(StoreFailure.Kind.BUSY, Thread.currentThread().isInterrupted()
-                ? "interrupted while waiting for a connection to " + location
-                : "too many requests to " + location + " are waiting");
+        return StoreFailure.of(
+                StoreFailure.Kind.BUSY,
+                Thread.currentThread().isInterrupted()
+                        ? "interrupted while waiting for a connection to " + location
+                        : "too many requests to " + location + " are waiting");
     }
 
     BucketTierStatistics.Breaker state() {
@@ -205,7 +230,8 @@ final class BucketCircuitBreaker {
     private void record(Optional<StoreFailure> failure, long nanos) {
         if (failure.filter(BucketCircuitBreaker::isCounted).isPresent()) {
             lastFailure = failure.get().toString();
-            breaker.onError(nanos, TimeUnit.NANOSECONDS, new BucketFailure(failure.get().toString()));
+            breaker.onError(
+                    nanos, TimeUnit.NANOSECONDS, new BucketFailure(failure.get().toString()));
         } else {
             breaker.onSuccess(nanos, TimeUnit.NANOSECONDS);
         }

@@ -1,6 +1,7 @@
 package dev.granary.s3.resilience;
 
 import dev.granary.cache.support.Ticker;
+
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -3,6 +3,7 @@ package dev.granary.s3.resilience;
 import dev.granary.cache.support.Lazy;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -33,7 +34,8 @@ final class LazyObjectStore {
         try {
             store = transport.get();
         } catch (RuntimeException e) { // any problem of a client library with its environment
-            return failed.apply(StoreFailure.of(StoreFailure.Kind.CONFIGURATION, String.valueOf(e.getMessage())));
+            return failed.apply(StoreFailure.of(
+                    StoreFailure.Kind.CONFIGURATION, String.valueOf(e.getMessage())));
         }
         return request.apply(store);
     }

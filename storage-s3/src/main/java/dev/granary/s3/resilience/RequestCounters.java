@@ -1,6 +1,7 @@
 package dev.granary.s3.resilience;
 
 import dev.granary.s3.statistics.BucketTierStatistics;
+
 import java.util.concurrent.atomic.LongAdder;
 
 /** Counters of sent requests, by kind and some purposes. Thread-safe. */
@@ -20,6 +21,7 @@ public final class RequestCounters {
     }
 
     public BucketTierStatistics.Requests requests() {
-        return new BucketTierStatistics.Requests(get.sum(), head.sum(), put.sum(), delete.sum(), list.sum());
+        return new BucketTierStatistics.Requests(
+                get.sum(), head.sum(), put.sum(), delete.sum(), list.sum());
     }
 }

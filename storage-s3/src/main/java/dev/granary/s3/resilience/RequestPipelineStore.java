@@ -6,6 +6,7 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
@@ -26,31 +27,53 @@ public abstract class RequestPipelineStore implements ObjectStore {
      * @param failure returns the failure of a result
      * @param failed returns the result of a failure
      */
-    abstract <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
+    abstract <R> R read(
+            LongAdder counter,
+            Function<ObjectStore, R> request,
+            Function<R, Optional<StoreFailure>> failure,
             Function<StoreFailure, R> failed);
 
     /** Sends a write; as {@link #read}. */
-    abstract WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
-            Function<WriteResult, Optional<StoreFailure>> failure, Function<StoreFailure, WriteResult> failed);
+    abstract WriteResult write(
+            LongAdder counter,
+            Function<ObjectStore, WriteResult> request,
+            Function<WriteResult, Optional<StoreFailure>> failure,
+            Function<StoreFailure, WriteResult> failed);
 
     @Override
     public final GetResult get(String key, long limit) {
-        return read(counters.get, store -> store.get(key, limit), RequestPipelineStore::failure, GetResult.Unavailable::new);
+        return read(
+                counters.get,
+                store -> store.get(key, limit),
+                RequestPipelineStore::failure,
+                GetResult.Unavailable::new);
     }
 
     @Override
     public final GetResult range(String key, long offset, int length, byte[] into) {
-        return read(counters.get, store -> store.range(key, offset, length, into), RequestPipelineStore::failure, GetResult.Unavailable::new);
+        return read(
+                counters.get,
+                store -> store.range(key, offset, length, into),
+                RequestPipelineStore::failure,
+                GetResult.Unavailable::new);
     }
 
     @Override
     public final GetResult range(String key, long offset, int length) {
-        return read(counters.get, store -> store.range(key, offset, length), RequestPipelineStore::failure, GetResult.Unavailable::new);
+        return read(
+                counters.get,
+                store -> store.range(key, offset, length),
+                RequestPipelineStore::failure,
+                GetResult.Unavailable::new);
     }
 
     @Override
     public final HeadResult head(String key) {
-        return read(counters.head, store -> store.head(key), RequestPipelineStore::failure, HeadResult.Unavailable::new);
+        return read(
+                counters.head,
+                store -> store.head(key),
+                RequestPipelineStore::failure,
+                HeadResult.Unavailable::new);
     }
 
     @Override
@@ -64,7 +87,8 @@ public abstract class RequestPipelineStore implements ObjectStore {
     }
 
     @Override
-    public final WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+    public final WriteResult replaceIfMatch(
+            String key, String etag, byte[] body, ObjectMarks marks) {
         return write(counters.put, store -> store.replaceIfMatch(key, etag, body, marks));
     }
 
@@ -101,7 +125,8 @@ public abstract class RequestPipelineStore implements ObjectStore {
             case WriteResult.Unknown lost -> Optional.of(lost.failure());
             case WriteResult.NotSent unsent -> Optional.of(unsent.failure());
             case WriteResult.NotAllowed refused -> Optional.of(refused.failure());
-            case WriteResult.Done _, WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> Optional.empty();
+            case WriteResult.Done _, WriteResult.PreconditionFailed _, WriteResult.Conflict _ ->
+                Optional.empty();
         };
     }
 }

@@ -11,7 +11,9 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
 import dev.granary.s3.store.WriteResult;
+
 import io.github.resilience4j.retry.Retry;
+
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
@@ -33,8 +35,8 @@ import java.util.function.Supplier;
  */
 public final class ResilientObjectStore extends RequestPipelineStore {
     /**
-     * A lookup of several requests may exceed its deadline by 1/20 of it, if one request
-     * alone may take all of it.
+     * A lookup of several requests may exceed its deadline by 1/20 of it, if one request alone may
+     * take all of it.
      */
     private static final int TOLERANCE_DIVISOR = 20;
 
@@ -46,12 +48,21 @@ public final class ResilientObjectStore extends RequestPipelineStore {
     private final long requestNanos;
     private final long sendWindowNanos;
 
-    public ResilientObjectStore(Supplier<ObjectStore> opener, S3Config config, Ticker ticker, RequestCounters counters) {
+    public ResilientObjectStore(
+            Supplier<ObjectStore> opener,
+            S3Config config,
+            Ticker ticker,
+            RequestCounters counters) {
         this(opener, config, ticker, counters, new TrafficCounter());
     }
 
     /** Creates a store with the counter of its transport's bytes. */
-    public ResilientObjectStore(Supplier<ObjectStore> opener, S3Config config, Ticker ticker, RequestCounters counters, TrafficCounter traffic) {
+    public ResilientObjectStore(
+            Supplier<ObjectStore> opener,
+            S3Config config,
+            Ticker ticker,
+            RequestCounters counters,
+            TrafficCounter traffic) {
         super(counters);
         this.transport = new LazyObjectStore(opener);
         this.breaker = new Lazy<>(() -> new BucketCircuitBreaker(config, ticker, traffic));
@@ -59,7 +70,8 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         this.ticker = ticker;
         this.deadlineNanos = config.loadDeadline().toNanos();
         this.requestNanos = config.connection().requestTimeout().toNanos();
-        this.sendWindowNanos = Math.max(deadlineNanos - requestNanos, deadlineNanos / TOLERANCE_DIVISOR);
+        this.sendWindowNanos =
+                Math.max(deadlineNanos - requestNanos, deadlineNanos / TOLERANCE_DIVISOR);
     }
 
     /** Returns the state of the circuit breaker. */
@@ -89,10 +101,13 @@ public final class ResilientObjectStore extends RequestPipelineStore {
      */
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        return breaker.get().callListing(() -> transport.call(store -> {
-            counters.list.increment();
-            return store.list(prefix, visitor);
-        }, ListResult.Unavailable::new));
+        return breaker.get()
+                .callListing(() -> transport.call(
+                        store -> {
+                            counters.list.increment();
+                            return store.list(prefix, visitor);
+                        },
+                        ListResult.Unavailable::new));
     }
 
     @Override
@@ -101,7 +116,10 @@ public final class ResilientObjectStore extends RequestPipelineStore {
     }
 
     @Override
-    <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
+    <R> R read(
+            LongAdder counter,
+            Function<ObjectStore, R> request,
+            Function<R, Optional<StoreFailure>> failure,
             Function<StoreFailure, R> failed) {
         return read(ticker.nanos(), "", counter, request, failure, failed);
     }
@@ -112,15 +130,28 @@ public final class ResilientObjectStore extends RequestPipelineStore {
      *
      * @param earlierFailure the failure that took the time so far, for messages; may be empty
      */
-    private <R> R read(long start, String earlierFailure, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
+    private <R> R read(
+            long start,
+            String earlierFailure,
+            LongAdder counter,
+            Function<ObjectStore, R> request,
+            Function<R, Optional<StoreFailure>> failure,
             Function<StoreFailure, R> failed) {
         if (ticker.nanos() - start > sendWindowNanos) {
             counters.unsent.increment();
-            return failed.apply(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "earlier requests took all the time of the lookup" + earlierFailure));
+            return failed.apply(StoreFailure.of(
+                    StoreFailure.Kind.TIMEOUT,
+                    "earlier requests took all the time of the lookup" + earlierFailure));
         }
         Attempts attempts = new Attempts(start);
         while (true) {
-            R result = sendOnce(sendWindowNanos - (ticker.nanos() - start), counter, request, failure, attempts::isFinal, failed);
+            R result = sendOnce(
+                    sendWindowNanos - (ticker.nanos() - start),
+                    counter,
+                    request,
+                    failure,
+                    attempts::isFinal,
+                    failed);
             if (attempts.hasEnded() || !attempts.pause()) {
                 return result;
             }
@@ -140,7 +171,8 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
         private int sent;
 
-        private final Retry.AsyncContext<Optional<StoreFailure>> context = breaker.get().attempts();
+        private final Retry.AsyncContext<Optional<StoreFailure>> context =
+                breaker.get().attempts();
         private final long start;
         private long pauseMillis = NO_RETRY;
 
@@ -153,14 +185,19 @@ public final class ResilientObjectStore extends RequestPipelineStore {
          * sent.
          */
         boolean isFinal(Optional<StoreFailure> failure) {
-            long pause = ++sent >= MAX_ATTEMPTS_UNLESS_ASKED && failure.filter(Attempts::isServerStatus).isEmpty() ? NO_RETRY : context.onResult(failure);
-            boolean hasTime = deadlineNanos - (ticker.nanos() - start) - pause * 1_000_000 >= requestNanos;
+            long pause = ++sent >= MAX_ATTEMPTS_UNLESS_ASKED
+                            && failure.filter(Attempts::isServerStatus).isEmpty()
+                    ? NO_RETRY
+                    : context.onResult(failure);
+            boolean hasTime =
+                    deadlineNanos - (ticker.nanos() - start) - pause * 1_000_000 >= requestNanos;
             pauseMillis = pause < 0 || !hasTime ? NO_RETRY : pause;
             return hasEnded();
         }
 
         private static boolean isServerStatus(StoreFailure failure) {
-            return failure.kind() == StoreFailure.Kind.THROTTLED || failure.kind() == StoreFailure.Kind.SERVER;
+            return failure.kind() == StoreFailure.Kind.THROTTLED
+                    || failure.kind() == StoreFailure.Kind.SERVER;
         }
 
         boolean hasEnded() {
@@ -181,25 +218,43 @@ public final class ResilientObjectStore extends RequestPipelineStore {
     }
 
     @Override
-    WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
-            Function<WriteResult, Optional<StoreFailure>> failure, Function<StoreFailure, WriteResult> failed) {
-        return sendOnce(breaker.get().connectionWaitNanos(), counter, request, failure, _ -> true, failed);
+    WriteResult write(
+            LongAdder counter,
+            Function<ObjectStore, WriteResult> request,
+            Function<WriteResult, Optional<StoreFailure>> failure,
+            Function<StoreFailure, WriteResult> failed) {
+        return sendOnce(
+                breaker.get().connectionWaitNanos(), counter, request, failure, _ -> true, failed);
     }
 
-    private <R> R sendOnce(long waitNanos, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
-            Predicate<Optional<StoreFailure>> isFinal, Function<StoreFailure, R> failed) {
-        R result = breaker.get().call(waitNanos, () -> sendCounted(counter, request, failed), failure, isFinal, failed);
+    private <R> R sendOnce(
+            long waitNanos,
+            LongAdder counter,
+            Function<ObjectStore, R> request,
+            Function<R, Optional<StoreFailure>> failure,
+            Predicate<Optional<StoreFailure>> isFinal,
+            Function<StoreFailure, R> failed) {
+        R result = breaker.get()
+                .call(
+                        waitNanos,
+                        () -> sendCounted(counter, request, failed),
+                        failure,
+                        isFinal,
+                        failed);
         if (failure.apply(result).filter(StoreFailure::isUnsent).isPresent()) {
             counters.unsent.increment();
         }
         return result;
     }
 
-    private <R> R sendCounted(LongAdder counter, Function<ObjectStore, R> request, Function<StoreFailure, R> failed) {
-        return transport.call(store -> {
-            counter.increment();
-            return request.apply(store);
-        }, failed);
+    private <R> R sendCounted(
+            LongAdder counter, Function<ObjectStore, R> request, Function<StoreFailure, R> failed) {
+        return transport.call(
+                store -> {
+                    counter.increment();
+                    return request.apply(store);
+                },
+                failed);
     }
 
     /** A view for several requests of one lookup. */
@@ -218,19 +273,27 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         }
 
         @Override
-        <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
+        <R> R read(
+                LongAdder counter,
+                Function<ObjectStore, R> request,
+                Function<R, Optional<StoreFailure>> failure,
                 Function<StoreFailure, R> failed) {
             boolean isSent = remainingNanos() > 0;
-            R result = ResilientObjectStore.this.read(start, earlierFailure, counter, request, failure, failed);
-            if (isSent && earlierFailure.isEmpty()) { // the first failure is the cause of the later ones
+            R result = ResilientObjectStore.this.read(
+                    start, earlierFailure, counter, request, failure, failed);
+            // the first failure is the cause of the later ones
+            if (isSent && earlierFailure.isEmpty()) {
                 failure.apply(result).ifPresent(cause -> earlierFailure = ": " + cause);
             }
             return result;
         }
 
         @Override
-        WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
-                Function<WriteResult, Optional<StoreFailure>> failure, Function<StoreFailure, WriteResult> failed) {
+        WriteResult write(
+                LongAdder counter,
+                Function<ObjectStore, WriteResult> request,
+                Function<WriteResult, Optional<StoreFailure>> failure,
+                Function<StoreFailure, WriteResult> failed) {
             return ResilientObjectStore.this.write(counter, request, failure, failed);
         }
 
@@ -255,14 +318,21 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         }
 
         @Override
-        <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
+        <R> R read(
+                LongAdder counter,
+                Function<ObjectStore, R> request,
+                Function<R, Optional<StoreFailure>> failure,
                 Function<StoreFailure, R> failed) {
-            return breaker.get().callUnrecorded(() -> sendCounted(counter, request, failed), failed);
+            return breaker.get()
+                    .callUnrecorded(() -> sendCounted(counter, request, failed), failed);
         }
 
         @Override
-        WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
-                Function<WriteResult, Optional<StoreFailure>> failure, Function<StoreFailure, WriteResult> failed) {
+        WriteResult write(
+                LongAdder counter,
+                Function<ObjectStore, WriteResult> request,
+                Function<WriteResult, Optional<StoreFailure>> failure,
+                Function<StoreFailure, WriteResult> failed) {
             return read(counter, request, failure, failed);
         }
 

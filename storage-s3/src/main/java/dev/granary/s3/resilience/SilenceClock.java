@@ -2,6 +2,7 @@ package dev.granary.s3.resilience;
 
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
+
 import java.util.Optional;
 
 /**
@@ -31,10 +32,14 @@ final class SilenceClock {
      * @param startNanos the time when it was sent
      * @param nowNanos the time when it ended
      * @param isFinalAttempt false if the same request will be retried
-     * @return true if the silence exceeds the limit, or there was never a response and the
-     *     request is not retried
+     * @return true if the silence exceeds the limit, or there was never a response and the request
+     *     is not retried
      */
-    synchronized boolean recordEnd(Optional<StoreFailure> failure, long startNanos, long nowNanos, boolean isFinalAttempt) {
+    synchronized boolean recordEnd(
+            Optional<StoreFailure> failure,
+            long startNanos,
+            long nowNanos,
+            boolean isFinalAttempt) {
         if (failure.filter(SilenceClock::isWithoutResponse).isEmpty()) {
             hasResponded |= failure.filter(StoreFailure::isUnsent).isEmpty();
             isSilent = false;
@@ -47,10 +52,15 @@ final class SilenceClock {
             silentSinceNanos = startNanos;
             progressBefore = progress;
         }
-        return nowNanos - silentSinceNanos >= limitNanos || (isFinalAttempt && !hasResponded && failure.get().kind() == StoreFailure.Kind.TIMEOUT);
+        return nowNanos - silentSinceNanos >= limitNanos
+                || (isFinalAttempt
+                        && !hasResponded
+                        && failure.get().kind() == StoreFailure.Kind.TIMEOUT);
     }
 
     private static boolean isWithoutResponse(StoreFailure failure) {
-        return failure.status() == 0 && (failure.kind() == StoreFailure.Kind.TIMEOUT || failure.kind() == StoreFailure.Kind.UNREACHABLE);
+        return failure.status() == 0
+                && (failure.kind() == StoreFailure.Kind.TIMEOUT
+                        || failure.kind() == StoreFailure.Kind.UNREACHABLE);
     }
 }

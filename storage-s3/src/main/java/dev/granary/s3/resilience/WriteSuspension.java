@@ -3,12 +3,14 @@ package dev.granary.s3.resilience;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.store.StoreFailure;
-import java.time.Duration;
-import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
+
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Suspends the writes of a tier after the bucket refused one: one log line instead of a refused
@@ -34,14 +36,20 @@ public final class WriteSuspension {
         Suspension started = new Suspension(reason, ticker.nanos());
         Suspension previous = current.getAndSet(started);
         if (previous == null || remaining(previous).isZero()) {
-            LOG.warn("{} refused a write and is read-only for the next {} s: {}", location, duration.toSeconds(), reason);
+            LOG.warn(
+                    "{} refused a write and is read-only for the next {} s: {}",
+                    location,
+                    duration.toSeconds(),
+                    reason);
         }
     }
 
     /** Returns the reason why writes are suspended; empty if they are not. */
     public Optional<StoreFailure> reason() {
         Suspension suspension = current.get();
-        return suspension == null || remaining(suspension).isZero() ? Optional.empty() : Optional.of(suspension.reason());
+        return suspension == null || remaining(suspension).isZero()
+                ? Optional.empty()
+                : Optional.of(suspension.reason());
     }
 
     /** Returns the remaining time of the suspension; zero if there is none. */

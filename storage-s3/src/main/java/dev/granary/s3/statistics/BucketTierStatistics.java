@@ -1,6 +1,7 @@
 package dev.granary.s3.statistics;
 
 import dev.granary.s3.probe.ConditionalWriteSupport;
+
 import java.time.Duration;
 import java.util.Optional;
 
@@ -10,14 +11,14 @@ import java.util.Optional;
  *
  * @param requests requests sent, by kind
  * @param retries reads that were retried after a failure; included in {@code requests}
- * @param unsent calls that sent nothing: the circuit breaker was open, or too many requests
- *     were waiting
+ * @param unsent calls that sent nothing: the circuit breaker was open, or too many requests were
+ *     waiting
  * @param breaker the state of the circuit breaker
  * @param refreshes existing entries that were rewritten because of their age
- * @param conditionalWrites the conditional writes that the server supports; empty before the
- *     first write
- * @param readOnlyFor the remaining time without writes after the bucket refused one; zero if
- *     writes are allowed
+ * @param conditionalWrites the conditional writes that the server supports; empty before the first
+ *     write
+ * @param readOnlyFor the remaining time without writes after the bucket refused one; zero if writes
+ *     are allowed
  */
 public record BucketTierStatistics(
         Requests requests,

@@ -1,10 +1,11 @@
 package dev.granary.s3.store;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a body of unknown length up to a limit, and allocates memory only for received bytes.
@@ -30,11 +31,13 @@ public final class BoundedBodyReader {
      *     {@code declared} exceeds it
      * @throws IOException if reading fails, or this process has too little memory
      */
-    public static @Nullable MemorySegment read(InputStream body, long declared, long limit) throws IOException {
+    public static @Nullable MemorySegment read(InputStream body, long declared, long limit)
+            throws IOException {
         return read(body, declared, limit, Runtime.getRuntime().maxMemory() / HEAP_DIVISOR);
     }
 
-    static @Nullable MemorySegment read(InputStream body, long declared, long limit, long memory) throws IOException {
+    static @Nullable MemorySegment read(InputStream body, long declared, long limit, long memory)
+            throws IOException {
         if (declared > limit) {
             return null;
         }
@@ -42,7 +45,9 @@ public final class BoundedBodyReader {
             throw new TooLittleMemoryException(memory);
         }
         int max = (int) Math.min(Math.min(limit, memory), MAX_ARRAY);
-        byte[] buffer = new byte[(int) Math.min(max, declared >= 0 && declared <= FIRST_BYTES ? declared : FIRST_BYTES)];
+        byte[] buffer = new byte
+                [(int) Math.min(
+                        max, declared >= 0 && declared <= FIRST_BYTES ? declared : FIRST_BYTES)];
         int length = 0;
         while (true) {
             length += body.readNBytes(buffer, length, buffer.length - length);
@@ -67,19 +72,25 @@ public final class BoundedBodyReader {
     /**
      * Reads to the end of a stream that should have {@code length} bytes.
      *
-     * @return the bytes, a slice of {@code into}, fewer if the stream ends early; null if there
-     *     are more
+     * @return the bytes, a slice of {@code into}, fewer if the stream ends early; null if there are
+     *     more
      * @throws IOException if reading fails
      */
-    public static @Nullable MemorySegment readInto(InputStream body, byte[] into, int length) throws IOException {
+    public static @Nullable MemorySegment readInto(InputStream body, byte[] into, int length)
+            throws IOException {
         int read = body.readNBytes(into, 0, length);
-        return read == length && body.read() >= 0 ? null : MemorySegment.ofArray(into).asSlice(0, read);
+        return read == length && body.read() >= 0
+                ? null
+                : MemorySegment.ofArray(into).asSlice(0, read);
     }
 
     private static byte[] enlarge(byte[] buffer, int length) throws IOException {
         try {
             return Arrays.copyOf(buffer, length);
-        } catch (OutOfMemoryError e) { // of one large array, not of the process: the smaller buffer is still intact
+        } catch (
+                OutOfMemoryError
+                        e) { // of one large array, not of the process: the smaller buffer is still
+            // intact
             throw new TooLittleMemoryException(buffer.length);
         }
     }

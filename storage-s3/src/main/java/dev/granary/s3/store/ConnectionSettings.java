@@ -11,8 +11,8 @@ import java.util.Optional;
  * @param endpoint the server, with path-style addressing; empty for Amazon S3
  * @param region the region that requests are signed for; empty for that of the environment,
  *     {@code us-east-1} with an endpoint
- * @param credentials the credentials; empty for the AWS SDK's default chain (environment,
- *     profile, web identity, instance)
+ * @param credentials the credentials; empty for the AWS SDK's default chain (environment, profile,
+ *     web identity, instance)
  * @param maxConnections the maximum number of concurrent requests
  * @param connectTimeout the longest time to connect
  * @param requestTimeout the longest time of one request, including its body

@@ -12,7 +12,8 @@ public sealed interface GetResult {
      * @param dates write time of the object and time of the response, by the server's clock
      * @param marks the user metadata
      */
-    record Found(MemorySegment bytes, String etag, ServerTimestamps dates, ObjectMarks marks) implements GetResult {
+    record Found(MemorySegment bytes, String etag, ServerTimestamps dates, ObjectMarks marks)
+            implements GetResult {
         /** Creates the result of a server that sends no dates. */
         public Found(MemorySegment bytes, String etag, ObjectMarks marks) {
             this(bytes, etag, ServerTimestamps.NONE, marks);

@@ -10,7 +10,8 @@ public sealed interface HeadResult {
      * @param dates write time of the object and time of the response, by the server's clock
      * @param marks the user metadata
      */
-    record Found(long bytes, String etag, ServerTimestamps dates, ObjectMarks marks) implements HeadResult {}
+    record Found(long bytes, String etag, ServerTimestamps dates, ObjectMarks marks)
+            implements HeadResult {}
 
     /**
      * The object does not exist. Some servers report a missing bucket like this, for HEAD requests

@@ -1,9 +1,10 @@
 package dev.granary.s3.store;
 
+import org.jspecify.annotations.Nullable;
+
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Limits of one listing, whatever the server sends: pages, objects, total time, consecutive empty
@@ -66,12 +67,16 @@ public final class ListingGuard {
             return broken("a listing of more than " + MAX_OBJECTS + " objects");
         }
         if (nanos.getAsLong() - startNanos >= MAX_TIME.toNanos()) {
-            return broken("a listing that does not end within " + MAX_TIME.toMinutes() + " minutes");
+            return broken(
+                    "a listing that does not end within " + MAX_TIME.toMinutes() + " minutes");
         }
-        return pages == MAX_PAGES ? broken("a listing that does not end after " + MAX_PAGES + " pages") : Optional.empty();
+        return pages == MAX_PAGES
+                ? broken("a listing that does not end after " + MAX_PAGES + " pages")
+                : Optional.empty();
     }
 
     private static Optional<StoreFailure> broken(String what) {
-        return Optional.of(StoreFailure.of(StoreFailure.Kind.BROKEN, what + ": is this an S3 server?"));
+        return Optional.of(
+                StoreFailure.of(StoreFailure.Kind.BROKEN, what + ": is this an S3 server?"));
     }
 }

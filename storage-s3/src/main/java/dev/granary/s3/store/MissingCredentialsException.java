@@ -12,7 +12,8 @@ public final class MissingCredentialsException extends RuntimeException {
      * instead of the exception.
      */
     public MissingCredentialsException(Throwable search) {
-        super("no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile by AWS_PROFILE");
+        super("no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or"
+                + " name a profile by AWS_PROFILE");
         addSuppressed(search);
     }
 }

@@ -7,18 +7,19 @@ import java.util.function.Consumer;
  * {@code ObjectStoreContract} in this module's test jar.
  *
  * <p><b>Guarantees.</b>
+ *
  * <ul>
- *   <li>A write becomes visible at once and as a whole. After {@link WriteResult.Done} every
- *       new read sees it, or a later write.
- *   <li>Of any number of {@link #putIfAbsent} on one absent key, concurrent or successive, at
- *       most one returns {@code Done}, and the object has its body. The same holds for
+ *   <li>A write becomes visible at once and as a whole. After {@link WriteResult.Done} every new
+ *       read sees it, or a later write.
+ *   <li>Of any number of {@link #putIfAbsent} on one absent key, concurrent or successive, at most
+ *       one returns {@code Done}, and the object has its body. The same holds for
  *       {@link #replaceIfMatch} on one version.
  *   <li>Each call sends at most one request, {@link #list} one for each page. No implementation
  *       retries: only the caller knows whether it may.
  *   <li>Failures of the server are results; only programming errors throw exceptions.
  *   <li>Each request ends within the deadline of the connection.
- *   <li>A read allocates memory only for received bytes, rounded up; a declared length is only
- *       a hint.
+ *   <li>A read allocates memory only for received bytes, rounded up; a declared length is only a
+ *       hint.
  * </ul>
  *
  * <p><b>Not guaranteed.</b> A server may not support conditions. Conditional writes then return
@@ -36,8 +37,7 @@ public interface ObjectStore extends AutoCloseable {
      * @param key the full key
      * @param bytes its length
      * @param etag its version, unquoted
-     * @param lastModifiedMillis its write time by the server's clock, in milliseconds since
-     *     1970
+     * @param lastModifiedMillis its write time by the server's clock, in milliseconds since 1970
      */
     record Listed(String key, long bytes, String etag, long lastModifiedMillis) {}
 

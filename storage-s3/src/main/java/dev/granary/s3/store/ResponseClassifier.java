@@ -26,6 +26,7 @@ import java.security.cert.CertificateException;
 import java.time.DateTimeException;
 import java.util.Locale;
 import java.util.regex.Pattern;
+
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -64,7 +65,8 @@ public final class ResponseClassifier {
      */
     public static WriteResult written(String etag) {
         return etag.isEmpty()
-                ? WriteResult.failed(StoreFailure.of(BROKEN, "a success without an ETag: is this an S3 server?"))
+                ? WriteResult.failed(
+                        StoreFailure.of(BROKEN, "a success without an ETag: is this an S3 server?"))
                 : new WriteResult.Done(etag);
     }
 
@@ -73,7 +75,9 @@ public final class ResponseClassifier {
      * S3 server.
      */
     public static WriteResult plainWrite(int status, String code, String message) {
-        return status == 409 ? WriteResult.CONFLICT : WriteResult.failed(failure(status, code, message));
+        return status == 409
+                ? WriteResult.CONFLICT
+                : WriteResult.failed(failure(status, code, message));
     }
 
     /** Returns the result of a failed conditional write or deletion. */
@@ -81,9 +85,10 @@ public final class ResponseClassifier {
         return switch (status) {
             case 412, 304 -> WriteResult.PRECONDITION_FAILED;
             case 409 -> WriteResult.CONFLICT;
-            case 404 -> isMissingBucket(code)
-                    ? WriteResult.failed(failure(status, code, message))
-                    : WriteResult.PRECONDITION_FAILED;
+            case 404 ->
+                isMissingBucket(code)
+                        ? WriteResult.failed(failure(status, code, message))
+                        : WriteResult.PRECONDITION_FAILED;
             default -> WriteResult.failed(failure(status, code, message));
         };
     }
@@ -100,15 +105,21 @@ public final class ResponseClassifier {
             if (t instanceof TooLittleMemoryException) {
                 return StoreFailure.of(NO_MEMORY, String.valueOf(t.getMessage()));
             }
-            if (t instanceof UnknownHostException || t instanceof ConnectException || t instanceof NoRouteToHostException
+            if (t instanceof UnknownHostException
+                    || t instanceof ConnectException
+                    || t instanceof NoRouteToHostException
                     || t instanceof UnresolvedAddressException) {
                 kind = UNREACHABLE;
             } else if (t instanceof InterruptedIOException) { // includes SocketTimeoutException
                 kind = isConnecting(t) ? UNREACHABLE : TIMEOUT;
-            } else if (t instanceof SSLHandshakeException || t instanceof SSLPeerUnverifiedException
-                    || t instanceof CertificateException || t instanceof CertPathBuilderException || isNoTls(t)) {
+            } else if (t instanceof SSLHandshakeException
+                    || t instanceof SSLPeerUnverifiedException
+                    || t instanceof CertificateException
+                    || t instanceof CertPathBuilderException
+                    || isNoTls(t)) {
                 kind = TLS;
-            } else if (kind == BROKEN && (isClosedHere(t) || (!(t instanceof IOException) && isTimeout(t)))) {
+            } else if (kind == BROKEN
+                    && (isClosedHere(t) || (!(t instanceof IOException) && isTimeout(t)))) {
                 kind = TIMEOUT;
             }
             if (t.getCause() == t) {
@@ -128,11 +139,16 @@ public final class ResponseClassifier {
         if (isClosedHere(deepest)) {
             return "no complete response within the deadline, so the connection was closed";
         }
-        if (deepest instanceof EOFException || message.contains("failed to respond") || message.startsWith("unexpected end of stream")) {
+        if (deepest instanceof EOFException
+                || message.contains("failed to respond")
+                || message.startsWith("unexpected end of stream")) {
             return "the server closed the connection before its response was complete";
         }
-        if (deepest instanceof NullPointerException || deepest instanceof ArithmeticException || deepest instanceof IndexOutOfBoundsException
-                || deepest instanceof NumberFormatException || deepest instanceof DateTimeException) {
+        if (deepest instanceof NullPointerException
+                || deepest instanceof ArithmeticException
+                || deepest instanceof IndexOutOfBoundsException
+                || deepest instanceof NumberFormatException
+                || deepest instanceof DateTimeException) {
             return "the response is not in the S3 format (" + name + ")";
         }
         return deepest.getMessage() == null ? name : name + ": " + message;
@@ -144,22 +160,30 @@ public final class ResponseClassifier {
         }
         return switch (code) {
             case "RequestTimeTooSkewed" -> CLOCK_SKEW;
-            case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect", "IllegalLocationConstraintException" ->
-                WRONG_REGION;
-            case "ExpiredToken", "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied" -> DENIED;
+            case "AuthorizationHeaderMalformed",
+                    "PermanentRedirect",
+                    "TemporaryRedirect",
+                    "IllegalLocationConstraintException" -> WRONG_REGION;
+            case "ExpiredToken",
+                    "InvalidToken",
+                    "InvalidAccessKeyId",
+                    "SignatureDoesNotMatch",
+                    "AccessDenied" -> DENIED;
             case "SlowDown", "ServiceUnavailable", "TooManyRequests" -> THROTTLED;
-            case "RequestTimeout" -> TIMEOUT; // a 400 of S3 that concerns the connection, not the request
-            default -> switch (status) {
-                case 301, 307, 308 -> WRONG_REGION;
-                // of a proxy or a web page, which would redirect a retry as well
-                case 300, 302, 303, 304, 305 -> NOT_SUPPORTED;
-                case 401, 403, 407 -> DENIED;
-                case 404 -> NO_BUCKET;
-                case 408 -> TIMEOUT;
-                case 429, 503 -> THROTTLED;
-                case 501 -> NOT_SUPPORTED;
-                default -> status >= 400 && status < 500 ? NOT_SUPPORTED : SERVER;
-            };
+            // a 400 of S3 that concerns the connection, not the request
+            case "RequestTimeout" -> TIMEOUT;
+            default ->
+                switch (status) {
+                    case 301, 307, 308 -> WRONG_REGION;
+                    // of a proxy or a web page, which would redirect a retry as well
+                    case 300, 302, 303, 304, 305 -> NOT_SUPPORTED;
+                    case 401, 403, 407 -> DENIED;
+                    case 404 -> NO_BUCKET;
+                    case 408 -> TIMEOUT;
+                    case 429, 503 -> THROTTLED;
+                    case 501 -> NOT_SUPPORTED;
+                    default -> status >= 400 && status < 500 ? NOT_SUPPORTED : SERVER;
+                };
         };
     }
 
@@ -191,8 +215,11 @@ public final class ResponseClassifier {
     }
 
     private static String oneLine(String message) {
-        String read = message.length() <= EXAMINED_LIMIT ? message : message.substring(0, EXAMINED_LIMIT);
-        String line = SecretRedactor.redact(read).replaceAll("[\\s\\p{Cntrl}\\p{Cf}\\p{Co}\\p{Cs}]+", " ").strip();
+        String read =
+                message.length() <= EXAMINED_LIMIT ? message : message.substring(0, EXAMINED_LIMIT);
+        String line = SecretRedactor.redact(read)
+                .replaceAll("[\\s\\p{Cntrl}\\p{Cf}\\p{Co}\\p{Cs}]+", " ")
+                .strip();
         return line.length() <= MESSAGE_LIMIT ? line : line.substring(0, MESSAGE_LIMIT) + "...";
     }
 }

@@ -1,10 +1,11 @@
 package dev.granary.s3.store;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Removes secrets from messages: known credentials of this process, and anything that looks like a
@@ -15,7 +16,8 @@ public final class SecretRedactor {
     private static final int MIN_LENGTH = 8;
     private static final String REDACTED = "[hidden]";
     private static final Pattern USER_INFO = Pattern.compile("(?<=//)[^/?#\\s]*@");
-    private static final Pattern QUERY = Pattern.compile("(?<=[?&])([A-Za-z0-9._~-]{1,64})=[^&\\s\"'<>)]+");
+    private static final Pattern QUERY =
+            Pattern.compile("(?<=[?&])([A-Za-z0-9._~-]{1,64})=[^&\\s\"'<>)]+");
 
     /**
      * A long run of letters and digits, matched possessively: backtracking would take quadratic
@@ -63,11 +65,14 @@ public final class SecretRedactor {
      * tokens; names of entries have one case, host names have dots.
      */
     static String withoutTokens(CharSequence text) {
-        return RUN.matcher(text).replaceAll(run -> isToken(run.group()) ? REDACTED : Matcher.quoteReplacement(run.group()));
+        return RUN.matcher(text)
+                .replaceAll(run ->
+                        isToken(run.group()) ? REDACTED : Matcher.quoteReplacement(run.group()));
     }
 
     private static boolean isToken(String run) {
-        return run.chars().anyMatch(c -> c >= 'a' && c <= 'z') && run.chars().anyMatch(c -> c >= 'A' && c <= 'Z')
+        return run.chars().anyMatch(c -> c >= 'a' && c <= 'z')
+                && run.chars().anyMatch(c -> c >= 'A' && c <= 'Z')
                 && run.chars().anyMatch(c -> c >= '0' && c <= '9');
     }
 }

@@ -1,12 +1,13 @@
 package dev.granary.s3.store;
 
+import org.jspecify.annotations.Nullable;
+
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Timestamps of an object by the server's clock: clocks of different machines are never compared.
@@ -33,7 +34,10 @@ public record ServerTimestamps(long lastModifiedMillis, long nowMillis) {
     public Optional<Duration> age() {
         return lastModifiedMillis == 0 || nowMillis == 0
                 ? Optional.empty()
-                : Optional.of(Duration.ofMillis(lastModifiedMillis > nowMillis ? 0 : difference(nowMillis, lastModifiedMillis)));
+                : Optional.of(Duration.ofMillis(
+                        lastModifiedMillis > nowMillis
+                                ? 0
+                                : difference(nowMillis, lastModifiedMillis)));
     }
 
     private static long difference(long later, long earlier) {
@@ -58,7 +62,8 @@ public record ServerTimestamps(long lastModifiedMillis, long nowMillis) {
             return 0;
         }
         try {
-            return millis(ZonedDateTime.parse(header, DateTimeFormatter.RFC_1123_DATE_TIME).toInstant());
+            return millis(ZonedDateTime.parse(header, DateTimeFormatter.RFC_1123_DATE_TIME)
+                    .toInstant());
         } catch (DateTimeException e) {
             return 0;
         }

@@ -1,5 +1,7 @@
 package dev.granary.s3.store;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -9,7 +11,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Aborts requests of one transport without progress, from connecting to the last byte of the
@@ -26,7 +27,8 @@ public final class StallDetector implements AutoCloseable {
      */
     public static final int MIN_BYTES = 1 << 10;
 
-    private final ScheduledThreadPoolExecutor thread = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("granary-stalls").factory());
+    private final ScheduledThreadPoolExecutor thread = new ScheduledThreadPoolExecutor(
+            1, Thread.ofPlatform().daemon().name("granary-stalls").factory());
     private final Duration limit;
     private final TrafficCounter traffic;
 
@@ -115,7 +117,8 @@ public final class StallDetector implements AutoCloseable {
             if (!stalled) {
                 return thrown;
             }
-            SocketTimeoutException stall = new SocketTimeoutException("fewer than " + MIN_BYTES + " bytes moved for " + seconds(limit));
+            SocketTimeoutException stall = new SocketTimeoutException(
+                    "fewer than " + MIN_BYTES + " bytes moved for " + seconds(limit));
             stall.addSuppressed(thrown); // not as a cause: messages report the root cause
             return stall;
         }

@@ -54,7 +54,15 @@ public record StoreFailure(Kind kind, int status, String code, String message) {
     public boolean isTransient() {
         return switch (kind) {
             case THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> true;
-            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, NO_MEMORY, BUSY, SUSPENDED, CONFIGURATION -> false;
+            case DENIED,
+                    CLOCK_SKEW,
+                    NO_BUCKET,
+                    WRONG_REGION,
+                    NOT_SUPPORTED,
+                    NO_MEMORY,
+                    BUSY,
+                    SUSPENDED,
+                    CONFIGURATION -> false;
         };
     }
 
@@ -62,7 +70,18 @@ public record StoreFailure(Kind kind, int status, String code, String message) {
     public boolean isUnsent() {
         return switch (kind) {
             case BUSY, SUSPENDED, CONFIGURATION -> true;
-            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, NO_MEMORY, THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> false;
+            case DENIED,
+                    CLOCK_SKEW,
+                    NO_BUCKET,
+                    WRONG_REGION,
+                    NOT_SUPPORTED,
+                    NO_MEMORY,
+                    THROTTLED,
+                    SERVER,
+                    UNREACHABLE,
+                    TLS,
+                    TIMEOUT,
+                    BROKEN -> false;
         };
     }
 

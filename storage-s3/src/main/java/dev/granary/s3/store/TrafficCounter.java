@@ -65,6 +65,8 @@ public final class TrafficCounter {
      * zero. For progress displays.
      */
     public Duration quiet() {
-        return inProgress() == 0 ? Duration.ZERO : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
+        return inProgress() == 0
+                ? Duration.ZERO
+                : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
     }
 }

@@ -5,12 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.TrafficCounter;
-import java.io.ByteArrayInputStream;
-import java.io.IOException;
-import java.net.URI;
-import java.time.Duration;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
 import software.amazon.awssdk.http.AbortableInputStream;
 import software.amazon.awssdk.http.ExecutableHttpRequest;
 import software.amazon.awssdk.http.HttpExecuteRequest;
@@ -19,6 +17,11 @@ import software.amazon.awssdk.http.SdkHttpClient;
 import software.amazon.awssdk.http.SdkHttpMethod;
 import software.amazon.awssdk.http.SdkHttpRequest;
 import software.amazon.awssdk.http.SdkHttpResponse;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
 
 /** Tests of bodies that are not read to their end. */
 class WatchedHttpClientTest {
@@ -50,8 +53,10 @@ class WatchedHttpClientTest {
 
         @Override
         public HttpExecuteResponse call() {
-            return HttpExecuteResponse.builder().response(SdkHttpResponse.builder().statusCode(200).build())
-                    .responseBody(AbortableInputStream.create(body, () -> isAborted = true)).build();
+            return HttpExecuteResponse.builder()
+                    .response(SdkHttpResponse.builder().statusCode(200).build())
+                    .responseBody(AbortableInputStream.create(body, () -> isAborted = true))
+                    .build();
         }
 
         @Override
@@ -68,9 +73,15 @@ class WatchedHttpClientTest {
     /** Reads the first bytes of a body of that length and closes it. */
     private Wire closedEarly(int length) throws IOException {
         Wire wire = new Wire(length);
-        SdkHttpRequest get = SdkHttpRequest.builder().method(SdkHttpMethod.GET).uri(URI.create("http://127.0.0.1:9/key")).build();
-        try (SdkHttpClient client = new WatchedHttpClient(wire, new StallDetector(Duration.ofHours(1), traffic))) {
-            HttpExecuteResponse answer = client.prepareRequest(HttpExecuteRequest.builder().request(get).build()).call();
+        SdkHttpRequest get = SdkHttpRequest.builder()
+                .method(SdkHttpMethod.GET)
+                .uri(URI.create("http://127.0.0.1:9/key"))
+                .build();
+        try (SdkHttpClient client =
+                new WatchedHttpClient(wire, new StallDetector(Duration.ofHours(1), traffic))) {
+            HttpExecuteResponse answer = client.prepareRequest(
+                            HttpExecuteRequest.builder().request(get).build())
+                    .call();
             AbortableInputStream body = answer.responseBody().orElseThrow();
             assertEquals(READ, body.readNBytes(READ).length);
             body.close();
@@ -80,7 +91,9 @@ class WatchedHttpClientTest {
     }
 
     @Test
-    @DisplayName("S5 A9 closing a body reads a short rest, to reuse the connection, and aborts a long one")
+    @DisplayName(
+            "S5 A9 closing a body reads a short rest, to reuse the connection, and aborts a long"
+                    + " one")
     void shortAndLongRest() throws IOException {
         for (int shortRest : new int[] {0, 1, MAX_REST - 1}) {
             Wire reused = closedEarly(READ + shortRest);

@@ -5,6 +5,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -46,10 +47,16 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
         FORBIDS_DELETIONS
     }
 
-    private static final WriteResult NOT_IMPLEMENTED =
-            WriteResult.failed(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "A header you provided is not implemented"));
-    private static final WriteResult BAD_REQUEST =
-            WriteResult.failed(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 400, "InvalidRequest", "The checksum header is not known"));
+    private static final WriteResult NOT_IMPLEMENTED = WriteResult.failed(new StoreFailure(
+            StoreFailure.Kind.NOT_SUPPORTED,
+            501,
+            "NotImplemented",
+            "A header you provided is not implemented"));
+    private static final WriteResult BAD_REQUEST = WriteResult.failed(new StoreFailure(
+            StoreFailure.Kind.NOT_SUPPORTED,
+            400,
+            "InvalidRequest",
+            "The checksum header is not known"));
 
     private final Set<Deviation> deviations;
     private final Map<String, Set<Thread>> winners = new HashMap<>();
@@ -65,7 +72,9 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
         if (has(Deviation.REFUSES_WRITES)) {
             return BAD_REQUEST;
         }
-        return has(Deviation.FORBIDS_WRITES) ? WriteResult.failed(Fault.DENIED) : super.put(key, body, marks);
+        return has(Deviation.FORBIDS_WRITES)
+                ? WriteResult.failed(Fault.DENIED)
+                : super.put(key, body, marks);
     }
 
     @Override
@@ -73,7 +82,9 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
         if (has(Deviation.REFUSES_CONDITIONS)) {
             return NOT_IMPLEMENTED;
         }
-        if (has(Deviation.IGNORES_CONDITIONS) || has(Deviation.REFUSES_WRITES) || has(Deviation.FORBIDS_WRITES)) {
+        if (has(Deviation.IGNORES_CONDITIONS)
+                || has(Deviation.REFUSES_WRITES)
+                || has(Deviation.FORBIDS_WRITES)) {
             return put(key, body, marks);
         }
         if (has(Deviation.REMEMBERS_DELETED) && deleted.contains(key)) {
@@ -86,11 +97,14 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     }
 
     @Override
-    public synchronized WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+    public synchronized WriteResult replaceIfMatch(
+            String key, String etag, byte[] body, ObjectMarks marks) {
         if (has(Deviation.REFUSES_CONDITIONS) || has(Deviation.REFUSES_IF_MATCH)) {
             return NOT_IMPLEMENTED;
         }
-        if (has(Deviation.IGNORES_CONDITIONS) || has(Deviation.IGNORES_IF_MATCH) || has(Deviation.FORBIDS_WRITES)) {
+        if (has(Deviation.IGNORES_CONDITIONS)
+                || has(Deviation.IGNORES_IF_MATCH)
+                || has(Deviation.FORBIDS_WRITES)) {
             return put(key, body, marks);
         }
         if (has(Deviation.RACY_REPLACE) && isAtOnce(key + etag)) {
@@ -101,7 +115,9 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
-        return has(Deviation.IGNORES_CONDITIONAL_DELETE) ? delete(key) : super.deleteIfMatch(key, etag);
+        return has(Deviation.IGNORES_CONDITIONAL_DELETE)
+                ? delete(key)
+                : super.deleteIfMatch(key, etag);
     }
 
     @Override
@@ -117,14 +133,16 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     public synchronized HeadResult head(String key) {
         HeadResult result = super.head(key);
         return result instanceof HeadResult.Found found && has(Deviation.LOSES_METADATA)
-                ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE) : result;
+                ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE)
+                : result;
     }
 
     @Override
     public GetResult get(String key, long limit) {
         GetResult result = super.get(key, limit);
         return result instanceof GetResult.Found found && has(Deviation.LOSES_METADATA)
-                ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE) : result;
+                ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE)
+                : result;
     }
 
     private boolean has(Deviation deviation) {
@@ -135,7 +153,9 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
         WriteResult result = write.get();
         if (result instanceof WriteResult.Done) {
             winners.computeIfAbsent(race, _ -> new HashSet<>()).add(Thread.currentThread());
-        } else if (has(Deviation.LOSES_WITH_500) && result instanceof WriteResult.PreconditionFailed && isOthers(race)) {
+        } else if (has(Deviation.LOSES_WITH_500)
+                && result instanceof WriteResult.PreconditionFailed
+                && isOthers(race)) {
             return WriteResult.failed(Fault.ERROR_500);
         }
         return result;
@@ -146,7 +166,8 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
      * successive.
      */
     private boolean isAtOnce(String race) {
-        return isOthers(race) && winners.getOrDefault(race, Set.of()).size() == 1
+        return isOthers(race)
+                && winners.getOrDefault(race, Set.of()).size() == 1
                 && winners.computeIfAbsent(race, _ -> new HashSet<>()).add(Thread.currentThread());
     }
 

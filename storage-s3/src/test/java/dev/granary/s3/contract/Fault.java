@@ -2,6 +2,7 @@ package dev.granary.s3.contract;
 
 import dev.granary.s3.embedded.ConditionMode;
 import dev.granary.s3.store.StoreFailure;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,8 +54,8 @@ public sealed interface Fault {
     /**
      * The request never arrives.
      *
-     * @param failure the failure at the sender: an error response if it has a status, silence
-     *     if it is a timeout, else a reset
+     * @param failure the failure at the sender: an error response if it has a status, silence if it
+     *     is a timeout, else a reset
      */
     record Lost(StoreFailure failure) implements Fault {}
 
@@ -102,24 +103,30 @@ public sealed interface Fault {
     StoreFailure RESET = StoreFailure.of(StoreFailure.Kind.BROKEN, "connection reset");
 
     /** A failure of the server. */
-    StoreFailure ERROR_500 = new StoreFailure(StoreFailure.Kind.SERVER, 500, "InternalError", "a failure");
+    StoreFailure ERROR_500 =
+            new StoreFailure(StoreFailure.Kind.SERVER, 500, "InternalError", "a failure");
 
     /** The server requests a lower rate. */
-    StoreFailure SLOW_DOWN = new StoreFailure(StoreFailure.Kind.THROTTLED, 503, "SlowDown", "please reduce your request rate");
+    StoreFailure SLOW_DOWN = new StoreFailure(
+            StoreFailure.Kind.THROTTLED, 503, "SlowDown", "please reduce your request rate");
 
     /** A refusal; also the response for an absent object without the permission to list. */
-    StoreFailure DENIED = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "not for you");
+    StoreFailure DENIED =
+            new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "not for you");
 
     /** The credentials have expired, in Amazon's form. */
-    StoreFailure EXPIRED = new StoreFailure(StoreFailure.Kind.DENIED, 400, "ExpiredToken", "the provided token has expired");
+    StoreFailure EXPIRED = new StoreFailure(
+            StoreFailure.Kind.DENIED, 400, "ExpiredToken", "the provided token has expired");
 
     /** The credentials have expired, in the form of other servers. */
-    StoreFailure EXPIRED_403 = new StoreFailure(StoreFailure.Kind.DENIED, 403, "ExpiredToken", "the provided token has expired");
+    StoreFailure EXPIRED_403 = new StoreFailure(
+            StoreFailure.Kind.DENIED, 403, "ExpiredToken", "the provided token has expired");
 
     /** Returns one fault of each kind, at both moments if it has them. */
     static List<Fault> each() {
         List<Fault> all = new ArrayList<>();
-        for (StoreFailure failure : List.of(TIMEOUT, RESET, ERROR_500, SLOW_DOWN, DENIED, EXPIRED, EXPIRED_403)) {
+        for (StoreFailure failure :
+                List.of(TIMEOUT, RESET, ERROR_500, SLOW_DOWN, DENIED, EXPIRED, EXPIRED_403)) {
             all.add(new Lost(failure));
             all.add(new AnswerLost(failure));
         }
@@ -158,7 +165,14 @@ public sealed interface Fault {
             case AnswerLostThen lost -> lost.failure().equals(TIMEOUT);
             case Changed changed -> changed.change() == Change.SURPLUS;
             case Late _ -> true;
-            case None _, Meanwhile _, Delayed _, Conflicting _, PreconditionFailed _, Blank _, Page _, Conditioned _ -> false;
+            case None _,
+                    Meanwhile _,
+                    Delayed _,
+                    Conflicting _,
+                    PreconditionFailed _,
+                    Blank _,
+                    Page _,
+                    Conditioned _ -> false;
         };
     }
 
@@ -175,7 +189,8 @@ public sealed interface Fault {
         return switch (this) {
             case AnswerLost lost -> !lost.failure().isTransient();
             case AnswerLostThen lost -> !lost.failure().isTransient();
-            case Conflicting _, PreconditionFailed _, Blank _, Page _, Changed _, Conditioned _ -> true;
+            case Conflicting _, PreconditionFailed _, Blank _, Page _, Changed _, Conditioned _ ->
+                true;
             case None _, Meanwhile _, Lost _, Late _, Delayed _ -> false;
         };
     }

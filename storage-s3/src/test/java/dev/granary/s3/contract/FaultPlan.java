@@ -35,7 +35,8 @@ public interface FaultPlan {
      */
     static FaultPlan once(Predicate<S3Request> chosen, int number, Fault fault) {
         AtomicInteger seen = new AtomicInteger();
-        return request -> chosen.test(request) && seen.getAndIncrement() == number ? fault : new Fault.None();
+        return request ->
+                chosen.test(request) && seen.getAndIncrement() == number ? fault : new Fault.None();
     }
 
     /** Returns a plan with these faults for the next requests, in order, and none afterwards. */
@@ -55,7 +56,9 @@ public interface FaultPlan {
     static FaultPlan drawn(SplittableRandom random, double probability, List<Fault> faults) {
         return _ -> {
             synchronized (random) {
-                return random.nextDouble() < probability ? faults.get(random.nextInt(faults.size())) : new Fault.None();
+                return random.nextDouble() < probability
+                        ? faults.get(random.nextInt(faults.size()))
+                        : new Fault.None();
             }
         };
     }

@@ -4,6 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.contract.Fault.Moment;
 import dev.granary.s3.store.StoreFailure;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -11,7 +14,6 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One client's connection to a {@link FaultyS3}: processes its requests in order and injects their
@@ -82,10 +84,23 @@ final class FaultyConnection {
                 forward(request, exchange);
             }
             case Fault.Delayed delayed -> delay(delayed, request, exchange);
-            case Fault.Conflicting injected -> sendReplacement(injected.moment(), error(409, "ConditionalRequestConflict", request), request, exchange);
-            case Fault.PreconditionFailed injected -> sendReplacement(injected.moment(), error(412, "PreconditionFailed", request), request, exchange);
-            case Fault.Blank injected -> sendReplacement(injected.moment(), HttpMessage.answer(200, new byte[0]), request, exchange);
-            case Fault.Page injected -> sendReplacement(injected.moment(), page(request), request, exchange);
+            case Fault.Conflicting injected ->
+                sendReplacement(
+                        injected.moment(),
+                        error(409, "ConditionalRequestConflict", request),
+                        request,
+                        exchange);
+            case Fault.PreconditionFailed injected ->
+                sendReplacement(
+                        injected.moment(),
+                        error(412, "PreconditionFailed", request),
+                        request,
+                        exchange);
+            case Fault.Blank injected ->
+                sendReplacement(
+                        injected.moment(), HttpMessage.answer(200, new byte[0]), request, exchange);
+            case Fault.Page injected ->
+                sendReplacement(injected.moment(), page(request), request, exchange);
             case Fault.Changed changed -> sendChanged(changed.change(), request, exchange);
             case Fault.Conditioned how -> {
                 if (exchange.request().operation().startsWith("PUT")) {
@@ -96,7 +111,8 @@ final class FaultyConnection {
         }
     }
 
-    private void delay(Fault.Delayed delayed, HttpMessage request, FaultyS3.Exchange exchange) throws IOException {
+    private void delay(Fault.Delayed delayed, HttpMessage request, FaultyS3.Exchange exchange)
+            throws IOException {
         if (delayed.moment() == Moment.BEFORE) {
             sleep(delayed.time());
         }
@@ -107,33 +123,52 @@ final class FaultyConnection {
         send(answer);
     }
 
-    private void sendReplacement(Moment moment, HttpMessage answer, HttpMessage request, FaultyS3.Exchange exchange) throws IOException {
+    private void sendReplacement(
+            Moment moment, HttpMessage answer, HttpMessage request, FaultyS3.Exchange exchange)
+            throws IOException {
         if (moment == Moment.AFTER) {
             forward(request, exchange);
         }
         send(answer);
     }
 
-    private void sendChanged(Fault.Change change, HttpMessage request, FaultyS3.Exchange exchange) throws IOException {
+    private void sendChanged(Fault.Change change, HttpMessage request, FaultyS3.Exchange exchange)
+            throws IOException {
         HttpMessage answer = forward(request, exchange);
         switch (change) {
             case TRUNCATED -> {
                 byte[] whole = answer.bytes();
-                int kept = answer.body().length == 0 ? whole.length / 2 : whole.length - answer.body().length / 2 - 1;
+                int kept = answer.body().length == 0
+                        ? whole.length / 2
+                        : whole.length - answer.body().length / 2 - 1;
                 out.write(whole, 0, kept);
                 isClosed = true;
             }
             case SURPLUS -> {
                 int length = answer.body().length;
-                out.write((length == 0 ? answer : answer.with("Content-Length", Integer.toString(Math.max(0, length - SURPLUS.length)))).bytes());
+                out.write((length == 0
+                                ? answer
+                                : answer.with(
+                                        "Content-Length",
+                                        Integer.toString(Math.max(0, length - SURPLUS.length))))
+                        .bytes());
                 if (length == 0) {
                     out.write(SURPLUS);
                 }
             }
-            case LONGER -> send(exchange.request().operation().startsWith("GET") ? answer.longer(SURPLUS) : answer);
+            case LONGER ->
+                send(
+                        exchange.request().operation().startsWith("GET")
+                                ? answer.longer(SURPLUS)
+                                : answer);
             case WRONG_ETAG -> send(answer.with("ETag", "\"" + "0".repeat(32) + "\""));
-            case OTHER_BODY -> send(!exchange.request().isRead() ? answer
-                    : isHead(request) ? proxy.anotherRead(exchange).bodiless() : proxy.anotherRead(exchange));
+            case OTHER_BODY ->
+                send(
+                        !exchange.request().isRead()
+                                ? answer
+                                : isHead(request)
+                                        ? proxy.anotherRead(exchange).bodiless()
+                                        : proxy.anotherRead(exchange));
         }
     }
 
@@ -147,7 +182,8 @@ final class FaultyConnection {
             isClosed = true;
             client.setSoLinger(true, 0); // a reset, not an end of stream
         } else {
-            throw new IllegalArgumentException("Neither a server nor a network reports to a client " + failure);
+            throw new IllegalArgumentException(
+                    "Neither a server nor a network reports to a client " + failure);
         }
     }
 
@@ -163,7 +199,8 @@ final class FaultyConnection {
         }
     }
 
-    private HttpMessage forward(HttpMessage request, FaultyS3.Exchange exchange) throws IOException {
+    private HttpMessage forward(HttpMessage request, FaultyS3.Exchange exchange)
+            throws IOException {
         Socket connection = connection();
         connection.getOutputStream().write(request.bytes());
         InputStream answers = connection.getInputStream();
@@ -171,7 +208,9 @@ final class FaultyConnection {
         while (head.status() < 200) {
             head = HttpMessage.readHead(answers);
         }
-        HttpMessage answer = isHead(request) || head.status() == 204 || head.status() == 304 ? head : head.withBody(answers);
+        HttpMessage answer = isHead(request) || head.status() == 204 || head.status() == 304
+                ? head
+                : head.withBody(answers);
         serverUsedAt = System.nanoTime();
         proxy.responded(exchange, answer);
         return answer;
@@ -193,19 +232,26 @@ final class FaultyConnection {
 
     private void send(HttpMessage answer) throws IOException {
         out.write(answer.bytes());
-        isClosed |= answer.header("Connection").filter("close"::equalsIgnoreCase).isPresent();
+        isClosed |=
+                answer.header("Connection").filter("close"::equalsIgnoreCase).isPresent();
     }
 
     private static HttpMessage error(int status, String code, HttpMessage request) {
         byte[] text = ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
-                + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>").getBytes(UTF_8);
-        HttpMessage answer = HttpMessage.answer(status, isHead(request) ? Arrays.copyOf(text, 0) : text, "Content-Type: application/xml");
-        return status == 503 ? answer.with("Retry-After", "0") : answer; // some clients obey it by default
+                        + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>")
+                .getBytes(UTF_8);
+        HttpMessage answer = HttpMessage.answer(
+                status,
+                isHead(request) ? Arrays.copyOf(text, 0) : text,
+                "Content-Type: application/xml");
+        // some clients obey it by default
+        return status == 503 ? answer.with("Retry-After", "0") : answer;
     }
 
     private static HttpMessage page(HttpMessage request) {
         byte[] text = "<html><body>Sign in</body></html>".getBytes(UTF_8);
-        return HttpMessage.answer(200, isHead(request) ? Arrays.copyOf(text, 0) : text, "Content-Type: text/html");
+        return HttpMessage.answer(
+                200, isHead(request) ? Arrays.copyOf(text, 0) : text, "Content-Type: text/html");
     }
 
     private static boolean isHead(HttpMessage request) {

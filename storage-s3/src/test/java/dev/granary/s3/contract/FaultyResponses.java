@@ -10,6 +10,7 @@ import dev.granary.s3.store.ResponseClassifier;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 
@@ -27,12 +28,23 @@ final class FaultyResponses {
     static GetResult get(GetResult sound, Change change, long limit, Supplier<GetResult> another) {
         return switch (change) {
             case TRUNCATED -> new GetResult.Unavailable(Fault.RESET);
-            case SURPLUS -> sound instanceof GetResult.Found found
-                    ? new GetResult.Found(found.bytes().asSlice(0, Math.max(0, found.bytes().byteSize() - SURPLUS_BYTES)), found.etag(),
-                            found.marks())
-                    : sound;
+            case SURPLUS ->
+                sound instanceof GetResult.Found found
+                        ? new GetResult.Found(
+                                found.bytes()
+                                        .asSlice(
+                                                0,
+                                                Math.max(
+                                                        0,
+                                                        found.bytes().byteSize() - SURPLUS_BYTES)),
+                                found.etag(),
+                                found.marks())
+                        : sound;
             case LONGER -> sound instanceof GetResult.Found found ? longer(found, limit) : sound;
-            case WRONG_ETAG -> sound instanceof GetResult.Found found ? new GetResult.Found(found.bytes(), WRONG_ETAG, found.marks()) : sound;
+            case WRONG_ETAG ->
+                sound instanceof GetResult.Found found
+                        ? new GetResult.Found(found.bytes(), WRONG_ETAG, found.marks())
+                        : sound;
             case OTHER_BODY -> another.get();
         };
     }
@@ -41,16 +53,20 @@ final class FaultyResponses {
         long length = found.bytes().byteSize();
         MemorySegment longer = MemorySegment.ofArray(new byte[(int) length + SURPLUS_BYTES]);
         longer.asSlice(0, length).copyFrom(found.bytes());
-        return longer.byteSize() > limit ? new GetResult.TooLarge(limit) : new GetResult.Found(longer, found.etag(), found.marks());
+        return longer.byteSize() > limit
+                ? new GetResult.TooLarge(limit)
+                : new GetResult.Found(longer, found.etag(), found.marks());
     }
 
     static HeadResult head(HeadResult sound, Change change, Supplier<HeadResult> another) {
         return switch (change) {
             case TRUNCATED -> new HeadResult.Unavailable(Fault.RESET);
             case SURPLUS, LONGER -> sound;
-            case WRONG_ETAG -> sound instanceof HeadResult.Found found
-                    ? new HeadResult.Found(found.bytes(), WRONG_ETAG, found.dates(), found.marks())
-                    : sound;
+            case WRONG_ETAG ->
+                sound instanceof HeadResult.Found found
+                        ? new HeadResult.Found(
+                                found.bytes(), WRONG_ETAG, found.dates(), found.marks())
+                        : sound;
             case OTHER_BODY -> another.get();
         };
     }
@@ -58,7 +74,10 @@ final class FaultyResponses {
     static WriteResult write(WriteResult sound, Change change) {
         return switch (change) {
             case TRUNCATED -> WriteResult.failed(Fault.RESET);
-            case WRONG_ETAG -> sound instanceof WriteResult.Done done && !done.etag().isEmpty() ? new WriteResult.Done(WRONG_ETAG) : sound;
+            case WRONG_ETAG ->
+                sound instanceof WriteResult.Done done && !done.etag().isEmpty()
+                        ? new WriteResult.Done(WRONG_ETAG)
+                        : sound;
             case SURPLUS, LONGER, OTHER_BODY -> sound;
         };
     }

@@ -2,6 +2,9 @@ package dev.granary.s3.contract;
 
 import dev.granary.s3.embedded.ConditionMode;
 import dev.granary.s3.embedded.EmbeddedS3;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -20,7 +23,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A faulty path to an S3 server: a loopback proxy that injects the faults of a {@link FaultPlan}
@@ -41,8 +43,8 @@ public final class FaultyS3 implements AutoCloseable {
      * A request and its handling.
      *
      * @param fault its fault
-     * @param serverStatus the status of the server; 0 if it never received the request, or has
-     *     not responded
+     * @param serverStatus the status of the server; 0 if it never received the request, or has not
+     *     responded
      */
     public record Exchange(S3Request request, Fault fault, int serverStatus) {}
 
@@ -68,7 +70,8 @@ public final class FaultyS3 implements AutoCloseable {
     /** Starts a proxy for any plain-HTTP server. */
     public static FaultyS3 inFrontOf(URI server) throws IOException {
         return new FaultyS3(server, (_, how) -> {
-            throw new IllegalArgumentException("Only the embedded server supports conditions that are " + how);
+            throw new IllegalArgumentException(
+                    "Only the embedded server supports conditions that are " + how);
         });
     }
 
@@ -164,8 +167,12 @@ public final class FaultyS3 implements AutoCloseable {
 
     /** Returns the response to a read of another key than that of {@code exchange}. */
     HttpMessage anotherRead(Exchange exchange) {
-        return reads.entrySet().stream().filter(read -> !read.getKey().equals(exchange.request().key())).map(Map.Entry::getValue).findAny()
-                .orElseThrow(() -> new IllegalStateException("There is no other body yet: read another key before"));
+        return reads.entrySet().stream()
+                .filter(read -> !read.getKey().equals(exchange.request().key()))
+                .map(Map.Entry::getValue)
+                .findAny()
+                .orElseThrow(() -> new IllegalStateException(
+                        "There is no other body yet: read another key before"));
     }
 
     /** Sets the server's handling of the next write of a key. */
@@ -177,7 +184,8 @@ public final class FaultyS3 implements AutoCloseable {
     Socket connect() throws IOException {
         Socket socket = new Socket();
         open.add(socket);
-        socket.connect(new InetSocketAddress(behind.getHost(), behind.getPort() < 0 ? 80 : behind.getPort()));
+        socket.connect(new InetSocketAddress(
+                behind.getHost(), behind.getPort() < 0 ? 80 : behind.getPort()));
         socket.setTcpNoDelay(true);
         return socket;
     }
@@ -196,7 +204,10 @@ public final class FaultyS3 implements AutoCloseable {
                 threads.execute(() -> serve(client));
             } catch (IOException | RuntimeException e) { // closed, or the client has disconnected
                 if (!isClosed) {
-                    misuse.compareAndSet(null, new IllegalStateException("The faulty S3 accepts no more connections", e));
+                    misuse.compareAndSet(
+                            null,
+                            new IllegalStateException(
+                                    "The faulty S3 accepts no more connections", e));
                 }
             }
         }

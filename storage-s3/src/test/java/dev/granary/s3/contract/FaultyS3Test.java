@@ -1,10 +1,11 @@
 package dev.granary.s3.contract;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.config.S3ClientLibrary;
@@ -21,18 +22,20 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.Race;
-import java.io.IOException;
-import java.lang.foreign.ValueLayout;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.SplittableRandom;
+
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
 
 /**
  * Tests that the faulty S3 injects exactly the planned faults, on the planned side of the commit.
@@ -70,8 +73,13 @@ class FaultyS3Test {
     }
 
     private ObjectStore open(S3ClientLibrary client, Duration timeout) {
-        return ObjectStoreFactory.open(S3Config.builder("kernels").endpoint(faulty.endpoint()).client(client)
-                .credentials(SERVER.accessKey(), SERVER.secretKey()).requestTimeout(timeout).loadDeadline(LONG).build());
+        return ObjectStoreFactory.open(S3Config.builder("kernels")
+                .endpoint(faulty.endpoint())
+                .client(client)
+                .credentials(SERVER.accessKey(), SERVER.secretKey())
+                .requestTimeout(timeout)
+                .loadDeadline(LONG)
+                .build());
     }
 
     private static String key(S3ClientLibrary client, String name) {
@@ -94,48 +102,89 @@ class FaultyS3Test {
     }
 
     private static StoreFailure failure(GetResult result) {
-        return assertInstanceOf(GetResult.Unavailable.class, result, result::toString).failure();
+        return assertInstanceOf(GetResult.Unavailable.class, result, result::toString)
+                .failure();
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("without faults everything passes, including signatures and large bodies, and the log is complete")
+    @DisplayName(
+            "without faults everything passes, including signatures and large bodies, and the log"
+                    + " is complete")
     void sound(S3ClientLibrary client) {
         byte[] large = new byte[3 << 20];
         new SplittableRandom(1).nextBytes(large);
         String key = key(client, "sound");
         try (ObjectStore store = open(client, LONG)) {
-            String etag = assertInstanceOf(WriteResult.Done.class, store.putIfAbsent(key, large, ObjectMarks.NONE)).etag();
-            assertEquals(List.of(large.length, 10L, etag), List.of((int) found(store.get(key, 4 << 20)).bytes().byteSize(),
-                    found(store.range(key, 5, 10)).bytes().byteSize(), assertInstanceOf(HeadResult.Found.class, store.head(key)).etag()));
+            String etag = assertInstanceOf(
+                            WriteResult.Done.class, store.putIfAbsent(key, large, ObjectMarks.NONE))
+                    .etag();
+            assertEquals(
+                    List.of(large.length, 10L, etag),
+                    List.of(
+                            (int) found(store.get(key, 4 << 20)).bytes().byteSize(),
+                            found(store.range(key, 5, 10)).bytes().byteSize(),
+                            assertInstanceOf(HeadResult.Found.class, store.head(key))
+                                    .etag()));
             List<String> listed = new ArrayList<>();
             store.list(key, object -> listed.add(object.key()));
             assertEquals(List.of(key), listed);
-            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, etag, BODY, ObjectMarks.NONE));
+            assertInstanceOf(
+                    WriteResult.Done.class,
+                    store.replaceIfMatch(key, etag, BODY, ObjectMarks.NONE));
             assertInstanceOf(WriteResult.Done.class, store.delete(key));
         }
-        assertEquals(List.of("PUT none-match", "GET", "GET range", "HEAD", "LIST", "PUT match", "DELETE"),
-                faulty.exchanges().stream().map(exchange -> exchange.request().operation()).toList());
-        assertTrue(faulty.exchanges().stream().allMatch(exchange -> exchange.request().key().equals(key)));
-        assertEquals(List.of(200, 200, 206, 200, 200, 200, 204), faulty.exchanges().stream().map(FaultyS3.Exchange::serverStatus).toList());
+        assertEquals(
+                List.of(
+                        "PUT none-match",
+                        "GET",
+                        "GET range",
+                        "HEAD",
+                        "LIST",
+                        "PUT match",
+                        "DELETE"),
+                faulty.exchanges().stream()
+                        .map(exchange -> exchange.request().operation())
+                        .toList());
+        assertTrue(faulty.exchanges().stream()
+                .allMatch(exchange -> exchange.request().key().equals(key)));
+        assertEquals(
+                List.of(200, 200, 206, 200, 200, 200, 204),
+                faulty.exchanges().stream().map(FaultyS3.Exchange::serverStatus).toList());
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("each failure is reported as its kind, before the commit without it, after the commit with it")
+    @DisplayName(
+            "each failure is reported as its kind, before the commit without it, after the commit"
+                    + " with it")
     void failures(S3ClientLibrary client) throws Exception {
         try (ObjectStore store = open(client, LONG)) {
-            for (StoreFailure failure : List.of(Fault.RESET, Fault.ERROR_500, Fault.SLOW_DOWN, Fault.DENIED, Fault.EXPIRED, Fault.EXPIRED_403)) {
+            for (StoreFailure failure : List.of(
+                    Fault.RESET,
+                    Fault.ERROR_500,
+                    Fault.SLOW_DOWN,
+                    Fault.DENIED,
+                    Fault.EXPIRED,
+                    Fault.EXPIRED_403)) {
                 String key = key(client, failure.status() + failure.code());
                 int before = faulty.requests();
-                assertEquals(WriteResult.failed(failure).getClass(), create(store, key, new Fault.Lost(failure)).getClass());
+                assertEquals(
+                        WriteResult.failed(failure).getClass(),
+                        create(store, key, new Fault.Lost(failure)).getClass());
                 assertEquals(before + 1, faulty.requests(), () -> "one request for " + failure);
                 assertEquals(false, isThere(store, key));
-                assertEquals(WriteResult.failed(failure).getClass(), create(store, key, new Fault.AnswerLost(failure)).getClass());
+                assertEquals(
+                        WriteResult.failed(failure).getClass(),
+                        create(store, key, new Fault.AnswerLost(failure)).getClass());
                 assertEquals(true, isThere(store, key));
                 before = faulty.requests();
-                assertEquals(failure.kind(), failure(get(store, key, new Fault.Lost(failure))).kind());
-                assertEquals(failure.kind(), failure(get(store, key, new Fault.AnswerLost(failure))).kind());
+                assertEquals(
+                        failure.kind(),
+                        failure(get(store, key, new Fault.Lost(failure))).kind());
+                assertEquals(
+                        failure.kind(),
+                        failure(get(store, key, new Fault.AnswerLost(failure))).kind());
                 assertEquals(before + 2, faulty.requests(), () -> "one request for " + failure);
             }
         }
@@ -145,11 +194,15 @@ class FaultyS3Test {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("silence lasts until the client's deadline; a late request is processed after it")
     void silence(S3ClientLibrary client) throws Exception {
-        try (ObjectStore store = open(client, SHORT); ObjectStore patient = open(client, LONG)) {
+        try (ObjectStore store = open(client, SHORT);
+                ObjectStore patient = open(client, LONG)) {
             String key = key(client, "silence");
-            assertInstanceOf(WriteResult.Unknown.class, create(store, key, new Fault.Lost(Fault.TIMEOUT)));
+            assertInstanceOf(
+                    WriteResult.Unknown.class, create(store, key, new Fault.Lost(Fault.TIMEOUT)));
             assertEquals(false, isThere(patient, key));
-            assertInstanceOf(WriteResult.Unknown.class, create(store, key, new Fault.AnswerLost(Fault.TIMEOUT)));
+            assertInstanceOf(
+                    WriteResult.Unknown.class,
+                    create(store, key, new Fault.AnswerLost(Fault.TIMEOUT)));
             assertEquals(true, isThere(patient, key));
             StoreFailure silent = failure(get(store, key, new Fault.Lost(Fault.TIMEOUT)));
             assertEquals(StoreFailure.Kind.TIMEOUT, silent.kind(), silent::toString);
@@ -166,18 +219,38 @@ class FaultyS3Test {
         try (ObjectStore store = open(client, LONG)) {
             for (Moment moment : Moment.values()) {
                 boolean isDone = moment == Moment.AFTER;
-                assertEquals(WriteResult.CONFLICT, create(store, key(client, "409" + moment), new Fault.Conflicting(moment)));
+                assertEquals(
+                        WriteResult.CONFLICT,
+                        create(store, key(client, "409" + moment), new Fault.Conflicting(moment)));
                 assertEquals(isDone, isThere(store, key(client, "409" + moment)));
-                assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key(client, "412" + moment), new Fault.PreconditionFailed(moment)));
+                assertEquals(
+                        WriteResult.PRECONDITION_FAILED,
+                        create(
+                                store,
+                                key(client, "412" + moment),
+                                new Fault.PreconditionFailed(moment)));
                 assertEquals(isDone, isThere(store, key(client, "412" + moment)));
-                assertInstanceOf(WriteResult.Unknown.class, create(store, key(client, "blank" + moment), new Fault.Blank(moment)));
+                assertInstanceOf(
+                        WriteResult.Unknown.class,
+                        create(store, key(client, "blank" + moment), new Fault.Blank(moment)));
                 assertEquals(isDone, isThere(store, key(client, "blank" + moment)));
-                assertInstanceOf(WriteResult.Unknown.class, create(store, key(client, "page" + moment), new Fault.Page(moment)));
+                assertInstanceOf(
+                        WriteResult.Unknown.class,
+                        create(store, key(client, "page" + moment), new Fault.Page(moment)));
                 assertEquals(isDone, isThere(store, key(client, "page" + moment)));
-                assertInstanceOf(WriteResult.Done.class, create(store, key(client, "slow" + moment), new Fault.Delayed(moment, SHORT)));
+                assertInstanceOf(
+                        WriteResult.Done.class,
+                        create(
+                                store,
+                                key(client, "slow" + moment),
+                                new Fault.Delayed(moment, SHORT)));
             }
             String there = key(client, "409AFTER");
-            assertEquals(0, found(get(store, there, new Fault.Blank(Moment.AFTER))).bytes().byteSize());
+            assertEquals(
+                    0,
+                    found(get(store, there, new Fault.Blank(Moment.AFTER)))
+                            .bytes()
+                            .byteSize());
             assertTrue(text(get(store, there, new Fault.Page(Moment.BEFORE))).startsWith("<html>"));
         }
     }
@@ -190,37 +263,62 @@ class FaultyS3Test {
         try (ObjectStore store = open(client, LONG)) {
             store.putIfAbsent(key(client, "other"), "the other".getBytes(UTF_8), ObjectMarks.NONE);
             found(store.get(key(client, "other"), 100));
-            String etag = assertInstanceOf(WriteResult.Done.class, create(store, key, new Fault.None())).etag();
-            assertEquals(StoreFailure.Kind.BROKEN, failure(get(store, key, new Fault.Changed(Change.TRUNCATED))).kind());
+            String etag = assertInstanceOf(
+                            WriteResult.Done.class, create(store, key, new Fault.None()))
+                    .etag();
+            assertEquals(
+                    StoreFailure.Kind.BROKEN,
+                    failure(get(store, key, new Fault.Changed(Change.TRUNCATED)))
+                            .kind());
             assertEquals("t", text(get(store, key, new Fault.Changed(Change.SURPLUS))));
             GetResult afterwards = store.get(key, 100); // the rest may be taken for its head
-            assertTrue(afterwards instanceof GetResult.Unavailable || text(afterwards).equals("the body"), afterwards::toString);
-            assertEquals("the bodySURPLUS", text(get(store, key, new Fault.Changed(Change.LONGER))));
-            assertTrue(!found(get(store, key, new Fault.Changed(Change.WRONG_ETAG))).etag().equals(etag));
+            assertTrue(
+                    afterwards instanceof GetResult.Unavailable
+                            || text(afterwards).equals("the body"),
+                    afterwards::toString);
+            assertEquals(
+                    "the bodySURPLUS", text(get(store, key, new Fault.Changed(Change.LONGER))));
+            assertTrue(!found(get(store, key, new Fault.Changed(Change.WRONG_ETAG)))
+                    .etag()
+                    .equals(etag));
             assertEquals("the other", text(get(store, key, new Fault.Changed(Change.OTHER_BODY))));
-            assertInstanceOf(WriteResult.Unknown.class, create(store, key(client, "new"), new Fault.Changed(Change.TRUNCATED)));
+            assertInstanceOf(
+                    WriteResult.Unknown.class,
+                    create(store, key(client, "new"), new Fault.Changed(Change.TRUNCATED)));
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R15 conditions of one write, or of all, are ignored or racy if the server is configured so, else honoured")
+    @DisplayName("R15 conditions of one write, or of all, are ignored or racy if the server is"
+            + " configured so, else honoured")
     void conditions(S3ClientLibrary client) throws Exception {
         String key = key(client, "conditions");
         try (ObjectStore store = open(client, LONG)) {
             create(store, key, new Fault.None());
-            assertInstanceOf(WriteResult.Done.class, create(store, key, new Fault.Conditioned(ConditionMode.IGNORED)));
+            assertInstanceOf(
+                    WriteResult.Done.class,
+                    create(store, key, new Fault.Conditioned(ConditionMode.IGNORED)));
             assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key, new Fault.None()));
-            assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key, new Fault.Conditioned(ConditionMode.RACY)));
+            assertEquals(
+                    WriteResult.PRECONDITION_FAILED,
+                    create(store, key, new Fault.Conditioned(ConditionMode.RACY)));
             faulty.plan(FaultPlan.script(new Fault.Conditioned(ConditionMode.IGNORED)));
-            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE));
-            assertEquals(WriteResult.PRECONDITION_FAILED, store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE));
+            assertInstanceOf(
+                    WriteResult.Done.class,
+                    store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE));
+            assertEquals(
+                    WriteResult.PRECONDITION_FAILED,
+                    store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE));
             SERVER.conditions(ConditionMode.RACY);
             long most = 0;
             for (int i = 0; i < 20 && most < 2; i++) {
                 String raced = key + i;
-                most = Math.max(most, Race.run(8, _ -> store.putIfAbsent(raced, BODY, ObjectMarks.NONE)).stream()
-                        .filter(WriteResult.Done.class::isInstance).count());
+                most = Math.max(
+                        most,
+                        Race.run(8, _ -> store.putIfAbsent(raced, BODY, ObjectMarks.NONE)).stream()
+                                .filter(WriteResult.Done.class::isInstance)
+                                .count());
             }
             assertTrue(most > 1, "a racy server never had two winners");
         } finally {
@@ -233,9 +331,12 @@ class FaultyS3Test {
     void misuse() throws Exception {
         FaultyS3 anyServer = FaultyS3.inFrontOf(SERVER.endpoint());
         anyServer.plan(FaultPlan.always(new Fault.Conditioned(ConditionMode.IGNORED)));
-        try (ObjectStore store = ObjectStoreFactory.open(S3Config.builder("kernels").endpoint(anyServer.endpoint())
-                .credentials(SERVER.accessKey(), SERVER.secretKey()).build())) {
-            assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("misuse", BODY, ObjectMarks.NONE));
+        try (ObjectStore store = ObjectStoreFactory.open(S3Config.builder("kernels")
+                .endpoint(anyServer.endpoint())
+                .credentials(SERVER.accessKey(), SERVER.secretKey())
+                .build())) {
+            assertInstanceOf(
+                    WriteResult.Unknown.class, store.putIfAbsent("misuse", BODY, ObjectMarks.NONE));
         }
         assertThrows(IllegalArgumentException.class, anyServer::close);
     }
@@ -246,10 +347,16 @@ class FaultyS3Test {
         for (S3ClientLibrary client : S3ClientLibrary.values()) {
             try (ObjectStore store = open(client, LONG)) {
                 create(store, key(client, "listed"), new Fault.None());
-                for (Fault fault : List.of(new Fault.Blank(Moment.BEFORE), new Fault.Page(Moment.BEFORE), new Fault.Changed(Change.TRUNCATED),
+                for (Fault fault : List.of(
+                        new Fault.Blank(Moment.BEFORE),
+                        new Fault.Page(Moment.BEFORE),
+                        new Fault.Changed(Change.TRUNCATED),
                         new Fault.Lost(Fault.DENIED))) {
                     faulty.plan(FaultPlan.script(fault));
-                    assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}), () -> client + " " + fault);
+                    assertInstanceOf(
+                            ListResult.Unavailable.class,
+                            store.list("", _ -> {}),
+                            () -> client + " " + fault);
                 }
             }
         }

@@ -54,9 +54,13 @@ final class HttpMessage {
 
     /** Returns this head with its body, read from the stream at the declared length. */
     HttpMessage withBody(InputStream in) throws IOException {
-        if (header("Transfer-Encoding").filter(value -> value.toLowerCase(Locale.ROOT).contains("chunked")).isPresent()) {
+        if (header("Transfer-Encoding")
+                .filter(value -> value.toLowerCase(Locale.ROOT).contains("chunked"))
+                .isPresent()) {
             byte[] whole = readChunks(in);
-            return new HttpMessage(lines, whole).without("Transfer-Encoding").with("Content-Length", Integer.toString(whole.length));
+            return new HttpMessage(lines, whole)
+                    .without("Transfer-Encoding")
+                    .with("Content-Length", Integer.toString(whole.length));
         }
         int length = header("Content-Length").map(Integer::parseInt).orElse(0);
         byte[] whole = in.readNBytes(length);
@@ -106,7 +110,11 @@ final class HttpMessage {
     }
 
     Optional<String> header(String name) {
-        return lines.stream().skip(1).filter(line -> isNamed(line, name)).map(line -> line.substring(name.length() + 1).strip()).findFirst();
+        return lines.stream()
+                .skip(1)
+                .filter(line -> isNamed(line, name))
+                .map(line -> line.substring(name.length() + 1).strip())
+                .findFirst();
     }
 
     byte[] body() {
@@ -114,7 +122,8 @@ final class HttpMessage {
     }
 
     HttpMessage without(String name) {
-        return new HttpMessage(lines.stream().filter(line -> !isNamed(line, name)).toList(), body);
+        return new HttpMessage(
+                lines.stream().filter(line -> !isNamed(line, name)).toList(), body);
     }
 
     HttpMessage with(String name, String value) {
@@ -144,6 +153,8 @@ final class HttpMessage {
     }
 
     private static boolean isNamed(String line, String name) {
-        return line.length() > name.length() && line.charAt(name.length()) == ':' && line.regionMatches(true, 0, name, 0, name.length());
+        return line.length() > name.length()
+                && line.charAt(name.length()) == ':'
+                && line.regionMatches(true, 0, name, 0, name.length());
     }
 }

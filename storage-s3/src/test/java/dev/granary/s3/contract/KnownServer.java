@@ -13,10 +13,17 @@ public enum KnownServer {
     /** The embedded server, S3Proxy 4.1. */
     EMBEDDED(Deviation.KEY_BELOW_KEY_REFUSED),
     /** Ceph's object gateway 16.2. */
-    CEPH(Deviation.CONDITIONAL_DELETE_IGNORED, Deviation.QUOTED_ETAG_NEVER_MATCHES, Deviation.ABSENT_IS_PRECONDITION,
-            Deviation.SDK_FRAMING_REFUSED, Deviation.WRONG_CHECKSUM_ACCEPTED),
+    CEPH(
+            Deviation.CONDITIONAL_DELETE_IGNORED,
+            Deviation.QUOTED_ETAG_NEVER_MATCHES,
+            Deviation.ABSENT_IS_PRECONDITION,
+            Deviation.SDK_FRAMING_REFUSED,
+            Deviation.WRONG_CHECKSUM_ACCEPTED),
     /** OpenStack Swift 2.30 with s3api. */
-    SWIFT(Deviation.CONDITIONAL_PUT_REFUSED, Deviation.SDK_FRAMING_REFUSED, Deviation.WRONG_CHECKSUM_ACCEPTED);
+    SWIFT(
+            Deviation.CONDITIONAL_PUT_REFUSED,
+            Deviation.SDK_FRAMING_REFUSED,
+            Deviation.WRONG_CHECKSUM_ACCEPTED);
 
     private final Set<Deviation> deviations;
 
@@ -49,6 +56,7 @@ public enum KnownServer {
                 return server;
             }
         }
-        throw new IllegalArgumentException("GRANARY_TEST_S3_SERVER is \"" + id + "\": write one of " + Set.of(values()) + " in lower case");
+        throw new IllegalArgumentException("GRANARY_TEST_S3_SERVER is \"" + id + "\": write one of "
+                + Set.of(values()) + " in lower case");
     }
 }

@@ -10,6 +10,9 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -22,7 +25,6 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An in-memory object store that keeps all guarantees except for injected faults. Thread-safe.
@@ -127,9 +129,11 @@ public class MemoryObjectStore implements ObjectStore {
         return new GetResult.Found(part, found.etag(), found.dates(), found.marks());
     }
 
-    private synchronized GetResult read(String name, String key, long offset, long length, long limit) {
+    private synchronized GetResult read(
+            String name, String key, long offset, long length, long limit) {
         return switch (next(name, key)) {
-            case Fault.None _, Fault.Meanwhile _, Fault.Delayed _, Fault.Conditioned _ -> part(key, offset, length, limit);
+            case Fault.None _, Fault.Meanwhile _, Fault.Delayed _, Fault.Conditioned _ ->
+                part(key, offset, length, limit);
             case Fault.Lost lost -> new GetResult.Unavailable(lost.failure());
             case Fault.AnswerLost lost -> new GetResult.Unavailable(lost.failure());
             case Fault.AnswerLostThen lost -> {
@@ -138,11 +142,16 @@ public class MemoryObjectStore implements ObjectStore {
             }
             case Fault.Late _ -> new GetResult.Unavailable(Fault.TIMEOUT);
             case Fault.Conflicting _ -> new GetResult.Unavailable(FaultyResponses.conflict());
-            case Fault.PreconditionFailed _ -> new GetResult.Unavailable(FaultyResponses.preconditionFailed());
+            case Fault.PreconditionFailed _ ->
+                new GetResult.Unavailable(FaultyResponses.preconditionFailed());
             case Fault.Blank _ -> FaultyResponses.blank();
             case Fault.Page _ -> FaultyResponses.page();
-            case Fault.Changed changed -> FaultyResponses.get(part(key, offset, length, limit), changed.change(), limit,
-                    () -> part(another(key), offset, length, limit));
+            case Fault.Changed changed ->
+                FaultyResponses.get(
+                        part(key, offset, length, limit),
+                        changed.change(),
+                        limit,
+                        () -> part(another(key), offset, length, limit));
         };
     }
 
@@ -153,14 +162,18 @@ public class MemoryObjectStore implements ObjectStore {
         }
         long from = Math.min(offset, stored.body().byteSize());
         long count = Math.min(length, stored.body().byteSize() - from);
-        MemorySegment part = MemorySegment.ofArray(stored.body().asSlice(from, count).toArray(ValueLayout.JAVA_BYTE));
-        return count > limit ? new GetResult.TooLarge(limit) : new GetResult.Found(part, stored.etag(), dates(stored), stored.marks());
+        MemorySegment part = MemorySegment.ofArray(
+                stored.body().asSlice(from, count).toArray(ValueLayout.JAVA_BYTE));
+        return count > limit
+                ? new GetResult.TooLarge(limit)
+                : new GetResult.Found(part, stored.etag(), dates(stored), stored.marks());
     }
 
     @Override
     public synchronized HeadResult head(String key) {
         return switch (next("HEAD", key)) {
-            case Fault.None _, Fault.Meanwhile _, Fault.Delayed _, Fault.Conditioned _ -> about(key);
+            case Fault.None _, Fault.Meanwhile _, Fault.Delayed _, Fault.Conditioned _ ->
+                about(key);
             case Fault.Lost lost -> new HeadResult.Unavailable(lost.failure());
             case Fault.AnswerLost lost -> new HeadResult.Unavailable(lost.failure());
             case Fault.AnswerLostThen lost -> {
@@ -169,15 +182,20 @@ public class MemoryObjectStore implements ObjectStore {
             }
             case Fault.Late _ -> new HeadResult.Unavailable(Fault.TIMEOUT);
             case Fault.Conflicting _ -> new HeadResult.Unavailable(FaultyResponses.conflict());
-            case Fault.PreconditionFailed _ -> new HeadResult.Unavailable(FaultyResponses.preconditionFailed());
+            case Fault.PreconditionFailed _ ->
+                new HeadResult.Unavailable(FaultyResponses.preconditionFailed());
             case Fault.Blank _, Fault.Page _ -> FaultyResponses.bare();
-            case Fault.Changed changed -> FaultyResponses.head(about(key), changed.change(), () -> about(another(key)));
+            case Fault.Changed changed ->
+                FaultyResponses.head(about(key), changed.change(), () -> about(another(key)));
         };
     }
 
     private HeadResult about(String key) {
         Stored stored = objects.get(key);
-        return stored == null ? HeadResult.ABSENT : new HeadResult.Found(stored.body().byteSize(), stored.etag(), dates(stored), stored.marks());
+        return stored == null
+                ? HeadResult.ABSENT
+                : new HeadResult.Found(
+                        stored.body().byteSize(), stored.etag(), dates(stored), stored.marks());
     }
 
     @Override
@@ -187,18 +205,32 @@ public class MemoryObjectStore implements ObjectStore {
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        return write("PUT none-match", key,
-                conditions -> conditions == ConditionMode.IGNORED || !objects.containsKey(key) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
+        return write(
+                "PUT none-match",
+                key,
+                conditions -> conditions == ConditionMode.IGNORED || !objects.containsKey(key)
+                        ? written(key, body, marks)
+                        : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        return write("PUT match", key, conditions -> isVersion(key, etag, conditions) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
+        return write(
+                "PUT match",
+                key,
+                conditions -> isVersion(key, etag, conditions)
+                        ? written(key, body, marks)
+                        : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
-        return write("DELETE match", key, conditions -> isVersion(key, etag, conditions) ? deleted(key) : WriteResult.PRECONDITION_FAILED);
+        return write(
+                "DELETE match",
+                key,
+                conditions -> isVersion(key, etag, conditions)
+                        ? deleted(key)
+                        : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
@@ -214,7 +246,8 @@ public class MemoryObjectStore implements ObjectStore {
             lost = listFailure(next("LIST", prefix));
             objects.forEach((key, stored) -> {
                 if (key.startsWith(prefix)) {
-                    found.add(new Listed(key, stored.body().byteSize(), stored.etag(), stored.writtenMillis()));
+                    found.add(new Listed(
+                            key, stored.body().byteSize(), stored.etag(), stored.writtenMillis()));
                 }
             });
         }
@@ -238,7 +271,8 @@ public class MemoryObjectStore implements ObjectStore {
             case Fault.Conflicting _ -> FaultyResponses.conflict();
             case Fault.PreconditionFailed _ -> FaultyResponses.preconditionFailed();
             case Fault.Blank _, Fault.Page _ -> Fault.RESET;
-            case Fault.Changed changed -> changed.change() == Fault.Change.TRUNCATED ? Fault.RESET : null;
+            case Fault.Changed changed ->
+                changed.change() == Fault.Change.TRUNCATED ? Fault.RESET : null;
         };
     }
 
@@ -247,15 +281,18 @@ public class MemoryObjectStore implements ObjectStore {
         // no resources
     }
 
-    private synchronized WriteResult write(String name, String key, Function<ConditionMode, WriteResult> change) {
+    private synchronized WriteResult write(
+            String name, String key, Function<ConditionMode, WriteResult> change) {
         Supplier<WriteResult> sound = () -> change.apply(ConditionMode.KEPT);
         boolean isDeletion = name.startsWith("DELETE");
         return switch (next(name, key)) {
             case Fault.None _, Fault.Meanwhile _, Fault.Delayed _ -> sound.get();
             case Fault.Lost lost -> WriteResult.failed(lost.failure());
-            case Fault.AnswerLost lost -> instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
+            case Fault.AnswerLost lost ->
+                instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
             case Fault.AnswerLostThen lost -> {
-                WriteResult falsified = instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
+                WriteResult falsified =
+                        instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
                 lost.event().run();
                 yield falsified;
             }
@@ -264,16 +301,21 @@ public class MemoryObjectStore implements ObjectStore {
                 lateFrom = requests.size() + 2;
                 yield WriteResult.failed(Fault.TIMEOUT);
             }
-            case Fault.Conflicting falsified -> instead(falsified.moment(), sound, WriteResult.CONFLICT);
-            case Fault.PreconditionFailed falsified -> instead(falsified.moment(), sound, WriteResult.PRECONDITION_FAILED);
-            case Fault.Blank falsified -> instead(falsified.moment(), sound, FaultyResponses.bareWrite(isDeletion));
-            case Fault.Page falsified -> instead(falsified.moment(), sound, FaultyResponses.bareWrite(isDeletion));
+            case Fault.Conflicting falsified ->
+                instead(falsified.moment(), sound, WriteResult.CONFLICT);
+            case Fault.PreconditionFailed falsified ->
+                instead(falsified.moment(), sound, WriteResult.PRECONDITION_FAILED);
+            case Fault.Blank falsified ->
+                instead(falsified.moment(), sound, FaultyResponses.bareWrite(isDeletion));
+            case Fault.Page falsified ->
+                instead(falsified.moment(), sound, FaultyResponses.bareWrite(isDeletion));
             case Fault.Changed changed -> FaultyResponses.write(sound.get(), changed.change());
             case Fault.Conditioned how -> change.apply(how.conditions());
         };
     }
 
-    private static WriteResult instead(Moment moment, Supplier<WriteResult> sound, WriteResult falsified) {
+    private static WriteResult instead(
+            Moment moment, Supplier<WriteResult> sound, WriteResult falsified) {
         if (moment == Moment.AFTER) {
             WriteResult lostFailure = sound.get();
         }
@@ -314,12 +356,16 @@ public class MemoryObjectStore implements ObjectStore {
 
     private boolean isVersion(String key, String etag, ConditionMode conditions) {
         Stored stored = objects.get(key);
-        return stored != null && (conditions == ConditionMode.IGNORED || stored.etag().equals(etag));
+        return stored != null
+                && (conditions == ConditionMode.IGNORED || stored.etag().equals(etag));
     }
 
     /** Returns the first other key; the key itself if there is none. */
     private String another(String key) {
-        return objects.keySet().stream().filter(other -> !other.equals(key)).findFirst().orElse(key);
+        return objects.keySet().stream()
+                .filter(other -> !other.equals(key))
+                .findFirst()
+                .orElse(key);
     }
 
     private Stored stored(String key) {

@@ -1,11 +1,12 @@
 package dev.granary.s3.contract;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
@@ -17,6 +18,13 @@ import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.Race;
 import dev.granary.testing.TestSeed;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,11 +35,6 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Contract tests of {@link ObjectStore}; implementations extend this class and supply the store. If
@@ -41,7 +44,8 @@ import org.junit.jupiter.api.Test;
 public abstract class ObjectStoreContract extends ServerChecks {
     private static final int RACERS = 32;
     private static final long LIMIT = 16 << 20;
-    private static final ObjectMarks MARKS = new ObjectMarks("00112233445566778899aabbccddeeff", "ab".repeat(32));
+    private static final ObjectMarks MARKS =
+            new ObjectMarks("00112233445566778899aabbccddeeff", "ab".repeat(32));
 
     private final SplittableRandom random = TestSeed.random(getClass().getName());
     private @Nullable ObjectStore opened;
@@ -83,7 +87,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     private String key() {
-        return prefix() + getClass().getSimpleName().toLowerCase(Locale.ROOT) + "/" + keys++ + "-" + random.nextInt(1 << 30);
+        return prefix() + getClass().getSimpleName().toLowerCase(Locale.ROOT) + "/" + keys++ + "-"
+                + random.nextInt(1 << 30);
     }
 
     @Test
@@ -129,7 +134,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @Test
     @DisplayName("all characters of our keys work")
     void characters() {
-        String key = prefix() + "v1/opencl/AZaz09._-/e/0f/" + "0123456789abcdef".repeat(4) + ".pack";
+        String key =
+                prefix() + "v1/opencl/AZaz09._-/e/0f/" + "0123456789abcdef".repeat(4) + ".pack";
         place(key, bytes(5), MARKS);
         assertEquals(5, found(store().get(key, LIMIT)).bytes().byteSize());
         List<String> listed = new ArrayList<>();
@@ -153,7 +159,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
         String key = key();
         byte[] body = bytes(100);
         place(key, body, MARKS);
-        assertArrayEquals(Arrays.copyOfRange(body, 10, 30),
+        assertArrayEquals(
+                Arrays.copyOfRange(body, 10, 30),
                 found(store().range(key, 10, 20)).bytes().toArray(ValueLayout.JAVA_BYTE));
         assertEquals(5, found(store().range(key, 95, 20)).bytes().byteSize());
     }
@@ -170,30 +177,40 @@ public abstract class ObjectStoreContract extends ServerChecks {
         }
         assertEquals(1, wins(results), results::toString);
         int winner = winner(results);
-        assertArrayEquals(body(winner), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+        assertArrayEquals(
+                body(winner),
+                found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
         assertOthersLost(results);
     }
 
     @Test
-    @DisplayName("of 32 concurrent replacements of one version exactly one wins, and the object has its body")
+    @DisplayName(
+            "of 32 concurrent replacements of one version exactly one wins, and the object has its"
+                    + " body")
     void racingReplacements() throws Exception {
         String key = key();
         byte[] before = bytes(10);
         String etag = place(key, before, MARKS);
-        List<WriteResult> results = Race.run(RACERS, i -> store().replaceIfMatch(key, etag, body(i), MARKS));
+        List<WriteResult> results =
+                Race.run(RACERS, i -> store().replaceIfMatch(key, etag, body(i), MARKS));
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
             results.forEach(ObjectStoreContract::assertRefused);
-            assertArrayEquals(before, found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+            assertArrayEquals(
+                    before, found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
             return;
         }
         assertEquals(1, wins(results), results::toString);
         int winner = winner(results);
-        assertArrayEquals(body(winner), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+        assertArrayEquals(
+                body(winner),
+                found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
         assertOthersLost(results);
     }
 
     @Test
-    @DisplayName("a second create, a stale version and an absent object are failed preconditions and change nothing")
+    @DisplayName(
+            "a second create, a stale version and an absent object are failed preconditions and"
+                    + " change nothing")
     void preconditions() {
         String key = key();
         String first = place(key, body(1), MARKS);
@@ -201,15 +218,21 @@ public abstract class ObjectStoreContract extends ServerChecks {
             assertRefused(store().putIfAbsent(key, body(2), MARKS));
             assertRefused(store().replaceIfMatch(key, first, body(3), MARKS));
             assertRefused(store().replaceIfMatch(key(), first, body(5), MARKS));
-            assertArrayEquals(body(1), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+            assertArrayEquals(
+                    body(1), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
             return;
         }
         assertEquals(WriteResult.PRECONDITION_FAILED, store().putIfAbsent(key, body(2), MARKS));
         String second = done(store().replaceIfMatch(key, first, body(3), MARKS)).etag();
         assertFalse(first.equals(second));
-        assertEquals(WriteResult.PRECONDITION_FAILED, store().replaceIfMatch(key, first, body(4), MARKS));
-        assertEquals(WriteResult.PRECONDITION_FAILED, store().replaceIfMatch(key(), first, body(5), MARKS));
-        assertArrayEquals(body(3), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+        assertEquals(
+                WriteResult.PRECONDITION_FAILED,
+                store().replaceIfMatch(key, first, body(4), MARKS));
+        assertEquals(
+                WriteResult.PRECONDITION_FAILED,
+                store().replaceIfMatch(key(), first, body(5), MARKS));
+        assertArrayEquals(
+                body(3), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
     }
 
     @Test
@@ -263,8 +286,10 @@ public abstract class ObjectStoreContract extends ServerChecks {
         assertEquals(expected, new HashSet<>(names));
         assertEquals(expected.size(), names.size());
         assertEquals(names.stream().sorted().toList(), names);
-        assertTrue(listed.stream().allMatch(object -> object.bytes() == body(0).length && !object.etag().isEmpty()
-                && object.lastModifiedMillis() > 0));
+        assertTrue(listed.stream()
+                .allMatch(object -> object.bytes() == body(0).length
+                        && !object.etag().isEmpty()
+                        && object.lastModifiedMillis() > 0));
         assertEquals(new ListResult.Complete(0), store().list(below + "none/", object -> {}));
     }
 
@@ -293,9 +318,15 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("an unknown bucket is distinguished from an absent object")
     void unknownBucket() {
         try (ObjectStore unknown = openUnknownBucket()) {
-            assertEquals(StoreFailure.Kind.NO_BUCKET,
-                    assertInstanceOf(GetResult.Unavailable.class, unknown.get(key(), LIMIT)).failure().kind());
-            assertNotAllowed(deviates(Deviation.CONDITIONAL_PUT_REFUSED) ? StoreFailure.Kind.NOT_SUPPORTED : StoreFailure.Kind.NO_BUCKET,
+            assertEquals(
+                    StoreFailure.Kind.NO_BUCKET,
+                    assertInstanceOf(GetResult.Unavailable.class, unknown.get(key(), LIMIT))
+                            .failure()
+                            .kind());
+            assertNotAllowed(
+                    deviates(Deviation.CONDITIONAL_PUT_REFUSED)
+                            ? StoreFailure.Kind.NOT_SUPPORTED
+                            : StoreFailure.Kind.NO_BUCKET,
                     unknown.putIfAbsent(key(), bytes(1), MARKS));
             assertNotAllowed(StoreFailure.Kind.NO_BUCKET, unknown.put(key(), bytes(1), MARKS));
             assertInstanceOf(ListResult.Unavailable.class, unknown.list(prefix(), object -> {}));
@@ -308,17 +339,40 @@ public abstract class ObjectStoreContract extends ServerChecks {
         String key = key();
         String etag = place(key, bytes(1), MARKS);
         try (ObjectStore wrong = openWithWrongCredentials()) {
-            assertEquals(StoreFailure.Kind.DENIED, assertInstanceOf(GetResult.Unavailable.class, wrong.get(key, LIMIT)).failure().kind());
+            assertEquals(
+                    StoreFailure.Kind.DENIED,
+                    assertInstanceOf(GetResult.Unavailable.class, wrong.get(key, LIMIT))
+                            .failure()
+                            .kind());
             HeadResult head = wrong.head(key);
-            assertEquals(StoreFailure.Kind.DENIED, assertInstanceOf(HeadResult.Unavailable.class, head).failure().kind(), head::toString);
-            assertEquals(StoreFailure.Kind.DENIED,
-                    assertInstanceOf(ListResult.Unavailable.class, wrong.list(prefix(), object -> {})).failure().kind());
+            assertEquals(
+                    StoreFailure.Kind.DENIED,
+                    assertInstanceOf(HeadResult.Unavailable.class, head)
+                            .failure()
+                            .kind(),
+                    head::toString);
+            assertEquals(
+                    StoreFailure.Kind.DENIED,
+                    assertInstanceOf(
+                                    ListResult.Unavailable.class,
+                                    wrong.list(prefix(), object -> {}))
+                            .failure()
+                            .kind());
             // such a server refuses them to everyone
             boolean conditionsFirst = deviates(Deviation.CONDITIONAL_PUT_REFUSED);
-            for (WriteResult write : List.of(wrong.putIfAbsent(key(), bytes(1), MARKS), wrong.replaceIfMatch(key, etag, bytes(1), MARKS))) {
-                assertNotAllowed(conditionsFirst ? StoreFailure.Kind.NOT_SUPPORTED : StoreFailure.Kind.DENIED, write);
+            for (WriteResult write : List.of(
+                    wrong.putIfAbsent(key(), bytes(1), MARKS),
+                    wrong.replaceIfMatch(key, etag, bytes(1), MARKS))) {
+                assertNotAllowed(
+                        conditionsFirst
+                                ? StoreFailure.Kind.NOT_SUPPORTED
+                                : StoreFailure.Kind.DENIED,
+                        write);
             }
-            for (WriteResult write : List.of(wrong.put(key, bytes(1), MARKS), wrong.deleteIfMatch(key, etag), wrong.delete(key))) {
+            for (WriteResult write : List.of(
+                    wrong.put(key, bytes(1), MARKS),
+                    wrong.deleteIfMatch(key, etag),
+                    wrong.delete(key))) {
                 assertNotAllowed(StoreFailure.Kind.DENIED, write);
             }
         }
@@ -335,7 +389,10 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     private static int winner(List<WriteResult> results) {
-        return results.indexOf(results.stream().filter(WriteResult.Done.class::isInstance).findFirst().orElseThrow());
+        return results.indexOf(results.stream()
+                .filter(WriteResult.Done.class::isInstance)
+                .findFirst()
+                .orElseThrow());
     }
 
     /**
@@ -344,7 +401,10 @@ public abstract class ObjectStoreContract extends ServerChecks {
      */
     private static void assertOthersLost(List<WriteResult> results) {
         for (WriteResult result : results) {
-            assertFalse(result instanceof WriteResult.NotAllowed || result instanceof WriteResult.NotSent, result::toString);
+            assertFalse(
+                    result instanceof WriteResult.NotAllowed
+                            || result instanceof WriteResult.NotSent,
+                    result::toString);
         }
     }
 
@@ -353,7 +413,12 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     private static void assertNotAllowed(StoreFailure.Kind kind, WriteResult result) {
-        assertEquals(kind, assertInstanceOf(WriteResult.NotAllowed.class, result, result::toString).failure().kind(), result::toString);
+        assertEquals(
+                kind,
+                assertInstanceOf(WriteResult.NotAllowed.class, result, result::toString)
+                        .failure()
+                        .kind(),
+                result::toString);
     }
 
     private byte[] bytes(int length) {

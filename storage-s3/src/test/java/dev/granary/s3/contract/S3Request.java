@@ -24,13 +24,20 @@ public record S3Request(int number, String operation, String key) {
         String key = path.length < 3 ? "" : decoded(path[2]);
         if (line[0].equals("GET") && key.isEmpty()) {
             String query = target.length < 2 ? "" : target[1];
-            Optional<String> prefix = Arrays.stream(query.split("&")).filter(part -> part.startsWith("prefix=")).findFirst();
-            return new S3Request(number, "LIST", prefix.map(part -> decoded(part.substring("prefix=".length()))).orElse(""));
+            Optional<String> prefix = Arrays.stream(query.split("&"))
+                    .filter(part -> part.startsWith("prefix="))
+                    .findFirst();
+            return new S3Request(
+                    number,
+                    "LIST",
+                    prefix.map(part -> decoded(part.substring("prefix=".length())))
+                            .orElse(""));
         }
-        String condition = message.header("If-None-Match").isPresent() ? " none-match"
-                : message.header("If-Match").isPresent() ? " match"
-                : message.header("Range").isPresent() ? " range"
-                : "";
+        String condition = message.header("If-None-Match").isPresent()
+                ? " none-match"
+                : message.header("If-Match").isPresent()
+                        ? " match"
+                        : message.header("Range").isPresent() ? " range" : "";
         return new S3Request(number, line[0] + condition, key);
     }
 

@@ -2,6 +2,8 @@ package dev.granary.s3.contract;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.junit.jupiter.api.Assumptions;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -12,7 +14,6 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
-import org.junit.jupiter.api.Assumptions;
 
 /**
  * The real servers started by the scripts of {@code it/servers}. Each starts at its first use and
@@ -35,7 +36,8 @@ public final class ScriptedServer {
      * Prints the server's environment, then waits for the end of its input, which is the end of
      * this process.
      */
-    private static final String COMMAND = "env | grep -E '^(GRANARY_TEST_S3|AWS)_'; echo ready; exec cat >/dev/null";
+    private static final String COMMAND =
+            "env | grep -E '^(GRANARY_TEST_S3|AWS)_'; echo ready; exec cat >/dev/null";
 
     private static final Map<KnownServer, Start> STARTED = new EnumMap<>(KnownServer.class);
 
@@ -68,11 +70,17 @@ public final class ScriptedServer {
     }
 
     private static Start run(KnownServer kind) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(script(kind).toString(), "--", "sh", "-c", COMMAND).redirectErrorStream(true).start();
+        Process process = new ProcessBuilder(script(kind).toString(), "--", "sh", "-c", COMMAND)
+                .redirectErrorStream(true)
+                .start();
         Map<String, String> environment = new HashMap<>();
         StringBuilder said = new StringBuilder();
-        BufferedReader lines = new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8)); // ends with the process
-        for (String line = lines.readLine(); !Objects.equals(line, "ready"); line = lines.readLine()) {
+        // ends with the process
+        BufferedReader lines =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
+        for (String line = lines.readLine();
+                !Objects.equals(line, "ready");
+                line = lines.readLine()) {
             if (line == null) {
                 return ended(kind, process.waitFor(), said.toString().strip());
             }

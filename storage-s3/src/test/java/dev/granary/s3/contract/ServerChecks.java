@@ -1,10 +1,11 @@
 package dev.granary.s3.contract;
 
-import java.util.Objects;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestReporter;
+
+import java.util.Objects;
+import java.util.Set;
 
 /**
  * Checks of a server that may deviate: each that meets a known deviation asserts it, and reports
@@ -28,7 +29,8 @@ abstract class ServerChecks {
         if (!deviations().contains(deviation)) {
             return false;
         }
-        Objects.requireNonNull(reporter).publishEntry(Deviation.class.getSimpleName(), deviation.name());
+        Objects.requireNonNull(reporter)
+                .publishEntry(Deviation.class.getSimpleName(), deviation.name());
         return true;
     }
 }

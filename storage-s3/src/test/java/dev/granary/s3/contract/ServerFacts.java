@@ -1,21 +1,24 @@
 package dev.granary.s3.contract;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Set;
-import java.util.UUID;
-import java.util.function.UnaryOperator;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.S3Exception;
+
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.UnaryOperator;
 
 /**
  * Tests of server behaviour below the level of {@link ObjectStoreContract}, on which the transports
@@ -49,7 +52,12 @@ public abstract class ServerFacts extends ServerChecks {
     @DisplayName("If-Match holds with the quoted ETag, as the server sent it")
     void quotedEtag() {
         put("quoted", request -> request);
-        String quoted = '"' + client.headObject(request -> request.bucket(server.bucket()).key(prefix + "quoted")).eTag().replace("\"", "") + '"';
+        String quoted = '"'
+                + client.headObject(
+                                request -> request.bucket(server.bucket()).key(prefix + "quoted"))
+                        .eTag()
+                        .replace("\"", "")
+                + '"';
         int status = put("quoted", request -> request.ifMatch(quoted));
         int unquoted = put("quoted", request -> request.ifMatch(quoted.replace("\"", "")));
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
@@ -76,13 +84,16 @@ public abstract class ServerFacts extends ServerChecks {
     @DisplayName("a body in the AWS SDK's default framing is stored without it")
     void framing() {
         try (S3Client untuned = server.untunedClient()) {
-            int status = status(() -> untuned.putObject(object("framed").build(), RequestBody.fromBytes(BODY)));
+            int status = status(
+                    () -> untuned.putObject(object("framed").build(), RequestBody.fromBytes(BODY)));
             if (deviates(Deviation.SDK_FRAMING_REFUSED)) {
                 assertTrue(status == 400 || status == 501, () -> "status " + status);
                 return;
             }
             assertEquals(DONE, status);
-            byte[] stored = client.getObjectAsBytes(request -> request.bucket(server.bucket()).key(prefix + "framed")).asByteArray();
+            byte[] stored = client.getObjectAsBytes(
+                            request -> request.bucket(server.bucket()).key(prefix + "framed"))
+                    .asByteArray();
             assertArrayEquals(BODY, stored);
         }
     }
@@ -107,7 +118,8 @@ public abstract class ServerFacts extends ServerChecks {
     }
 
     private int put(String name, UnaryOperator<PutObjectRequest.Builder> change) {
-        return status(() -> client.putObject(change.apply(object(name)).build(), RequestBody.fromBytes(BODY)));
+        return status(() ->
+                client.putObject(change.apply(object(name)).build(), RequestBody.fromBytes(BODY)));
     }
 
     private PutObjectRequest.Builder object(String name) {

@@ -3,17 +3,11 @@ package dev.granary.s3.contract;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.embedded.EmbeddedS3;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.URI;
-import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
-import java.util.UUID;
+
 import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.MinIOContainer;
+
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
@@ -25,9 +19,19 @@ import software.amazon.awssdk.services.s3.model.BucketAlreadyExistsException;
 import software.amazon.awssdk.services.s3.model.BucketAlreadyOwnedByYouException;
 import software.amazon.awssdk.services.s3.model.NoSuchBucketException;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+
 /**
  * The S3 server of the tests in this process; starts once, ends with the process, and is named on
  * standard output.
+ *
  * <ol>
  *   <li>The server at {@code GRANARY_TEST_S3_ENDPOINT}, with {@code AWS_ACCESS_KEY_ID} and
  *       {@code AWS_SECRET_ACCESS_KEY}, and {@code GRANARY_TEST_S3_BUCKET} and {@code AWS_REGION} if
@@ -54,7 +58,14 @@ public final class TestS3 {
     private final String bucket;
     private Optional<EmbeddedS3> embedded = Optional.empty();
 
-    private TestS3(String name, KnownServer kind, URI endpoint, String accessKey, String secretKey, String region, String bucket) {
+    private TestS3(
+            String name,
+            KnownServer kind,
+            URI endpoint,
+            String accessKey,
+            String secretKey,
+            String region,
+            String bucket) {
         this.kind = kind;
         this.endpoint = endpoint;
         this.accessKey = accessKey;
@@ -83,10 +94,17 @@ public final class TestS3 {
         if (endpoint.isEmpty()) {
             return Optional.empty();
         }
-        KnownServer kind = KnownServer.named(environment.getOrDefault("GRANARY_TEST_S3_SERVER", ""));
-        String name = kind == KnownServer.OTHER ? "the server of GRANARY_TEST_S3_ENDPOINT" : kind.id();
-        return Optional.of(new TestS3(name, kind, URI.create(endpoint), required(environment, "AWS_ACCESS_KEY_ID"),
-                required(environment, "AWS_SECRET_ACCESS_KEY"), environment.getOrDefault("AWS_REGION", DEFAULT_REGION),
+        KnownServer kind =
+                KnownServer.named(environment.getOrDefault("GRANARY_TEST_S3_SERVER", ""));
+        String name =
+                kind == KnownServer.OTHER ? "the server of GRANARY_TEST_S3_ENDPOINT" : kind.id();
+        return Optional.of(new TestS3(
+                name,
+                kind,
+                URI.create(endpoint),
+                required(environment, "AWS_ACCESS_KEY_ID"),
+                required(environment, "AWS_SECRET_ACCESS_KEY"),
+                environment.getOrDefault("AWS_REGION", DEFAULT_REGION),
                 environment.getOrDefault("GRANARY_TEST_S3_BUCKET", DEFAULT_BUCKET)));
     }
 
@@ -128,13 +146,16 @@ public final class TestS3 {
         return builder()
                 .requestChecksumCalculation(RequestChecksumCalculation.WHEN_REQUIRED)
                 .responseChecksumValidation(ResponseChecksumValidation.WHEN_REQUIRED)
-                .serviceConfiguration(s3 -> s3.pathStyleAccessEnabled(true).chunkedEncodingEnabled(false))
+                .serviceConfiguration(
+                        s3 -> s3.pathStyleAccessEnabled(true).chunkedEncodingEnabled(false))
                 .build();
     }
 
     /** Returns a faulty path to the server; the caller closes it. */
     public FaultyS3 faulty() throws IOException {
-        return embedded.isPresent() ? FaultyS3.inFrontOf(embedded.get()) : FaultyS3.inFrontOf(endpoint);
+        return embedded.isPresent()
+                ? FaultyS3.inFrontOf(embedded.get())
+                : FaultyS3.inFrontOf(endpoint);
     }
 
     /**
@@ -142,7 +163,9 @@ public final class TestS3 {
      * if the server cannot be configured so.
      */
     public List<Fault> faults() {
-        return Fault.each().stream().filter(fault -> embedded.isPresent() || !(fault instanceof Fault.Conditioned)).toList();
+        return Fault.each().stream()
+                .filter(fault -> embedded.isPresent() || !(fault instanceof Fault.Conditioned))
+                .toList();
     }
 
     /**
@@ -157,7 +180,8 @@ public final class TestS3 {
         return S3Client.builder()
                 .endpointOverride(endpoint)
                 .region(Region.of(region))
-                .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create(accessKey, secretKey)));
+                .credentialsProvider(StaticCredentialsProvider.create(
+                        AwsBasicCredentials.create(accessKey, secretKey)));
     }
 
     private static TestS3 find() {
@@ -171,15 +195,27 @@ public final class TestS3 {
         @SuppressWarnings("resource") // ends with the process
         MinIOContainer container = new MinIOContainer(MINIO_IMAGE);
         container.start();
-        return Optional.of(new TestS3("MinIO in a container", KnownServer.MINIO, URI.create(container.getS3URL()),
-                container.getUserName(), container.getPassword(), DEFAULT_REGION, DEFAULT_BUCKET));
+        return Optional.of(new TestS3(
+                "MinIO in a container",
+                KnownServer.MINIO,
+                URI.create(container.getS3URL()),
+                container.getUserName(),
+                container.getPassword(),
+                DEFAULT_REGION,
+                DEFAULT_BUCKET));
     }
 
     private static TestS3 embedded() {
         try {
             EmbeddedS3 server = EmbeddedS3.start(null); // ends with the process
-            TestS3 started = new TestS3("the embedded server", KnownServer.EMBEDDED, server.endpoint(), server.accessKey(),
-                    server.secretKey(), DEFAULT_REGION, DEFAULT_BUCKET);
+            TestS3 started = new TestS3(
+                    "the embedded server",
+                    KnownServer.EMBEDDED,
+                    server.endpoint(),
+                    server.accessKey(),
+                    server.secretKey(),
+                    DEFAULT_REGION,
+                    DEFAULT_BUCKET);
             started.embedded = Optional.of(server);
             return started;
         } catch (IOException e) {
@@ -203,7 +239,8 @@ public final class TestS3 {
     private static String required(Map<String, String> environment, String name) {
         String value = environment.getOrDefault(name, "");
         if (value.isEmpty()) {
-            throw new IllegalStateException("GRANARY_TEST_S3_ENDPOINT is set, and " + name + " is not: set it too");
+            throw new IllegalStateException(
+                    "GRANARY_TEST_S3_ENDPOINT is set, and " + name + " is not: set it too");
         }
         return value;
     }

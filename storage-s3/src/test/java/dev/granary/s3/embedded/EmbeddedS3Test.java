@@ -1,9 +1,10 @@
 package dev.granary.s3.embedded;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
@@ -19,6 +20,14 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
@@ -27,12 +36,6 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of the embedded server over a directory, and of its counters. */
 class EmbeddedS3Test {
@@ -56,14 +59,19 @@ class EmbeddedS3Test {
     }
 
     private static S3Config config(EmbeddedS3 server, S3ClientLibrary client) {
-        return S3Config.builder("kernels").endpoint(server.endpoint()).client(client).credentials(server.accessKey(), server.secretKey())
+        return S3Config.builder("kernels")
+                .endpoint(server.endpoint())
+                .client(client)
+                .credentials(server.accessKey(), server.secretKey())
                 .build();
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R12 counted at the server: opening is no request, a publication one PUT, a hit one GET, a known absence none; "
-            + "and one GET for the store marker before the first publication")
+    @DisplayName(
+            "R12 counted at the server: opening is no request, a publication one PUT, a hit one"
+                    + " GET, a known absence none; and one GET for the store marker before the first"
+                    + " publication")
     void requests(S3ClientLibrary client) {
         Entry entry = entries.entry(100_000);
         Entry other = entries.entry(3_000_000);
@@ -90,7 +98,9 @@ class EmbeddedS3Test {
             assertEquals(new ServerRequestCounts(7, 0, 2, 0, 0, 0), server.requests());
             assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
             assertEquals(new ServerRequestCounts(8, 1, 3, 0, 0, 0), server.requests());
-            assertEquals(new BucketTierStatistics.Requests(8, 1, 3, 0, 0), tier.statistics().requests());
+            assertEquals(
+                    new BucketTierStatistics.Requests(8, 1, 3, 0, 0),
+                    tier.statistics().requests());
         }
     }
 
@@ -108,7 +118,11 @@ class EmbeddedS3Test {
             store.list("a/", object -> {});
         }
         assertEquals(new ServerRequestCounts(2, 1, 1, 1, 1, 0), server.requests());
-        S3Config wrong = S3Config.builder("kernels").endpoint(server.endpoint()).client(client).credentials("nobody", "secret").build();
+        S3Config wrong = S3Config.builder("kernels")
+                .endpoint(server.endpoint())
+                .client(client)
+                .credentials("nobody", "secret")
+                .build();
         try (ObjectStore store = ObjectStoreFactory.open(wrong)) {
             store.get("a/b", 10);
         }
@@ -116,7 +130,9 @@ class EmbeddedS3Test {
     }
 
     @Test
-    @DisplayName("six writers increment a counter by If-Match: no update is lost, and no read is torn, on a directory")
+    @DisplayName(
+            "six writers increment a counter by If-Match: no update is lost, and no read is torn,"
+                    + " on a directory")
     void noLostUpdate() throws Exception {
         try (ObjectStore store = ObjectStoreFactory.open(config(server, S3ClientLibrary.AWS))) {
             store.putIfAbsent("counter", body(0), ObjectMarks.NONE);
@@ -140,11 +156,13 @@ class EmbeddedS3Test {
     private static void increment(ObjectStore store) {
         while (true) {
             GetResult.Found now = found(store);
-            switch (store.replaceIfMatch("counter", now.etag(), body(value(now) + 1), ObjectMarks.NONE)) {
+            switch (store.replaceIfMatch(
+                    "counter", now.etag(), body(value(now) + 1), ObjectMarks.NONE)) {
                 case WriteResult.Done _ -> {
                     return;
                 }
-                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> { } // another one was faster
+                // another one was faster
+                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
                 case WriteResult.NotAllowed bad -> throw new AssertionError(bad);
                 case WriteResult.NotSent bad -> throw new AssertionError(bad);
                 case WriteResult.Unknown bad -> throw new AssertionError(bad);
@@ -175,19 +193,23 @@ class EmbeddedS3Test {
         try (BucketTier tier = BucketTier.open(config(server, S3ClientLibrary.AWS))) {
             tier.store(entry);
         }
-        try (EmbeddedS3 again = EmbeddedS3.start(directory); BucketTier tier = BucketTier.open(config(again, S3ClientLibrary.AWS))) {
+        try (EmbeddedS3 again = EmbeddedS3.start(directory);
+                BucketTier tier = BucketTier.open(config(again, S3ClientLibrary.AWS))) {
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
         }
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 the check finds no problem with a sound server, in 89 requests, and keeps the marker; a missing bucket is reported")
+    @DisplayName("O9 the check finds no problem with a sound server, in 89 requests, and keeps the"
+            + " marker; a missing bucket is reported")
     void check(S3ClientLibrary client) throws Exception {
         server.resetRequests();
         try (BucketTier tier = BucketTier.open(config(server, client))) {
             List<BucketFinding> findings = tier.check();
-            assertTrue(findings.stream().allMatch(BucketFinding.Sound.class::isInstance), findings::toString);
+            assertTrue(
+                    findings.stream().allMatch(BucketFinding.Sound.class::isInstance),
+                    findings::toString);
             assertEquals(89, server.requests().total(), () -> server.requests().toString());
             try (ObjectStore store = ObjectStoreFactory.open(config(server, client))) {
                 List<String> left = new ArrayList<>();
@@ -195,10 +217,14 @@ class EmbeddedS3Test {
                 assertEquals(List.of("granary.json"), left);
             }
         }
-        S3Config missing = S3Config.builder("no-such-bucket").endpoint(server.endpoint()).client(client)
-                .credentials(server.accessKey(), server.secretKey()).build();
+        S3Config missing = S3Config.builder("no-such-bucket")
+                .endpoint(server.endpoint())
+                .client(client)
+                .credentials(server.accessKey(), server.secretKey())
+                .build();
         try (BucketTier tier = BucketTier.open(missing)) {
-            BucketFinding.Problem problem = assertInstanceOf(BucketFinding.Problem.class, tier.check().get(0));
+            BucketFinding.Problem problem =
+                    assertInstanceOf(BucketFinding.Problem.class, tier.check().get(0));
             assertTrue(problem.cause().contains("no bucket no-such-bucket"), problem::toString);
         }
     }

@@ -6,6 +6,9 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -16,7 +19,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The objects of a bucket and their earlier states, so that a lagging server can be simulated.
@@ -29,11 +31,17 @@ final class Bucket {
     private static final long LAG_MILLIS = 10 * 60_000;
 
     /** An object. */
-    @SuppressWarnings("ArrayRecordComponent") // never compared: objects are distinguished by their ETags
+    // never compared: objects are distinguished by their ETags
+    @SuppressWarnings("ArrayRecordComponent")
     record Stored(byte[] body, ObjectMarks marks, String etag, long writtenMillis) {}
 
     /** A change of one key; a loss is a removal or a truncation. */
-    private record Change(String key, @Nullable Stored before, @Nullable Stored after, boolean isLoss, long atMillis) {}
+    private record Change(
+            String key,
+            @Nullable Stored before,
+            @Nullable Stored after,
+            boolean isLoss,
+            long atMillis) {}
 
     /** An older state of one key, or of all. */
     record Older<T>(T state, boolean hasRemoved) {}
@@ -47,7 +55,11 @@ final class Bucket {
     private long versions;
 
     /** The handling of {@code If-Match}. */
-    enum Matching { HONORED, REFUSED, IGNORED }
+    enum Matching {
+        HONORED,
+        REFUSED,
+        IGNORED
+    }
 
     Bucket(Matching matching, boolean keepsMarks) {
         this.matching = matching;
@@ -85,7 +97,8 @@ final class Bucket {
 
     /** Writes an object unconditionally. */
     synchronized WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        Stored next = new Stored(body.clone(), keepsMarks ? marks : ObjectMarks.NONE, "v" + versions++, nowMillis);
+        Stored next = new Stored(
+                body.clone(), keepsMarks ? marks : ObjectMarks.NONE, "v" + versions++, nowMillis);
         changed(key, next);
         return new WriteResult.Done(next.etag());
     }
@@ -94,7 +107,14 @@ final class Bucket {
     synchronized void cut(String key) {
         Stored there = objects.get(key);
         if (there != null) {
-            changed(key, new Stored(Arrays.copyOf(there.body(), there.body().length / 3), there.marks(), "v" + versions++, nowMillis), true);
+            changed(
+                    key,
+                    new Stored(
+                            Arrays.copyOf(there.body(), there.body().length / 3),
+                            there.marks(),
+                            "v" + versions++,
+                            nowMillis),
+                    true);
         }
     }
 
@@ -120,7 +140,10 @@ final class Bucket {
     private WriteResult ifMatch(String key, String etag, Supplier<WriteResult> write) {
         Stored there = objects.get(key);
         return switch (matching) {
-            case HONORED -> there != null && there.etag().equals(etag) ? write.get() : WriteResult.PRECONDITION_FAILED;
+            case HONORED ->
+                there != null && there.etag().equals(etag)
+                        ? write.get()
+                        : WriteResult.PRECONDITION_FAILED;
             case REFUSED -> WriteResult.failed(Disturbance.NOT_IMPLEMENTED);
             case IGNORED -> write.get();
         };
@@ -141,10 +164,13 @@ final class Bucket {
 
     /** Returns the state of a key before its last change; empty if that was long ago. */
     synchronized Optional<Older<Optional<Stored>>> before(String key) {
-        for (int i = changes.size() - 1; i >= 0 && changes.get(i).atMillis() >= nowMillis - LAG_MILLIS; i--) {
+        for (int i = changes.size() - 1;
+                i >= 0 && changes.get(i).atMillis() >= nowMillis - LAG_MILLIS;
+                i--) {
             Change change = changes.get(i);
             if (change.key().equals(key)) {
-                return Optional.of(new Older<>(Optional.ofNullable(change.before()), change.isLoss()));
+                return Optional.of(
+                        new Older<>(Optional.ofNullable(change.before()), change.isLoss()));
             }
         }
         return Optional.empty();
@@ -154,7 +180,10 @@ final class Bucket {
     synchronized Older<Map<String, Stored>> ago(int count) {
         TreeMap<String, Stored> then = new TreeMap<>(objects);
         boolean hasRemoved = false;
-        for (int i = changes.size() - 1; i >= Math.max(0, changes.size() - count) && changes.get(i).atMillis() >= nowMillis - LAG_MILLIS; i--) {
+        for (int i = changes.size() - 1;
+                i >= Math.max(0, changes.size() - count)
+                        && changes.get(i).atMillis() >= nowMillis - LAG_MILLIS;
+                i--) {
             Change change = changes.get(i);
             hasRemoved |= change.isLoss();
             if (change.before() == null) {
@@ -195,12 +224,21 @@ final class Bucket {
             return new GetResult.TooLarge(limit);
         }
         byte[] part = Arrays.copyOfRange(body, (int) from, (int) (from + count));
-        return new GetResult.Found(MemorySegment.ofArray(part), stored.get().etag(), dates(stored.get()), stored.get().marks());
+        return new GetResult.Found(
+                MemorySegment.ofArray(part),
+                stored.get().etag(),
+                dates(stored.get()),
+                stored.get().marks());
     }
 
     HeadResult head(Optional<Stored> stored) {
-        return stored.isEmpty() ? HeadResult.ABSENT
-                : new HeadResult.Found(stored.get().body().length, stored.get().etag(), dates(stored.get()), stored.get().marks());
+        return stored.isEmpty()
+                ? HeadResult.ABSENT
+                : new HeadResult.Found(
+                        stored.get().body().length,
+                        stored.get().etag(),
+                        dates(stored.get()),
+                        stored.get().marks());
     }
 
     private ServerTimestamps dates(Stored stored) {
@@ -208,7 +246,13 @@ final class Bucket {
     }
 
     static List<ObjectStore.Listed> listed(Map<String, Stored> objects, String prefix) {
-        return objects.entrySet().stream().filter(one -> one.getKey().startsWith(prefix)).map(one -> new ObjectStore.Listed(one.getKey(),
-                one.getValue().body().length, one.getValue().etag(), one.getValue().writtenMillis())).toList();
+        return objects.entrySet().stream()
+                .filter(one -> one.getKey().startsWith(prefix))
+                .map(one -> new ObjectStore.Listed(
+                        one.getKey(),
+                        one.getValue().body().length,
+                        one.getValue().etag(),
+                        one.getValue().writtenMillis()))
+                .toList();
     }
 }

@@ -1,6 +1,7 @@
 package dev.granary.s3.history;
 
 import dev.granary.s3.store.StoreFailure;
+
 import java.util.List;
 
 /** A fault of one request. */
@@ -33,12 +34,18 @@ enum Disturbance {
     REFUSED_LANDED(Kind.FALSE);
 
     /** Whether the response is true, or missing, or false. */
-    enum Kind { TRUTHFUL, FALSE }
+    enum Kind {
+        TRUTHFUL,
+        FALSE
+    }
 
     static final StoreFailure TIMEOUT = StoreFailure.of(StoreFailure.Kind.TIMEOUT, "no answer");
-    static final StoreFailure ERROR_500 = new StoreFailure(StoreFailure.Kind.SERVER, 500, "InternalError", "a failure");
-    static final StoreFailure DENIED = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
-    static final StoreFailure NOT_IMPLEMENTED = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no If-Match");
+    static final StoreFailure ERROR_500 =
+            new StoreFailure(StoreFailure.Kind.SERVER, 500, "InternalError", "a failure");
+    static final StoreFailure DENIED =
+            new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+    static final StoreFailure NOT_IMPLEMENTED =
+            new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no If-Match");
 
     private final Kind kind;
 

@@ -6,6 +6,7 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.function.Consumer;
@@ -27,7 +28,8 @@ final class FaultFreeStore implements ObjectStore {
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
-        return into(permitted(bucket.get(bucket.stored(key), offset, length, length), mayList), into);
+        return into(
+                permitted(bucket.get(bucket.stored(key), offset, length, length), mayList), into);
     }
 
     /** Copies a response into the caller's memory, as a transport does. */
@@ -42,11 +44,15 @@ final class FaultFreeStore implements ObjectStore {
     }
 
     static GetResult permitted(GetResult result, boolean mayList) {
-        return result instanceof GetResult.Absent && !mayList ? new GetResult.Unavailable(Disturbance.DENIED) : result;
+        return result instanceof GetResult.Absent && !mayList
+                ? new GetResult.Unavailable(Disturbance.DENIED)
+                : result;
     }
 
     static HeadResult permitted(HeadResult result, boolean mayList) {
-        return result instanceof HeadResult.Absent && !mayList ? new HeadResult.Unavailable(Disturbance.DENIED) : result;
+        return result instanceof HeadResult.Absent && !mayList
+                ? new HeadResult.Unavailable(Disturbance.DENIED)
+                : result;
     }
 
     @Override

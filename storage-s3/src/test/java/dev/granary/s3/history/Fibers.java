@@ -1,9 +1,10 @@
 package dev.granary.s3.history;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Runner of tasks, one at a time, each until it yields. A history has only the concurrency that its
@@ -83,7 +84,8 @@ final class Fibers {
         for (Fiber fiber : all) {
             if (!fiber.isDone()) {
                 fiber.isAbandoned = true;
-                while (!fiber.isDone()) { // code under test may catch an error and send its next request
+                // code under test may catch an error and send its next request
+                while (!fiber.isDone()) {
                     fiber.turn.release();
                     control.acquireUninterruptibly();
                 }

@@ -3,6 +3,11 @@ package dev.granary.s3.history;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -14,9 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests that acknowledged entries are readable in random histories.
@@ -26,7 +28,9 @@ import org.junit.jupiter.api.io.TempDir;
  * counts the failures by shape.
  */
 class HistoriesTest {
-    private static final int RUNS = Integer.getInteger("granary.histories.runs", Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "100")));
+    private static final int RUNS = Integer.getInteger(
+            "granary.histories.runs",
+            Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "100")));
     static final long SEED = TestSeed.VALUE;
     private static final int FIRST = Integer.getInteger("granary.histories.first", 0);
     private static final int SHOWN = 6;
@@ -40,7 +44,9 @@ class HistoriesTest {
     private Path directory;
 
     @Test
-    @DisplayName("A1 A2 A3 A4 A5 R18 random histories of a fleet: an acknowledged entry is found until it is legitimately removed")
+    @DisplayName(
+            "A1 A2 A3 A4 A5 R18 random histories of a fleet: an acknowledged entry is found until"
+                    + " it is legitimately removed")
     void histories() {
         long start = System.nanoTime();
         Map<Shape, List<Failed>> found = new EnumMap<>(Shape.class);
@@ -57,22 +63,31 @@ class HistoriesTest {
                 if (!IS_SURVEY) {
                     throw new AssertionError(replayTrace(number, e), e);
                 }
-                found.computeIfAbsent(e.shape(), _ -> new ArrayList<>()).add(new Failed(number, history.events()));
+                found.computeIfAbsent(e.shape(), _ -> new ArrayList<>())
+                        .add(new Failed(number, history.events()));
             } catch (RuntimeException | AssertionError e) {
                 throw new AssertionError("history " + number + replay(number), e);
             } finally {
                 delete(directory.resolve(Integer.toString(number)));
             }
         }
-        System.out.println("granary.histories: " + RUNS + " histories in " + (System.nanoTime() - start) / 1_000_000 + " ms, " + lostPacksForgotten
+        System.out.println("granary.histories: " + RUNS + " histories in "
+                + (System.nanoTime() - start) / 1_000_000 + " ms, " + lostPacksForgotten
                 + " lost packs forgotten, seed " + SEED);
         found.forEach(HistoriesTest::print);
     }
 
     /** Prints the shortest histories, which are the easiest to read. */
     private static void print(Shape shape, List<Failed> failed) {
-        List<Failed> shortest = failed.stream().sorted(Comparator.comparingInt(Failed::events)).limit(SHOWN).toList();
-        System.out.printf("%-32s %6d times; the shortest has %d events; histories %s%n", shape, failed.size(), shortest.getFirst().events(),
+        List<Failed> shortest = failed.stream()
+                .sorted(Comparator.comparingInt(Failed::events))
+                .limit(SHOWN)
+                .toList();
+        System.out.printf(
+                "%-32s %6d times; the shortest has %d events; histories %s%n",
+                shape,
+                failed.size(),
+                shortest.getFirst().events(),
                 shortest.stream().map(Failed::number).toList());
     }
 
@@ -95,7 +110,8 @@ class HistoriesTest {
     }
 
     private static String replay(int number) {
-        return ", replay with -Dgranary.seed=" + SEED + " -Dgranary.histories.first=" + number + " -Dgranary.histories.runs=1";
+        return ", replay with -Dgranary.seed=" + SEED + " -Dgranary.histories.first=" + number
+                + " -Dgranary.histories.runs=1";
     }
 
     @Test

@@ -18,6 +18,7 @@ import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.pack.warm.SequentialReading;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectMarks;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,6 +50,7 @@ final class History {
 
     /** The time after which processes with an older state find an acknowledged entry. */
     private static final long VISIBLE_AFTER_MILLIS = TimeUnit.MINUTES.toMillis(10);
+
     private static final int ATTEMPTS = 5;
 
     /** The number of attempts at the end: the circuit breaker of a process may still be open. */
@@ -69,7 +71,8 @@ final class History {
     private final S3Config config;
     private final Fibers fibers = new Fibers();
     private final List<Machine> machines = new ArrayList<>();
-    private final List<List<Entry>> entries = new ArrayList<>(); // for each id, the contents that may be published
+    // for each id, the contents that may be published
+    private final List<List<Entry>> entries = new ArrayList<>();
     private final Map<Id, Entry> outbox = new LinkedHashMap<>();
     private final Set<Id> enqueued = new LinkedHashSet<>();
     private final Set<Id> everAcknowledged = new HashSet<>();
@@ -93,12 +96,20 @@ final class History {
         this.switchRate = List.of(0.0, 0.05, 0.3).get(random.nextInt(3));
         this.retention = Duration.ofDays(random.nextBoolean() ? 90 : 10);
         boolean isWeaker = random.nextBoolean();
-        this.bucket = new Bucket(!has(Feature.CREATE_ONLY) ? Bucket.Matching.HONORED : isWeaker ? Bucket.Matching.IGNORED : Bucket.Matching.REFUSED,
+        this.bucket = new Bucket(
+                !has(Feature.CREATE_ONLY)
+                        ? Bucket.Matching.HONORED
+                        : isWeaker ? Bucket.Matching.IGNORED : Bucket.Matching.REFUSED,
                 !has(Feature.STRIPPED_METADATA));
         this.config = config().build();
         this.ledger = new Ledger(bucket, config, NAMESPACE, has(Feature.NO_LISTING));
-        bucket.put(TestProcess.markerKey(config),
-                TestProcess.marker(has(Feature.CREATE_ONLY) ? ConditionalWriteSupport.CREATE_ONLY : ConditionalWriteSupport.FULL), ObjectMarks.NONE);
+        bucket.put(
+                TestProcess.markerKey(config),
+                TestProcess.marker(
+                        has(Feature.CREATE_ONLY)
+                                ? ConditionalWriteSupport.CREATE_ONLY
+                                : ConditionalWriteSupport.FULL),
+                ObjectMarks.NONE);
         makeEntries(new TestEntries(name));
         makeMachines(directory);
     }
@@ -115,7 +126,9 @@ final class History {
         int ids = random.nextInt(2, 9);
         for (int i = 0; i < ids; i++) {
             Id id = maker.id();
-            List<Entry> contents = List.of(maker.entry(id, 20 + random.nextInt(300)), maker.entry(id, 20 + random.nextInt(300)));
+            List<Entry> contents = List.of(
+                    maker.entry(id, 20 + random.nextInt(300)),
+                    maker.entry(id, 20 + random.nextInt(300)));
             contents.forEach(ledger::content);
             entries.add(contents);
         }
@@ -126,9 +139,20 @@ final class History {
         for (int i = 0; i < count; i++) {
             boolean mayList = !has(Feature.NO_LISTING) || random.nextBoolean();
             Optional<Path> indexDirectory = has(Feature.INDEX_CACHES) && random.nextInt(4) > 0
-                    ? Optional.of(directory.resolve(has(Feature.SHARED_INDEX_CACHE) ? "all" : "m" + i)) : Optional.empty();
-            long skew = has(Feature.SKEW) ? random.nextLong(-TimeUnit.DAYS.toMillis(2), TimeUnit.DAYS.toMillis(2)) : 0;
-            machines.add(new Machine(this, bucket, ledger, config(), new Machine.Kind("m" + i, mayList, indexDirectory, skew), NAMESPACE, random.split()));
+                    ? Optional.of(
+                            directory.resolve(has(Feature.SHARED_INDEX_CACHE) ? "all" : "m" + i))
+                    : Optional.empty();
+            long skew = has(Feature.SKEW)
+                    ? random.nextLong(-TimeUnit.DAYS.toMillis(2), TimeUnit.DAYS.toMillis(2))
+                    : 0;
+            machines.add(new Machine(
+                    this,
+                    bucket,
+                    ledger,
+                    config(),
+                    new Machine.Kind("m" + i, mayList, indexDirectory, skew),
+                    NAMESPACE,
+                    random.split()));
         }
     }
 
@@ -138,7 +162,8 @@ final class History {
      * @throws Violation if a promise does not hold
      */
     void run() {
-        trace(() -> features + ", " + faults + " at " + faultRate + ", " + bucket.matching() + ", retention " + retention.toDays() + " days");
+        trace(() -> features + ", " + faults + " at " + faultRate + ", " + bucket.matching()
+                + ", retention " + retention.toDays() + " days");
         try {
             int works = random.nextInt(6, 26);
             while (works > 0) {
@@ -184,12 +209,17 @@ final class History {
         if (isOver || random.nextDouble() >= faultRate) {
             return Disturbance.NONE;
         }
-        List<Disturbance> fitting = faults.stream().filter(one -> fits(one, method) && !(one.isFalse() && work.hasFalseResponse())).toList();
+        List<Disturbance> fitting = faults.stream()
+                .filter(one -> fits(one, method) && !(one.isFalse() && work.hasFalseResponse()))
+                .toList();
         return fitting.isEmpty() ? Disturbance.NONE : fitting.get(random.nextInt(fitting.size()));
     }
 
     private static boolean fits(Disturbance fault, String method) {
-        boolean isRead = method.equals("GET") || method.equals("RANGE") || method.equals("HEAD") || method.equals("LIST");
+        boolean isRead = method.equals("GET")
+                || method.equals("RANGE")
+                || method.equals("HEAD")
+                || method.equals("LIST");
         return switch (fault) {
             case NONE -> false;
             case LOST, LATE, REFUSED -> true;
@@ -208,7 +238,9 @@ final class History {
 
     /** Runs one step; returns true if a process began a task. */
     private boolean step() {
-        List<Machine> busy = machines.stream().filter(machine -> !machine.isIdle() && !machine.isFrozen()).toList();
+        List<Machine> busy = machines.stream()
+                .filter(machine -> !machine.isIdle() && !machine.isFrozen())
+                .toList();
         List<Machine> idle = machines.stream().filter(Machine::isIdle).toList();
         machines.forEach(machine -> machine.thaw(1));
         int draw = random.nextInt(100);
@@ -230,7 +262,8 @@ final class History {
         if (!machine.work().fiber().isDone()) {
             if (has(Feature.SUSPENSION) && random.nextInt(8) == 0) {
                 machine.freeze(random.nextInt(5, 40));
-                trace(() -> machine.name() + " is suspended in " + machine.work().task());
+                trace(() ->
+                        machine.name() + " is suspended in " + machine.work().task());
             }
         } else {
             machine.end();
@@ -243,19 +276,34 @@ final class History {
             case 1 -> {
                 if (has(Feature.UNPACKED)) {
                     Entry entry = anyEntry();
-                    begin(machine, "store " + Ledger.name(entry.id()), Ledger.Remover.PUBLISHER, () -> storeUnpacked(machine, entry));
+                    begin(
+                            machine,
+                            "store " + Ledger.name(entry.id()),
+                            Ledger.Remover.PUBLISHER,
+                            () -> storeUnpacked(machine, entry));
                 }
             }
             case 2 -> {
                 Id id = anyEntry().id();
-                begin(machine, "load " + Ledger.name(id), Ledger.Remover.PUBLISHER, () -> load(machine, id));
+                begin(
+                        machine,
+                        "load " + Ledger.name(id),
+                        Ledger.Remover.PUBLISHER,
+                        () -> load(machine, id));
             }
             case 3 -> {
                 if (has(Feature.COMPACTION)) {
-                    PackManifest.UnpackedEntries unpackedEntries = has(Feature.SEALING) && random.nextBoolean() ? PackManifest.UnpackedEntries.NONE
-                            : PackManifest.UnpackedEntries.POSSIBLE;
-                    begin(machine, unpackedEntries == PackManifest.UnpackedEntries.NONE ? "compact and seal" : "compact", Ledger.Remover.COMPACTOR, () ->
-                            compact(machine, unpackedEntries));
+                    PackManifest.UnpackedEntries unpackedEntries =
+                            has(Feature.SEALING) && random.nextBoolean()
+                                    ? PackManifest.UnpackedEntries.NONE
+                                    : PackManifest.UnpackedEntries.POSSIBLE;
+                    begin(
+                            machine,
+                            unpackedEntries == PackManifest.UnpackedEntries.NONE
+                                    ? "compact and seal"
+                                    : "compact",
+                            Ledger.Remover.COMPACTOR,
+                            () -> compact(machine, unpackedEntries));
                 }
             }
             case 4 -> {
@@ -269,7 +317,13 @@ final class History {
             }
             default -> {
                 List<Entry> some = someEntries();
-                begin(machine, "populate " + some.stream().map(entry -> Ledger.name(entry.id())).toList(), Ledger.Remover.PUBLISHER,
+                begin(
+                        machine,
+                        "populate "
+                                + some.stream()
+                                        .map(entry -> Ledger.name(entry.id()))
+                                        .toList(),
+                        Ledger.Remover.PUBLISHER,
                         () -> populate(machine, some));
             }
         }
@@ -345,7 +399,8 @@ final class History {
             if (!hasForgotten && duplicates.hasFoundMissingPack(entry.id())) {
                 hasForgotten = true;
                 PackPublisher.Forgotten forgotten = publisher.forgetLost();
-                lostPacksForgotten += forgotten instanceof PackPublisher.Forgotten.Done(int packs) ? packs : 0;
+                lostPacksForgotten +=
+                        forgotten instanceof PackPublisher.Forgotten.Done(int packs) ? packs : 0;
                 trace(() -> "  " + machine.name() + " has found a lost pack: " + forgotten);
             }
             if (there.isPresent()) {
@@ -356,7 +411,11 @@ final class History {
             for (int i = 0; i < times; i++) {
                 String source = i == 0 ? "in a pack" : "in a pack, the second time";
                 if (!publisher.add(entry, result -> recordResult(machine, entry, result, source))) {
-                    recordResult(machine, entry, machine.process().tier().store(entry), "unpacked, too large");
+                    recordResult(
+                            machine,
+                            entry,
+                            machine.process().tier().store(entry),
+                            "unpacked, too large");
                 }
             }
         }
@@ -370,16 +429,22 @@ final class History {
 
     private void recordResult(Machine machine, Entry entry, StoreResult result, String source) {
         Id id = entry.id();
-        trace(() -> "  " + machine.name() + " has the result for " + Ledger.name(id) + ", " + source + ": " + result);
+        trace(() -> "  " + machine.name() + " has the result for " + Ledger.name(id) + ", " + source
+                + ": " + result);
         Machine.Work work = machine.work();
-        boolean isAcknowledged = result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent;
+        boolean isAcknowledged = result instanceof StoreResult.Stored
+                || result instanceof StoreResult.Duplicate
+                || result instanceof StoreResult.Divergent;
         if (isAcknowledged || isOutboxEntryDropped(result)) {
             outbox.remove(id);
         }
         if (isAcknowledged) {
             everAcknowledged.add(id);
             if (!work.hasReadRemovedState() && !ledger.isRemovedSince(id, work.mark())) {
-                ledger.acknowledge(id, machine.name() + ": " + result + ", " + source, source.endsWith("second time"));
+                ledger.acknowledge(
+                        id,
+                        machine.name() + ": " + result + ", " + source,
+                        source.endsWith("second time"));
             }
         }
     }
@@ -389,7 +454,8 @@ final class History {
      * that the next process tries again.
      */
     private static boolean isOutboxEntryDropped(StoreResult result) {
-        return result instanceof StoreResult.Refused && Boolean.getBoolean("granary.histories.forgetting");
+        return result instanceof StoreResult.Refused
+                && Boolean.getBoolean("granary.histories.forgetting");
     }
 
     private void load(Machine machine, Id id) {
@@ -397,12 +463,22 @@ final class History {
         LoadResult result = machine.process().tier().load(id);
         trace(() -> "  " + machine.name() + " gets " + result.getClass().getSimpleName());
         Machine.Work work = machine.work();
-        boolean isMissed = result instanceof LoadResult.Absent || result instanceof LoadResult.Damaged;
-        boolean isKnown = before.isPresent() && before.get().atMillis() <= work.fromMillis() - VISIBLE_AFTER_MILLIS && !ledger.isRemovedSince(id, work.mark());
-        if (isMissed && isKnown && !work.hadFault() && !machine.isLong(work) && machine.millisSinceFault() > VISIBLE_AFTER_MILLIS && machine.mayList()
+        boolean isMissed =
+                result instanceof LoadResult.Absent || result instanceof LoadResult.Damaged;
+        boolean isKnown = before.isPresent()
+                && before.get().atMillis() <= work.fromMillis() - VISIBLE_AFTER_MILLIS
+                && !ledger.isRemovedSince(id, work.mark());
+        if (isMissed
+                && isKnown
+                && !work.hadFault()
+                && !machine.isLong(work)
+                && machine.millisSinceFault() > VISIBLE_AFTER_MILLIS
+                && machine.mayList()
                 && ledger.lost(Set.of(id), true).isEmpty()) {
-            throw new Violation(Shape.B7_ABSENT_BY_OLD_STATE, machine.name() + " gets " + result + " for " + Ledger.name(id)
-                    + ", which a new process finds, acknowledged by: " + before.get());
+            throw new Violation(
+                    Shape.B7_ABSENT_BY_OLD_STATE,
+                    machine.name() + " gets " + result + " for " + Ledger.name(id)
+                            + ", which a new process finds, acknowledged by: " + before.get());
         }
     }
 
@@ -411,7 +487,8 @@ final class History {
         trace(() -> "  " + machine.name() + " has compacted: " + outcome);
     }
 
-    private static Object tryCompact(Machine machine, PackManifest.UnpackedEntries unpackedEntries) {
+    private static Object tryCompact(
+            Machine machine, PackManifest.UnpackedEntries unpackedEntries) {
         Object last = "nothing";
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             switch (machine.process().packed().compactor(NAMESPACE).plan(GRACE)) {
@@ -419,7 +496,10 @@ final class History {
                     return unavailable;
                 }
                 case PackCompactor.Planned.Ready ready -> {
-                    last = machine.process().packed().compactor(NAMESPACE).run(ready.plan(), unpackedEntries, _ -> {});
+                    last = machine.process()
+                            .packed()
+                            .compactor(NAMESPACE)
+                            .run(ready.plan(), unpackedEntries, _ -> {});
                     if (!(last instanceof PackCompactor.Result.Overtaken)) {
                         return last;
                     }
@@ -439,8 +519,13 @@ final class History {
             Set<Sha256> arrived = warmedIds.orElse(Set.of());
             for (List<Entry> one : entries) {
                 Id id = one.getFirst().id();
-                if (ledger.acknowledged(id).isPresent() && !arrived.contains(id.hash()) && machine.mayList() && bucket.keepsMarks()) {
-                    throw new Violation(Shape.NOT_WARMED, machine.name() + " was warmed without receiving " + Ledger.name(id));
+                if (ledger.acknowledged(id).isPresent()
+                        && !arrived.contains(id.hash())
+                        && machine.mayList()
+                        && bucket.keepsMarks()) {
+                    throw new Violation(
+                            Shape.NOT_WARMED,
+                            machine.name() + " was warmed without receiving " + Ledger.name(id));
                 }
             }
         });
@@ -449,12 +534,15 @@ final class History {
     /** Returns the ids that were received; empty if the newest manifest cannot be read. */
     private static Optional<Set<Sha256>> warmedIds(Machine machine) {
         Set<Sha256> arrived = ConcurrentHashMap.newKeySet();
-        if (!(machine.process().packed().manifests(NAMESPACE).newest(PackManifest.NONE) instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
+        if (!(machine.process().packed().manifests(NAMESPACE).newest(PackManifest.NONE)
+                instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return Optional.empty();
         }
         try {
-            BulkEntryReader reader = SequentialReading.of(machine.process().packed().bulkReader(NAMESPACE));
-            BulkReadPlan plan = reader.plan(newest, BulkEntryReader.UnpackedEntries.READ, _ -> true);
+            BulkEntryReader reader =
+                    SequentialReading.of(machine.process().packed().bulkReader(NAMESPACE));
+            BulkReadPlan plan =
+                    reader.plan(newest, BulkEntryReader.UnpackedEntries.READ, _ -> true);
             reader.run(plan, new BulkEntryReader.Receiver() {
                 @Override
                 public void entries(List<BulkEntryReader.Arrival> arrivals) {
@@ -480,11 +568,18 @@ final class History {
     // ---- changes of the bucket
 
     private void changeBucket() {
-        boolean mayTakeLong = has(Feature.SUSPENSION) || machines.stream().allMatch(Machine::isIdle);
+        boolean mayTakeLong =
+                has(Feature.SUSPENSION) || machines.stream().allMatch(Machine::isIdle);
         switch (draw(4, 3, 3, 3, 4, 1, 1, 1)) {
             case 1 -> pass(mayTakeLong, TimeUnit.MINUTES.toMillis(random.nextInt(1, 30)));
-            case 2 -> pass(mayTakeLong && has(Feature.DAYS), TimeUnit.HOURS.toMillis(random.nextInt(1, 30)));
-            case 3 -> pass(mayTakeLong && has(Feature.DAYS), TimeUnit.HOURS.toMillis(random.nextLong(24, retention.toHours())));
+            case 2 ->
+                pass(
+                        mayTakeLong && has(Feature.DAYS),
+                        TimeUnit.HOURS.toMillis(random.nextInt(1, 30)));
+            case 3 ->
+                pass(
+                        mayTakeLong && has(Feature.DAYS),
+                        TimeUnit.HOURS.toMillis(random.nextLong(24, retention.toHours())));
             case 4 -> {
                 if (has(Feature.RULE)) {
                     applyRule();
@@ -518,7 +613,9 @@ final class History {
     private void applyRule() {
         long before = bucket.nowMillis() - retention.toMillis();
         bucket.objects().forEach((key, stored) -> {
-            if (stored.writtenMillis() < before && !key.endsWith("granary.json") && !(has(Feature.RAGGED_RULE) && random.nextBoolean())) {
+            if (stored.writtenMillis() < before
+                    && !key.endsWith("granary.json")
+                    && !(has(Feature.RAGGED_RULE) && random.nextBoolean())) {
                 trace(() -> "the rule removes " + Ledger.shorten(key));
                 ledger.beforeExpiry(key, before);
                 bucket.delete(key);
@@ -529,8 +626,11 @@ final class History {
     private Optional<String> anyKey() {
         boolean isAnyBusy = !machines.stream().allMatch(Machine::isIdle);
         List<String> keys = bucket.objects().keySet().stream()
-                .filter(key -> !key.endsWith("granary.json") && ledger.mayBeRemoved(key, isAnyBusy)).toList();
-        return keys.isEmpty() ? Optional.empty() : Optional.of(keys.get(random.nextInt(keys.size())));
+                .filter(key -> !key.endsWith("granary.json") && ledger.mayBeRemoved(key, isAnyBusy))
+                .toList();
+        return keys.isEmpty()
+                ? Optional.empty()
+                : Optional.of(keys.get(random.nextInt(keys.size())));
     }
 
     private void remove(String key) {
@@ -550,7 +650,8 @@ final class History {
     /** Ends all tasks; then, without faults, all entries must become published and found. */
     private void end() {
         trace(() -> "the end begins");
-        List<Machine> busy = machines.stream().filter(machine -> !machine.isIdle()).toList();
+        List<Machine> busy =
+                machines.stream().filter(machine -> !machine.isIdle()).toList();
         while (!busy.isEmpty()) {
             resume(busy.get(random.nextInt(busy.size())));
             busy = machines.stream().filter(machine -> !machine.isIdle()).toList();
@@ -569,18 +670,31 @@ final class History {
             runWithoutFaults(first, "the rest of the outbox", () -> populate(first, queued));
             pass(true, BREAKER_OPEN_MILLIS);
         }
-        enqueued.stream().filter(id -> !everAcknowledged.contains(id)).findFirst().ifPresent(id -> {
-            throw new Violation(bucket.keepsMarks() ? outbox.containsKey(id) ? stuckShape(first) : Shape.B6_GIVEN_UP_AFTER_REFUSAL : Shape.S4_METADATA_STRIPPED,
-                    Ledger.name(id) + " was enqueued and is not published");
-        });
+        enqueued.stream()
+                .filter(id -> !everAcknowledged.contains(id))
+                .findFirst()
+                .ifPresent(id -> {
+                    throw new Violation(
+                            bucket.keepsMarks()
+                                    ? outbox.containsKey(id)
+                                            ? stuckShape(first)
+                                            : Shape.B6_GIVEN_UP_AFTER_REFUSAL
+                                    : Shape.S4_METADATA_STRIPPED,
+                            Ledger.name(id) + " was enqueued and is not published");
+                });
         Machine second = anyPublisher();
         List<Entry> all = entries.stream().map(List::getFirst).toList();
-        for (int attempt = 0; attempt < LAST_ATTEMPTS && (attempt == 0 || all.stream().anyMatch(this::isUnacknowledged)); attempt++) {
+        for (int attempt = 0;
+                attempt < LAST_ATTEMPTS
+                        && (attempt == 0 || all.stream().anyMatch(this::isUnacknowledged));
+                attempt++) {
             runWithoutFaults(second, "populate all", () -> populate(second, all));
             pass(true, BREAKER_OPEN_MILLIS);
         }
         all.stream().filter(this::isUnacknowledged).findFirst().ifPresent(entry -> {
-            throw new Violation(bucket.keepsMarks() ? stuckShape(second) : Shape.S4_METADATA_STRIPPED, Ledger.name(entry.id()) + " cannot be published");
+            throw new Violation(
+                    bucket.keepsMarks() ? stuckShape(second) : Shape.S4_METADATA_STRIPPED,
+                    Ledger.name(entry.id()) + " cannot be published");
         });
         compactAtEnd();
         Machine last = machines.get(random.nextInt(machines.size()));
@@ -593,7 +707,9 @@ final class History {
 
     /** Returns any machine; if the hint leads nowhere, one that may list, as documented. */
     private Machine anyPublisher() {
-        List<Machine> able = machines.stream().filter(machine -> machine.mayList() || !ledger.isHintDangling()).toList();
+        List<Machine> able = machines.stream()
+                .filter(machine -> machine.mayList() || !ledger.isHintDangling())
+                .toList();
         return able.get(random.nextInt(able.size()));
     }
 
@@ -614,19 +730,30 @@ final class History {
                 Object last = outcome;
                 trace(() -> "  " + last);
                 if (!(outcome instanceof PackCompactor.Result.Done)) {
-                    throw new Violation(bucket.keepsMarks() ? Shape.STUCK : Shape.S4_METADATA_STRIPPED, "compacting without faults ends in " + outcome);
+                    throw new Violation(
+                            bucket.keepsMarks() ? Shape.STUCK : Shape.S4_METADATA_STRIPPED,
+                            "compacting without faults ends in " + outcome);
                 }
             });
             if (!ledger.namedAndMissing().isEmpty()) {
-                throw new Violation(Shape.NAMED_AND_MISSING, Ledger.describe(ledger.visibleManifest()) + " after compacting, of which these are missing: "
-                        + ledger.namedAndMissing().stream().map(Ledger::shorten).toList());
+                throw new Violation(
+                        Shape.NAMED_AND_MISSING,
+                        Ledger.describe(ledger.visibleManifest())
+                                + " after compacting, of which these are missing: "
+                                + ledger.namedAndMissing().stream()
+                                        .map(Ledger::shorten)
+                                        .toList());
             }
             pass(true, TimeUnit.DAYS.toMillis(2));
         }
     }
 
     private void runWithoutFaults(Machine machine, String what, Runnable task) {
-        begin(machine, what, what.equals("compact") ? Ledger.Remover.COMPACTOR : Ledger.Remover.PUBLISHER, task);
+        begin(
+                machine,
+                what,
+                what.equals("compact") ? Ledger.Remover.COMPACTOR : Ledger.Remover.PUBLISHER,
+                task);
         if (!machine.isIdle()) {
             throw new IllegalStateException("The end is not interrupted");
         }

@@ -14,6 +14,7 @@ import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackInspector;
 import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.PackManifestLog;
+
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,18 +39,25 @@ final class Ledger {
     private final Map<Id, Ack> acknowledged = new LinkedHashMap<>();
     private final Map<Id, Integer> removedAt = new HashMap<>();
     private final Map<Id, Set<Sha256>> contents = new HashMap<>();
-    private final Map<String, Set<Sha256>> idsOfPacks = new HashMap<>(); // by key, of all packs that were ever written
-    private final Map<String, Long> lastNamed = new HashMap<>(); // by key of the pack: the highest manifest that ever named it
+    // by key, of all packs that were ever written
+    private final Map<String, Set<Sha256>> idsOfPacks = new HashMap<>();
+    // by key of the pack: the highest manifest that ever named it
+    private final Map<String, Long> lastNamed = new HashMap<>();
     private final Map<String, Long> firstNamed = new HashMap<>(); // the lowest such manifest
     private final Map<String, Remover> removers = new HashMap<>();
-    private final Set<String> repacked = new HashSet<>(); // by key, of packs that a compaction has written
+    // by key, of packs that a compaction has written
+    private final Set<String> repacked = new HashSet<>();
     private int removals;
     private boolean wasHintWritten;
     private long hintedBefore; // the number in the hint when it was last written
     private int verifiedVersion = -1;
 
     /** The component that has removed a pack. */
-    enum Remover { PUBLISHER, COMPACTOR, OWNER }
+    enum Remover {
+        PUBLISHER,
+        COMPACTOR,
+        OWNER
+    }
 
     /** An acknowledgement, and the version of the bucket at that time. */
     record Ack(long atMillis, String source, boolean isEarly, int version) {}
@@ -97,11 +105,10 @@ final class Ledger {
             idsOfPacks.put(key, new HashSet<>(PackInspector.ids(body, namespace)));
             removers.remove(key);
         } else if (manifestNumber(key) > 0) {
-            PackInspector.manifest(body).ifPresent(manifest ->
-                    manifest.packs().forEach(pack -> {
-                        lastNamed.merge(packKey(pack), manifest.number(), Math::max);
-                        firstNamed.merge(packKey(pack), manifest.number(), Math::min);
-                    }));
+            PackInspector.manifest(body).ifPresent(manifest -> manifest.packs().forEach(pack -> {
+                lastNamed.merge(packKey(pack), manifest.number(), Math::max);
+                firstNamed.merge(packKey(pack), manifest.number(), Math::min);
+            }));
         }
     }
 
@@ -118,7 +125,9 @@ final class Ledger {
         if (!key.contains("/m/")) {
             return true;
         }
-        return !isAnyBusy && (bucket.matching() == Bucket.Matching.HONORED || manifestNumber(key) == newestNumber());
+        return !isAnyBusy
+                && (bucket.matching() == Bucket.Matching.HONORED
+                        || manifestNumber(key) == newestNumber());
     }
 
     /** Records that a process has removed an object. */
@@ -155,12 +164,20 @@ final class Ledger {
         } else if (key.endsWith("/m/newest")) {
             forgetPacked(before);
         } else if (manifestNumber(key) > 0) {
-            boolean isOnTheWay = !isByRule && hintedNumber().filter(number -> number <= manifestNumber(key)).isPresent();
-            if (manifestNumber(key) == newestNumber() || manifestNumber(key) == visibleNumber() || isOnTheWay) {
+            boolean isOnTheWay = !isByRule
+                    && hintedNumber()
+                            .filter(number -> number <= manifestNumber(key))
+                            .isPresent();
+            if (manifestNumber(key) == newestNumber()
+                    || manifestNumber(key) == visibleNumber()
+                    || isOnTheWay) {
                 forgetPacked(Long.MAX_VALUE);
             }
         } else {
-            contents.keySet().stream().filter(id -> key.endsWith(id.hash().hex())).toList().forEach(this::forget);
+            contents.keySet().stream()
+                    .filter(id -> key.endsWith(id.hash().hex()))
+                    .toList()
+                    .forEach(this::forget);
         }
     }
 
@@ -168,7 +185,9 @@ final class Ledger {
     private void forgetPacked(long before) {
         Set<Sha256> packed = new HashSet<>();
         idsOfPacks.forEach((key, ids) -> {
-            if (bucket.stored(key).filter(stored -> stored.writtenMillis() >= before).isEmpty()) {
+            if (bucket.stored(key)
+                    .filter(stored -> stored.writtenMillis() >= before)
+                    .isEmpty()) {
                 packed.addAll(ids);
             }
         });
@@ -199,7 +218,10 @@ final class Ledger {
     }
 
     private void forget(Set<Sha256> ids) {
-        contents.keySet().stream().filter(id -> ids.contains(id.hash())).toList().forEach(this::forget);
+        contents.keySet().stream()
+                .filter(id -> ids.contains(id.hash()))
+                .toList()
+                .forEach(this::forget);
     }
 
     private void forget(Id id) {
@@ -238,8 +260,11 @@ final class Ledger {
         if (!lost.isEmpty()) {
             Id id = lost.getFirst();
             Shape shape = mayList ? shape(id) : Shape.B2_READER_WITHOUT_LISTING;
-            throw new Violation(shape, "a process with an empty directory" + (mayList ? "" : " that may not list") + " does not find " + name(id)
-                    + ", acknowledged by: " + acknowledged.get(id) + "\n" + describe(id));
+            throw new Violation(
+                    shape,
+                    "a process with an empty directory" + (mayList ? "" : " that may not list")
+                            + " does not find " + name(id) + ", acknowledged by: "
+                            + acknowledged.get(id) + "\n" + describe(id));
         }
     }
 
@@ -253,8 +278,13 @@ final class Ledger {
         try (TestProcess reader = reader(mayList)) {
             for (Id id : ids) {
                 LoadResult result = reader.tier().load(id);
-                boolean isReported = result instanceof LoadResult.Unavailable && bucket.matching() != Bucket.Matching.HONORED && isHintDangling();
-                if (!isReported && !(result instanceof LoadResult.Hit hit && contents.getOrDefault(id, Set.of()).contains(hit.entry().contentHash()))) {
+                boolean isReported = result instanceof LoadResult.Unavailable
+                        && bucket.matching() != Bucket.Matching.HONORED
+                        && isHintDangling();
+                if (!isReported
+                        && !(result instanceof LoadResult.Hit hit
+                                && contents.getOrDefault(id, Set.of())
+                                        .contains(hit.entry().contentHash()))) {
                     lost.add(id);
                 }
             }
@@ -265,14 +295,23 @@ final class Ledger {
 
     private TestProcess reader(boolean mayList) {
         SplittableRandom random = new SplittableRandom(1);
-        return new TestProcess(config, new FaultFreeStore(bucket, mayList),
-                new TestProcess.Environment(() -> bucket.nowMillis() * 1_000_000, bucket::nowMillis, (Duration _) -> {}, random, _ -> {}));
+        return new TestProcess(
+                config,
+                new FaultFreeStore(bucket, mayList),
+                new TestProcess.Environment(
+                        () -> bucket.nowMillis() * 1_000_000,
+                        bucket::nowMillis,
+                        (Duration _) -> {},
+                        random,
+                        _ -> {}));
     }
 
     private Shape shape(Id id) {
         Ack ack = acknowledged.get(id);
-        if (newestManifest().unpackedEntries() == PackManifest.UnpackedEntries.NONE && bucket.stored(unpackedKey(id)).filter(stored -> isSound(stored, id))
-                .isPresent()) {
+        if (newestManifest().unpackedEntries() == PackManifest.UnpackedEntries.NONE
+                && bucket.stored(unpackedKey(id))
+                        .filter(stored -> isSound(stored, id))
+                        .isPresent()) {
             return Shape.B8_UNPACKED_IN_SEALED_TARGET;
         }
         if (!bucket.keepsMarks()) {
@@ -281,7 +320,9 @@ final class Ledger {
         if (ack != null && ack.isEarly()) {
             return Shape.B11_REPORTED_BEFORE_WRITTEN;
         }
-        if (ack != null && ack.source().endsWith("looked up") && bucket.version() == ack.version()) {
+        if (ack != null
+                && ack.source().endsWith("looked up")
+                && bucket.version() == ack.version()) {
             return Shape.REPORTED_BY_LOOKUP;
         }
         if (isUnavailable(id)) {
@@ -309,8 +350,11 @@ final class Ledger {
         Set<String> named = new HashSet<>();
         newest.packs().forEach(pack -> named.add(packKey(pack)));
         for (Map.Entry<String, Set<Sha256>> pack : idsOfPacks.entrySet()) {
-            if (pack.getValue().contains(id.hash()) && lastNamed.containsKey(pack.getKey()) && !named.contains(pack.getKey())
-                    && (bucket.stored(pack.getKey()).isPresent() || removers.get(pack.getKey()) != Remover.OWNER)) {
+            if (pack.getValue().contains(id.hash())
+                    && lastNamed.containsKey(pack.getKey())
+                    && !named.contains(pack.getKey())
+                    && (bucket.stored(pack.getKey()).isPresent()
+                            || removers.get(pack.getKey()) != Remover.OWNER)) {
                 return Shape.B4_COMMITTED_PACK_UNNAMED;
             }
         }
@@ -324,11 +368,15 @@ final class Ledger {
     }
 
     private boolean isWhole(PackInfo pack) {
-        return bucket.stored(packKey(pack)).filter(stored -> stored.body().length == pack.bytes()).isPresent();
+        return bucket.stored(packKey(pack))
+                .filter(stored -> stored.body().length == pack.bytes())
+                .isPresent();
     }
 
     private boolean isSound(Bucket.Stored stored, Id id) {
-        return EntryFormat.decode(MemorySegment.ofArray(stored.body()), id, VerificationLevel.CONTENT_HASH) instanceof LoadResult.Hit;
+        return EntryFormat.decode(
+                        MemorySegment.ofArray(stored.body()), id, VerificationLevel.CONTENT_HASH)
+                instanceof LoadResult.Hit;
     }
 
     private long visibleNumber() {
@@ -337,8 +385,10 @@ final class Ledger {
 
     private Optional<PackManifest> findVisible() {
         try (TestProcess reader = reader(true)) {
-            return reader.packed().manifests(namespace).newest(PackManifest.NONE) instanceof PackManifestLog.Newest.Found(PackManifest found)
-                    ? Optional.of(found) : Optional.empty();
+            return reader.packed().manifests(namespace).newest(PackManifest.NONE)
+                            instanceof PackManifestLog.Newest.Found(PackManifest found)
+                    ? Optional.of(found)
+                    : Optional.empty();
         }
     }
 
@@ -364,17 +414,25 @@ final class Ledger {
 
     /** Returns the packs that the newest manifest names and that are missing or truncated. */
     List<String> namedAndMissing() {
-        return visibleManifest().packs().stream().filter(pack -> !isWhole(pack)).map(this::packKey).toList();
+        return visibleManifest().packs().stream()
+                .filter(pack -> !isWhole(pack))
+                .map(this::packKey)
+                .toList();
     }
 
     /** Returns true if the hint names a manifest that is gone, and so leads to none. */
     boolean isHintDangling() {
-        return hintedNumber().filter(number -> number > 0 && !isStored(number) && !isStored(number + 1)).isPresent();
+        return hintedNumber()
+                .filter(number -> number > 0 && !isStored(number) && !isStored(number + 1))
+                .isPresent();
     }
 
     /** Returns the number in the hint; empty if there is none. */
     private Optional<Long> hintedNumber() {
-        return bucket.stored(hintKey()).map(hint -> new String(hint.body(), US_ASCII)).filter(text -> text.matches("[0-9]{1,16}")).map(Long::parseLong);
+        return bucket.stored(hintKey())
+                .map(hint -> new String(hint.body(), US_ASCII))
+                .filter(text -> text.matches("[0-9]{1,16}"))
+                .map(Long::parseLong);
     }
 
     private boolean isStored(long number) {
@@ -382,7 +440,10 @@ final class Ledger {
     }
 
     private long newestNumber() {
-        return bucket.objects().keySet().stream().mapToLong(Ledger::manifestNumber).max().orElse(0);
+        return bucket.objects().keySet().stream()
+                .mapToLong(Ledger::manifestNumber)
+                .max()
+                .orElse(0);
     }
 
     private static long manifestNumber(String key) {
@@ -414,12 +475,17 @@ final class Ledger {
     private String describe(Id id) {
         StringBuilder text = new StringBuilder("the bucket:\n");
         bucket.objects().forEach((key, stored) -> {
-            text.append("  ").append(shorten(key)).append(", ").append(stored.body().length).append(" bytes");
+            text.append("  ")
+                    .append(shorten(key))
+                    .append(", ")
+                    .append(stored.body().length)
+                    .append(" bytes");
             if (isPack(key) && idsOfPacks.getOrDefault(key, Set.of()).contains(id.hash())) {
                 text.append(", contains it");
             }
             if (manifestNumber(key) > 0) {
-                PackInspector.manifest(stored.body()).ifPresent(manifest -> text.append(", ").append(describe(manifest)));
+                PackInspector.manifest(stored.body())
+                        .ifPresent(manifest -> text.append(", ").append(describe(manifest)));
             } else if (key.endsWith("newest")) {
                 text.append(": ").append(new String(stored.body(), US_ASCII));
             }
@@ -429,15 +495,26 @@ final class Ledger {
     }
 
     static String describe(PackManifest manifest) {
-        return "manifest " + manifest.number() + " " + (manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE ? "sealed " : "")
-                + manifest.packs().stream().map(pack -> pack.name().hex().substring(0, 6)).toList()
-                + " retired " + manifest.retired().stream().map(one -> one.name().hex().substring(0, 6) + "@" + one.since()).toList();
+        return "manifest " + manifest.number() + " "
+                + (manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE ? "sealed " : "")
+                + manifest.packs().stream()
+                        .map(pack -> pack.name().hex().substring(0, 6))
+                        .toList()
+                + " retired "
+                + manifest.retired().stream()
+                        .map(one -> one.name().hex().substring(0, 6) + "@" + one.since())
+                        .toList();
     }
 
     static String shorten(String key) {
         int at = key.lastIndexOf('/');
         String name = key.substring(at + 1);
-        String kind = key.contains("/e/") ? "entry " : key.contains("/p/") ? "pack " : key.contains("/m/") ? "m/" : "";
-        return kind + (name.endsWith("newest") || name.length() <= 16 ? name.replaceFirst("^0+", "") : name.substring(0, 6));
+        String kind = key.contains("/e/")
+                ? "entry "
+                : key.contains("/p/") ? "pack " : key.contains("/m/") ? "m/" : "";
+        return kind
+                + (name.endsWith("newest") || name.length() <= 16
+                        ? name.replaceFirst("^0+", "")
+                        : name.substring(0, 6));
     }
 }

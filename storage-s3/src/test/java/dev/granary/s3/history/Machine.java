@@ -2,6 +2,9 @@ package dev.granary.s3.history;
 
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
+
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -15,7 +18,6 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 
 /** A machine of the fleet, with one process at a time, which runs one task at a time. */
 final class Machine {
@@ -104,7 +106,14 @@ final class Machine {
      */
     record Kind(String name, boolean mayList, Optional<Path> indexDirectory, long skewMillis) {}
 
-    Machine(History history, Bucket bucket, Ledger ledger, S3Config.Builder config, Kind kind, String namespace, SplittableRandom random) {
+    Machine(
+            History history,
+            Bucket bucket,
+            Ledger ledger,
+            S3Config.Builder config,
+            Kind kind,
+            String namespace,
+            SplittableRandom random) {
         this.history = history;
         this.bucket = bucket;
         this.name = kind.name();
@@ -112,7 +121,8 @@ final class Machine {
         this.skewMillis = kind.skewMillis();
         kind.indexDirectory().ifPresent(config::packIndexCache);
         this.config = config.build();
-        this.manifestFile = kind.indexDirectory().map(indexDirectory -> indexDirectory.resolve(namespace).resolve("manifest"));
+        this.manifestFile = kind.indexDirectory()
+                .map(indexDirectory -> indexDirectory.resolve(namespace).resolve("manifest"));
         this.wire = new Wire(bucket, ledger, this);
         this.random = locked(random);
         this.process = start();
@@ -127,8 +137,15 @@ final class Machine {
     }
 
     private TestProcess start() {
-        return new TestProcess(config, wire, new TestProcess.Environment(() -> bucket.nowMillis() * 1_000_000, () -> bucket.nowMillis() + skewMillis,
-                (Duration _) -> bucket.pass(ONE_PAUSE_MILLIS), random, backgroundTasks::add));
+        return new TestProcess(
+                config,
+                wire,
+                new TestProcess.Environment(
+                        () -> bucket.nowMillis() * 1_000_000,
+                        () -> bucket.nowMillis() + skewMillis,
+                        (Duration _) -> bucket.pass(ONE_PAUSE_MILLIS),
+                        random,
+                        backgroundTasks::add));
     }
 
     /** Ends the process and starts another one. */
@@ -168,7 +185,8 @@ final class Machine {
 
     void end() {
         if (isLong(work())) {
-            lastFaultMillis = bucket.nowMillis(); // its state may have been read before it was suspended
+            // its state may have been read before it was suspended
+            lastFaultMillis = bucket.nowMillis();
         }
         work = null;
         stampManifestFile();
@@ -211,7 +229,9 @@ final class Machine {
             try {
                 long real = Files.getLastModifiedTime(manifestFile.get()).toMillis();
                 if (real > bucket.nowMillis() + History.FAR_MILLIS) {
-                    Files.setLastModifiedTime(manifestFile.get(), FileTime.fromMillis(bucket.nowMillis() + skewMillis));
+                    Files.setLastModifiedTime(
+                            manifestFile.get(),
+                            FileTime.fromMillis(bucket.nowMillis() + skewMillis));
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
@@ -246,11 +266,13 @@ final class Machine {
     }
 
     void answered(String method, String key, Disturbance fault, Supplier<String> result) {
-        history.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result.get() + (fault == Disturbance.NONE ? "" : "   ! " + fault));
+        history.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> "
+                + result.get() + (fault == Disturbance.NONE ? "" : "   ! " + fault));
     }
 
     void landed(String method, String key, String result) {
-        history.trace(() -> "  late: " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result);
+        history.trace(() ->
+                "  late: " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result);
     }
 
     void readRemovedState() {

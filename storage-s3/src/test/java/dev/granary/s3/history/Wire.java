@@ -2,6 +2,7 @@ package dev.granary.s3.history;
 
 import static dev.granary.s3.history.FaultFreeStore.into;
 import static dev.granary.s3.history.FaultFreeStore.permitted;
+
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.s3.store.GetResult;
@@ -11,6 +12,7 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -46,18 +48,23 @@ final class Wire implements ObjectStore {
         return into(read("RANGE", key, stored -> bucket.get(stored, offset, length, length)), into);
     }
 
-    private GetResult read(String method, String key, Function<Optional<Bucket.Stored>, GetResult> answer) {
-        Disturbance fault = key.endsWith("granary.json") ? Disturbance.NONE : machine.request(method, key);
-        GetResult result = permitted(switch (fault) {
-            case NONE, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT -> fresh(key, answer.apply(bucket.stored(key)));
-            case LOST, ANSWER_LOST -> new GetResult.Unavailable(Disturbance.ERROR_500);
-            case LATE -> new GetResult.Unavailable(Disturbance.TIMEOUT);
-            case REFUSED -> new GetResult.Unavailable(Disturbance.DENIED);
-            case TRUNCATED -> truncated(answer.apply(bucket.stored(key)));
-            case STALE -> answer.apply(stale(key));
-            case SWAPPED -> answer.apply(beside(key));
-            case BARE -> bare(answer.apply(bucket.stored(key)));
-        }, machine.mayList());
+    private GetResult read(
+            String method, String key, Function<Optional<Bucket.Stored>, GetResult> answer) {
+        Disturbance fault =
+                key.endsWith("granary.json") ? Disturbance.NONE : machine.request(method, key);
+        GetResult result = permitted(
+                switch (fault) {
+                    case NONE, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT ->
+                        fresh(key, answer.apply(bucket.stored(key)));
+                    case LOST, ANSWER_LOST -> new GetResult.Unavailable(Disturbance.ERROR_500);
+                    case LATE -> new GetResult.Unavailable(Disturbance.TIMEOUT);
+                    case REFUSED -> new GetResult.Unavailable(Disturbance.DENIED);
+                    case TRUNCATED -> truncated(answer.apply(bucket.stored(key)));
+                    case STALE -> answer.apply(stale(key));
+                    case SWAPPED -> answer.apply(beside(key));
+                    case BARE -> bare(answer.apply(bucket.stored(key)));
+                },
+                machine.mayList());
         machine.answered(method, key, fault, () -> text(result));
         return result;
     }
@@ -65,16 +72,26 @@ final class Wire implements ObjectStore {
     /** Returns a marker without an age, so that no process probes the server. */
     private GetResult fresh(String key, GetResult result) {
         return result instanceof GetResult.Found found && key.endsWith("granary.json")
-                ? new GetResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, found.marks()) : result;
+                ? new GetResult.Found(
+                        found.bytes(), found.etag(), ServerTimestamps.NONE, found.marks())
+                : result;
     }
 
     private static GetResult truncated(GetResult sound) {
         return sound instanceof GetResult.Found found
-                ? new GetResult.Found(found.bytes().asSlice(0, found.bytes().byteSize() * 2 / 3), found.etag(), found.dates(), found.marks()) : sound;
+                ? new GetResult.Found(
+                        found.bytes().asSlice(0, found.bytes().byteSize() * 2 / 3),
+                        found.etag(),
+                        found.dates(),
+                        found.marks())
+                : sound;
     }
 
     private static GetResult bare(GetResult sound) {
-        return sound instanceof GetResult.Found found ? new GetResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, ObjectMarks.NONE) : sound;
+        return sound instanceof GetResult.Found found
+                ? new GetResult.Found(
+                        found.bytes(), found.etag(), ServerTimestamps.NONE, ObjectMarks.NONE)
+                : sound;
     }
 
     private Optional<Bucket.Stored> stale(String key) {
@@ -87,22 +104,38 @@ final class Wire implements ObjectStore {
     private Optional<Bucket.Stored> beside(String key) {
         TreeMap<String, Bucket.Stored> all = new TreeMap<>(bucket.objects());
         String directory = key.substring(0, key.lastIndexOf('/'));
-        return Optional.ofNullable(all.lowerEntry(key)).filter(one -> one.getKey().startsWith(directory)).map(Map.Entry::getValue)
+        return Optional.ofNullable(all.lowerEntry(key))
+                .filter(one -> one.getKey().startsWith(directory))
+                .map(Map.Entry::getValue)
                 .or(() -> bucket.stored(key));
     }
 
     @Override
     public HeadResult head(String key) {
         Disturbance fault = machine.request("HEAD", key);
-        HeadResult result = permitted(switch (fault) {
-            case NONE, TRUNCATED, SWAPPED, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT -> bucket.head(bucket.stored(key));
-            case LOST, ANSWER_LOST -> new HeadResult.Unavailable(Disturbance.ERROR_500);
-            case LATE -> new HeadResult.Unavailable(Disturbance.TIMEOUT);
-            case REFUSED -> new HeadResult.Unavailable(Disturbance.DENIED);
-            case STALE -> bucket.head(stale(key));
-            case BARE -> bucket.head(bucket.stored(key)) instanceof HeadResult.Found found
-                    ? new HeadResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, ObjectMarks.NONE) : HeadResult.ABSENT;
-        }, machine.mayList());
+        HeadResult result = permitted(
+                switch (fault) {
+                    case NONE,
+                            TRUNCATED,
+                            SWAPPED,
+                            CONFLICT_LANDED,
+                            FALSE_412,
+                            REFUSED_LANDED,
+                            CONFLICT -> bucket.head(bucket.stored(key));
+                    case LOST, ANSWER_LOST -> new HeadResult.Unavailable(Disturbance.ERROR_500);
+                    case LATE -> new HeadResult.Unavailable(Disturbance.TIMEOUT);
+                    case REFUSED -> new HeadResult.Unavailable(Disturbance.DENIED);
+                    case STALE -> bucket.head(stale(key));
+                    case BARE ->
+                        bucket.head(bucket.stored(key)) instanceof HeadResult.Found found
+                                ? new HeadResult.Found(
+                                        found.bytes(),
+                                        found.etag(),
+                                        ServerTimestamps.NONE,
+                                        ObjectMarks.NONE)
+                                : HeadResult.ABSENT;
+                },
+                machine.mayList());
         machine.answered("HEAD", key, fault, () -> text(result));
         return result;
     }
@@ -110,31 +143,47 @@ final class Wire implements ObjectStore {
     @Override
     public WriteResult put(String key, byte[] body, ObjectMarks marks) {
         Ledger.Remover by = machine.remover();
-        return write("PUT", key, () -> onSuccess(bucket.put(key, body, marks), () -> ledger.written(key, body, by)));
+        return write(
+                "PUT",
+                key,
+                () -> onSuccess(bucket.put(key, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         Ledger.Remover by = machine.remover();
-        return write("CREATE", key, () -> onSuccess(bucket.putIfAbsent(key, body, marks), () -> ledger.written(key, body, by)));
+        return write(
+                "CREATE",
+                key,
+                () -> onSuccess(
+                        bucket.putIfAbsent(key, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
         Ledger.Remover by = machine.remover();
-        return write("REPLACE", key, () -> onSuccess(bucket.replace(key, etag, body, marks), () -> ledger.written(key, body, by)));
+        return write(
+                "REPLACE",
+                key,
+                () -> onSuccess(
+                        bucket.replace(key, etag, body, marks),
+                        () -> ledger.written(key, body, by)));
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
         Ledger.Remover by = machine.remover();
-        return write("DELETE match", key, () -> onSuccess(bucket.delete(key, etag), () -> ledger.removed(key, by)));
+        return write(
+                "DELETE match",
+                key,
+                () -> onSuccess(bucket.delete(key, etag), () -> ledger.removed(key, by)));
     }
 
     @Override
     public WriteResult delete(String key) {
         Ledger.Remover by = machine.remover();
-        return write("DELETE", key, () -> onSuccess(bucket.delete(key), () -> ledger.removed(key, by)));
+        return write(
+                "DELETE", key, () -> onSuccess(bucket.delete(key), () -> ledger.removed(key, by)));
     }
 
     private static WriteResult onSuccess(WriteResult result, Runnable action) {
@@ -146,21 +195,25 @@ final class Wire implements ObjectStore {
 
     private WriteResult write(String method, String key, Supplier<WriteResult> commit) {
         Disturbance fault = machine.request(method, key);
-        boolean isConditional = method.equals("CREATE") || method.equals("REPLACE") || method.endsWith("match");
-        WriteResult result = switch (fault) {
-            case NONE, TRUNCATED, STALE, SWAPPED, BARE -> commit.get();
-            case LOST -> WriteResult.failed(Disturbance.ERROR_500);
-            case ANSWER_LOST -> instead(commit, WriteResult.failed(Disturbance.ERROR_500));
-            case LATE -> {
-                bucket.delay(() -> machine.landed(method, key, text(commit.get())));
-                yield WriteResult.failed(Disturbance.TIMEOUT);
-            }
-            case CONFLICT -> isConditional ? WriteResult.CONFLICT : commit.get();
-            case REFUSED -> WriteResult.failed(Disturbance.DENIED);
-            case CONFLICT_LANDED -> isConditional ? instead(commit, WriteResult.CONFLICT) : commit.get();
-            case FALSE_412 -> isConditional ? WriteResult.PRECONDITION_FAILED : commit.get();
-            case REFUSED_LANDED -> instead(commit, WriteResult.failed(Disturbance.DENIED));
-        };
+        boolean isConditional =
+                method.equals("CREATE") || method.equals("REPLACE") || method.endsWith("match");
+        WriteResult result =
+                switch (fault) {
+                    case NONE, TRUNCATED, STALE, SWAPPED, BARE -> commit.get();
+                    case LOST -> WriteResult.failed(Disturbance.ERROR_500);
+                    case ANSWER_LOST -> instead(commit, WriteResult.failed(Disturbance.ERROR_500));
+                    case LATE -> {
+                        bucket.delay(() -> machine.landed(method, key, text(commit.get())));
+                        yield WriteResult.failed(Disturbance.TIMEOUT);
+                    }
+                    case CONFLICT -> isConditional ? WriteResult.CONFLICT : commit.get();
+                    case REFUSED -> WriteResult.failed(Disturbance.DENIED);
+                    case CONFLICT_LANDED ->
+                        isConditional ? instead(commit, WriteResult.CONFLICT) : commit.get();
+                    case FALSE_412 ->
+                        isConditional ? WriteResult.PRECONDITION_FAILED : commit.get();
+                    case REFUSED_LANDED -> instead(commit, WriteResult.failed(Disturbance.DENIED));
+                };
         machine.answered(method, key, fault, () -> text(result));
         return result;
     }
@@ -185,7 +238,14 @@ final class Wire implements ObjectStore {
                     machine.readRemovedState();
                 }
             }
-            case NONE, CONFLICT, TRUNCATED, SWAPPED, BARE, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED -> {}
+            case NONE,
+                    CONFLICT,
+                    TRUNCATED,
+                    SWAPPED,
+                    BARE,
+                    CONFLICT_LANDED,
+                    FALSE_412,
+                    REFUSED_LANDED -> {}
         }
         List<Listed> listed = Bucket.listed(objects, prefix);
         machine.answered("LIST", prefix, fault, () -> listed.size() + " objects");
@@ -211,12 +271,15 @@ final class Wire implements ObjectStore {
     }
 
     private static String hint(MemorySegment bytes) {
-        return bytes.byteSize() > 3 ? "" : " " + new String(bytes.toArray(ValueLayout.JAVA_BYTE), US_ASCII);
+        return bytes.byteSize() > 3
+                ? ""
+                : " " + new String(bytes.toArray(ValueLayout.JAVA_BYTE), US_ASCII);
     }
 
     private static String text(HeadResult result) {
         return switch (result) {
-            case HeadResult.Found found -> found.bytes() + " bytes" + (found.marks().putId().isEmpty() ? ", no marks" : "");
+            case HeadResult.Found found ->
+                found.bytes() + " bytes" + (found.marks().putId().isEmpty() ? ", no marks" : "");
             case HeadResult.Absent _ -> "404";
             case HeadResult.Unavailable unavailable -> unavailable.failure().toString();
         };

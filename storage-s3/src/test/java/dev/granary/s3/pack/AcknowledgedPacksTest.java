@@ -1,10 +1,11 @@
 package dev.granary.s3.pack;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
@@ -20,6 +21,13 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -29,7 +37,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -38,11 +45,6 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * After a store was acknowledged, a machine that has read nothing yet finds the entry, whatever
@@ -75,7 +77,8 @@ class AcknowledgedPacksTest {
     }
 
     private static void assertStored(List<StoreResult> results) {
-        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        results.forEach(
+                result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
     }
 
     private void assertFound(List<Entry> all) {
@@ -86,7 +89,8 @@ class AcknowledgedPacksTest {
 
     private static CompactionPlan plan(PackCompactor compaction) {
         PackCompactor.Planned planned = compaction.plan(GRACE);
-        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan();
+        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString)
+                .plan();
     }
 
     private PackCompactor.Result compact() {
@@ -103,34 +107,57 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("A3 B1 a pack that a lifecycle rule removed is published again, although its index is still cached on disk")
+    @DisplayName(
+            "A3 B1 a pack that a lifecycle rule removed is published again, although its index is"
+                    + " still cached on disk")
     void lifecycleRemovedPack() {
         PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         List<Entry> all = some(5);
         assertStored(populate(publisherWithCache(indexCache), all));
         PackInfo pack = bucket.newest().packs().getFirst();
-        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
-        assertEquals(5, populate(publisherWithCache(indexCache), all).stream().filter(StoreResult.Duplicate.class::isInstance).count());
+        assertInstanceOf(
+                TargetPackReader.IndexResult.Ok.class,
+                TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+        assertEquals(
+                5,
+                populate(publisherWithCache(indexCache), all).stream()
+                        .filter(StoreResult.Duplicate.class::isInstance)
+                        .count());
         bucket.remove(pack);
         assertStored(populate(publisherWithCache(indexCache), all));
         assertFound(all);
     }
 
     @Test
-    @DisplayName("A3 B1 a compaction detects that a named pack is gone, although its index is still cached on disk")
+    @DisplayName("A3 B1 a compaction detects that a named pack is gone, although its index is still"
+            + " cached on disk")
     void lifecycleRemovedPackAndCompaction() {
         PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         List<Entry> all = some(5);
         PackInfo pack = bucket.publish(bucket.pack(all));
-        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
-        PackCompactor compaction = new PackCompactor(store, PackFixture.KEYS, indexCache, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}),
+        assertInstanceOf(
+                TargetPackReader.IndexResult.Ok.class,
+                TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+        PackCompactor compaction = new PackCompactor(
+                store,
+                PackFixture.KEYS,
+                indexCache,
+                bucket.log(),
+                new PackWriter(store, bucket.random(), _ -> {}),
                 bucket.random());
         assertEquals(0, plan(compaction).lost());
         all.forEach(bucket::placeUnpacked);
         bucket.remove(pack);
         store.pass(GRACE);
-        assertEquals(List.of(1L, 5L, 0L), List.of(plan(compaction).lost(), plan(compaction).folded(), plan(compaction).removed()));
-        assertInstanceOf(PackCompactor.Result.Done.class, compaction.run(plan(compaction), PackManifest.UnpackedEntries.NONE, _ -> {}));
+        assertEquals(
+                List.of(1L, 5L, 0L),
+                List.of(
+                        plan(compaction).lost(),
+                        plan(compaction).folded(),
+                        plan(compaction).removed()));
+        assertInstanceOf(
+                PackCompactor.Result.Done.class,
+                compaction.run(plan(compaction), PackManifest.UnpackedEntries.NONE, _ -> {}));
         assertFound(all);
     }
 
@@ -141,17 +168,20 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(3);
         PackInfo pack = bucket.publish(bucket.pack(all));
         List<Object> listed = new ArrayList<>();
-        new PackListing(store, PackFixture.KEYS, indexCache, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
+        new PackListing(store, PackFixture.KEYS, indexCache, bucket.log())
+                .list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(3, listed.size());
         bucket.remove(pack);
         listed.clear();
-        new PackListing(store, PackFixture.KEYS, indexCache, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
+        new PackListing(store, PackFixture.KEYS, indexCache, bucket.log())
+                .list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(List.of(), listed);
     }
 
     /** Amazon S3 without s3:ListBucket: returns 403 for absent objects. */
     static final class WithoutListing extends ForwardingStore {
-        private static final StoreFailure NO = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+        private static final StoreFailure NO =
+                new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
         WithoutListing(ObjectStore to) {
             super(to);
@@ -159,18 +189,24 @@ class AcknowledgedPacksTest {
 
         @Override
         public HeadResult head(String key) {
-            return super.head(key) instanceof HeadResult.Found found ? found
-                    : new HeadResult.Unavailable(new StoreFailure(StoreFailure.Kind.DENIED, 403, "", "Forbidden")); // a HEAD has no body
+            return super.head(key) instanceof HeadResult.Found found
+                    ? found
+                    : new HeadResult.Unavailable(new StoreFailure(
+                            StoreFailure.Kind.DENIED, 403, "", "Forbidden")); // a HEAD has no body
         }
 
         @Override
         public GetResult get(String key, long limit) {
-            return super.get(key, limit) instanceof GetResult.Found found ? found : new GetResult.Unavailable(NO);
+            return super.get(key, limit) instanceof GetResult.Found found
+                    ? found
+                    : new GetResult.Unavailable(NO);
         }
 
         @Override
         public GetResult range(String key, long offset, int length, byte[] into) {
-            return super.range(key, offset, length, into) instanceof GetResult.Found found ? found : new GetResult.Unavailable(NO);
+            return super.range(key, offset, length, into) instanceof GetResult.Found found
+                    ? found
+                    : new GetResult.Unavailable(NO);
         }
 
         @Override
@@ -180,7 +216,9 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket, where absent is 403: packs are published and found, also by warming")
+    @DisplayName(
+            "B2 without s3:ListBucket, where absent is 403: packs are published and found, also by"
+                    + " warming")
     void withoutListing() {
         ObjectStore limited = new WithoutListing(store);
         List<Entry> first = some(3);
@@ -189,9 +227,25 @@ class AcknowledgedPacksTest {
         assertStored(populate(limited, second));
         assertFound(first);
         PackManifestLog.Newest newest = bucket.log(limited).newest(PackManifest.NONE);
-        assertEquals(2, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().packs().size());
-        assertEquals(2, assertInstanceOf(PackManifestLog.Newest.Found.class, bucket.log(limited).newest(bucket.newest())).manifest().number());
-        PackReader packs = new PackReader(limited, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        assertEquals(
+                2,
+                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
+                        .manifest()
+                        .packs()
+                        .size());
+        assertEquals(
+                2,
+                assertInstanceOf(
+                                PackManifestLog.Newest.Found.class,
+                                bucket.log(limited).newest(bucket.newest()))
+                        .manifest()
+                        .number());
+        PackReader packs = new PackReader(
+                limited,
+                bucket.settings(Optional.empty()),
+                Duration.ofMinutes(1),
+                Duration.ofSeconds(5),
+                () -> 0);
         for (Entry entry : Stream.concat(first.stream(), second.stream()).toList()) {
             assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), limited));
         }
@@ -199,12 +253,19 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket a missing pack is lost: entries of a younger pack are found, and populate restores the rest")
+    @DisplayName(
+            "B2 without s3:ListBucket a missing pack is lost: entries of a younger pack are found,"
+                    + " and populate restores the rest")
     void withoutListingAndLostPack() {
         ObjectStore limited = new WithoutListing(store);
         List<Entry> all = some(3);
         assertStored(populate(limited, all));
-        PackReader packs = new PackReader(limited, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        PackReader packs = new PackReader(
+                limited,
+                bucket.settings(Optional.empty()),
+                Duration.ofMinutes(1),
+                Duration.ofSeconds(5),
+                () -> 0);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(all.getFirst().id(), limited));
         bucket.remove(bucket.newest().packs().getFirst());
         assertStored(populate(limited, all));
@@ -215,43 +276,69 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B2 without read access 403 is no absence: lookups are unavailable, and writers fail with the cause")
+    @DisplayName(
+            "B2 without read access 403 is no absence: lookups are unavailable, and writers fail"
+                    + " with the cause")
     void forbidden() {
         List<Entry> stored = some(2);
         assertStored(populate(store, stored));
-        PackReader packs = new PackReader(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        PackReader packs = new PackReader(
+                store,
+                bucket.settings(Optional.empty()),
+                Duration.ofMinutes(1),
+                Duration.ofSeconds(5),
+                () -> 0);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(stored.getFirst().id(), store));
-        StoreFailure no = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
-        store.plan(FaultPlan.when(request -> request.operation().startsWith("GET") || request.operation().equals("HEAD"), new Fault.Lost(no)));
-        assertInstanceOf(PackManifestLog.Newest.Unavailable.class, bucket.log().newest(PackManifest.NONE));
-        assertInstanceOf(PackAnswer.Unavailable.class, packs.load(stored.getFirst().id(), store));
-        populate(store, some(2)).forEach(result ->
-                assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("AccessDenied"), result::toString));
+        StoreFailure no =
+                new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+        store.plan(FaultPlan.when(
+                request -> request.operation().startsWith("GET")
+                        || request.operation().equals("HEAD"),
+                new Fault.Lost(no)));
+        assertInstanceOf(
+                PackManifestLog.Newest.Unavailable.class, bucket.log().newest(PackManifest.NONE));
+        assertInstanceOf(
+                PackAnswer.Unavailable.class, packs.load(stored.getFirst().id(), store));
+        populate(store, some(2))
+                .forEach(result -> assertTrue(
+                        assertInstanceOf(StoreResult.Failed.class, result)
+                                .cause()
+                                .contains("AccessDenied"),
+                        result::toString));
         store.plan(FaultPlan.SOUND);
         assertEquals(1, bucket.newest().number());
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(stored.getFirst().id(), store), "the pack was never taken for a lost one");
+        assertInstanceOf(
+                PackAnswer.Hit.class,
+                packs.load(stored.getFirst().id(), store),
+                "the pack was never taken for a lost one");
         packs.close();
     }
 
     @Test
-    @DisplayName("B3 409 to a manifest that has landed, because a proxy sent it twice: stored, and the committed pack stays")
+    @DisplayName(
+            "B3 409 to a manifest that has landed, because a proxy sent it twice: stored, and the"
+                    + " committed pack stays")
     void conflictAfterLanding() {
         AtomicBoolean once = new AtomicBoolean();
         ObjectStore twice = new ForwardingStore(store) {
             @Override
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult result = super.putIfAbsent(key, body, marks);
-                return key.contains("/m/0") && once.compareAndSet(false, true) ? WriteResult.CONFLICT : result;
+                return key.contains("/m/0") && once.compareAndSet(false, true)
+                        ? WriteResult.CONFLICT
+                        : result;
             }
         };
         List<Entry> all = some(3);
         assertStored(populate(twice, all));
-        assertEquals(List.of(1L, 1), List.of(packObjects(), bucket.newest().packs().size()));
+        assertEquals(
+                List.of(1L, 1), List.of(packObjects(), bucket.newest().packs().size()));
         assertFound(all);
     }
 
     @Test
-    @DisplayName("B3 409 to a manifest that lands a moment later: stored, and the committed pack stays")
+    @DisplayName(
+            "B3 409 to a manifest that lands a moment later: stored, and the committed pack stays")
     void conflictBeforeLanding() {
         List<Runnable> late = new ArrayList<>();
         ObjectStore slow = new ForwardingStore(store) {
@@ -267,7 +354,8 @@ class AcknowledgedPacksTest {
             @Override
             public HeadResult head(String key) {
                 HeadResult result = super.head(key);
-                if (late.size() == 1 && key.endsWith("m/0000000000000001")) { // the next pass finds it
+                // the next pass finds it
+                if (late.size() == 1 && key.endsWith("m/0000000000000001")) {
                     late.getFirst().run();
                     late.add(() -> {});
                 }
@@ -287,22 +375,30 @@ class AcknowledgedPacksTest {
             @Override
             public GetResult get(String key, long limit) {
                 GetResult result = super.get(key, limit);
-                return key.endsWith("m/0000000000000002") && once.compareAndSet(false, true) ? bad.apply(result) : result;
+                return key.endsWith("m/0000000000000002") && once.compareAndSet(false, true)
+                        ? bad.apply(result)
+                        : result;
             }
         };
     }
 
     private static GetResult truncated(GetResult result) {
         return result instanceof GetResult.Found found
-                ? new GetResult.Found(found.bytes().asSlice(0, found.bytes().byteSize() - 1), found.etag(), found.dates(), found.marks())
+                ? new GetResult.Found(
+                        found.bytes().asSlice(0, found.bytes().byteSize() - 1),
+                        found.etag(),
+                        found.dates(),
+                        found.marks())
                 : result;
     }
 
     @Test
-    @DisplayName("B4 one wrong response to a committer's read of the newest manifest, truncated or 404: no committed pack loses its name")
+    @DisplayName(
+            "B4 one wrong response to a committer's read of the newest manifest, truncated or 404:"
+                    + " no committed pack loses its name")
     void oneBadAnswer() {
-        for (UnaryOperator<GetResult> bad
-                : List.<UnaryOperator<GetResult>>of(AcknowledgedPacksTest::truncated, _ -> GetResult.ABSENT)) {
+        for (UnaryOperator<GetResult> bad : List.<UnaryOperator<GetResult>>of(
+                AcknowledgedPacksTest::truncated, _ -> GetResult.ABSENT)) {
             store.keys().forEach(store::remove);
             List<Entry> acknowledged = some(4);
             assertStored(populate(store, acknowledged.subList(0, 2)));
@@ -320,7 +416,8 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B4 the newest manifest exists, but all responses to reads of it are wrong: a committer fails and uses no older one")
+    @DisplayName("B4 the newest manifest exists, but all responses to reads of it are wrong: a"
+            + " committer fails and uses no older one")
     void alwaysBadAnswer(boolean isAbsent) {
         List<Entry> acknowledged = some(4);
         assertStored(populate(store, acknowledged.subList(0, 2)));
@@ -329,11 +426,17 @@ class AcknowledgedPacksTest {
             @Override
             public GetResult get(String key, long limit) {
                 GetResult result = super.get(key, limit);
-                return !key.endsWith("m/0000000000000002") ? result : isAbsent ? GetResult.ABSENT : truncated(result);
+                return !key.endsWith("m/0000000000000002")
+                        ? result
+                        : isAbsent ? GetResult.ABSENT : truncated(result);
             }
         };
-        populate(bad, some(2)).forEach(result ->
-                assertTrue(assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("m/0000000000000002"), result::toString));
+        populate(bad, some(2))
+                .forEach(result -> assertTrue(
+                        assertInstanceOf(StoreResult.Failed.class, result, result::toString)
+                                .cause()
+                                .contains("m/0000000000000002"),
+                        result::toString));
         assertEquals(2, bucket.newest().number());
         store.pass(GRACE.multipliedBy(2));
         PackCompactor.Planned planned = bucket.compaction(bad).plan(GRACE);
@@ -344,15 +447,19 @@ class AcknowledgedPacksTest {
     private ObjectStore createOnly() {
         return new ForwardingStore(store) {
             @Override
-            public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-                return WriteResult.failed(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no If-Match"));
+            public WriteResult replaceIfMatch(
+                    String key, String etag, byte[] body, ObjectMarks marks) {
+                return WriteResult.failed(new StoreFailure(
+                        StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no If-Match"));
             }
         };
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B5 FULL and CREATE_ONLY: a lifecycle rule removes the oldest manifest and its pack: younger entries and later commits are found")
+    @DisplayName(
+            "B5 FULL and CREATE_ONLY: a lifecycle rule removes the oldest manifest and its pack:"
+                    + " younger entries and later commits are found")
     void oldestExpires(boolean isFull) {
         ObjectStore server = isFull ? store : createOnly();
         List<List<Entry>> batches = new ArrayList<>();
@@ -360,7 +467,10 @@ class AcknowledgedPacksTest {
             batches.add(some(2));
             assertStored(populate(server, batches.getLast()));
         }
-        assertEquals("5", new String(store.body(PackFixture.KEYS.hint()), US_ASCII), "a hint that is never written expires");
+        assertEquals(
+                "5",
+                new String(store.body(PackFixture.KEYS.hint()), US_ASCII),
+                "a hint that is never written expires");
         bucket.remove(bucket.newest().packs().getFirst());
         store.remove(PackFixture.KEYS.manifest(1));
         List<Entry> young = batches.subList(1, 5).stream().flatMap(List::stream).toList();
@@ -377,7 +487,8 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"0", "1", "4711", ""})
-    @DisplayName("B5 a hint that was never advanced, or names a missing manifest, before a chain without its first manifests: a listing finds the newest")
+    @DisplayName("B5 a hint that was never advanced, or names a missing manifest, before a chain"
+            + " without its first manifests: a listing finds the newest")
     void strayHint(String hint) {
         List<List<Entry>> batches = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
@@ -393,7 +504,10 @@ class AcknowledgedPacksTest {
         }
         List<Entry> more = some(2);
         assertStored(populate(store, more));
-        assertEquals(hint.equals("4711") ? 4712 : 6, bucket.newest().number(), "numbers do not come again");
+        assertEquals(
+                hint.equals("4711") ? 4712 : 6,
+                bucket.newest().number(),
+                "numbers do not come again");
         batches.forEach(this::assertFound);
         assertFound(more);
     }
@@ -403,7 +517,9 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B5 the hint names a missing manifest, and a publisher finds only duplicates: the hint is repaired before they are reported")
+    @DisplayName(
+            "B5 the hint names a missing manifest, and a publisher finds only duplicates: the hint"
+                    + " is repaired before they are reported")
     void hintRepairedWithDuplicates() {
         List<Entry> all = some(3);
         assertStored(populate(store, all));
@@ -423,19 +539,25 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B5 the request that advances the hint fails once: sent again, whether it had landed or not")
+    @DisplayName(
+            "B5 the request that advances the hint fails once: sent again, whether it had landed"
+                    + " or not")
     void hintAdvancedDespiteFaults(boolean isLanded) {
         assertStored(populate(store, some(2)));
         AtomicBoolean once = new AtomicBoolean();
-        store.plan(request -> request.operation().startsWith("PUT match") && once.compareAndSet(false, true)
-                ? isLanded ? new Fault.AnswerLost(Fault.ERROR_500) : new Fault.Lost(Fault.ERROR_500) : new Fault.None());
+        store.plan(request -> request.operation().startsWith("PUT match")
+                        && once.compareAndSet(false, true)
+                ? isLanded ? new Fault.AnswerLost(Fault.ERROR_500) : new Fault.Lost(Fault.ERROR_500)
+                : new Fault.None());
         assertStored(populate(store, some(2)));
         assertTrue(once.get());
         assertHint("2");
     }
 
     @Test
-    @DisplayName("B5 B7 a manifest in the middle is gone: a process that knows an earlier one follows the hint over the gap")
+    @DisplayName(
+            "B5 B7 a manifest in the middle is gone: a process that knows an earlier one follows"
+                    + " the hint over the gap")
     void gapInTheChain() {
         Entry wanted = made.entry(500);
         bucket.publish(made.entry(500));
@@ -444,12 +566,17 @@ class AcknowledgedPacksTest {
         bucket.publish(wanted);
         store.remove(PackFixture.KEYS.manifest(2));
         PackManifestLog.Newest newest = bucket.log().newest(known);
-        assertEquals(3, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+        assertEquals(
+                3,
+                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
+                        .manifest()
+                        .number());
     }
 
     /** One minute between comparisons of the manifest, by those clocks. */
     private RefreshSchedule schedule(LongSupplier nanos, LongSupplier wallMillis) {
-        return new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos, wallMillis, bucket.random());
+        return new RefreshSchedule(
+                Duration.ofMinutes(1), Duration.ofSeconds(5), nanos, wallMillis, bucket.random());
     }
 
     private PackReader packsWithoutCache(RefreshSchedule schedule, Executor background) {
@@ -457,11 +584,14 @@ class AcknowledgedPacksTest {
     }
 
     private PackReader packsWithCache(RefreshSchedule schedule) {
-        return new PackReader(store, bucket.settings(Optional.of(indexDirectory)), schedule, _ -> {});
+        return new PackReader(
+                store, bucket.settings(Optional.of(indexDirectory)), schedule, _ -> {});
     }
 
     @Test
-    @DisplayName("B7 one wrong response, and hours later another lookup: the pack is requested again before absence is reported")
+    @DisplayName(
+            "B7 one wrong response, and hours later another lookup: the pack is requested again"
+                    + " before absence is reported")
     void badAnswerLongAgo() {
         Entry wanted = made.entry(500);
         bucket.publish(wanted);
@@ -481,7 +611,8 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 a process that was idle for two days confirms the manifest before it reports absence")
+    @DisplayName("B7 a process that was idle for two days confirms the manifest before it reports"
+            + " absence")
     void idleForDays() {
         Entry other = made.entry(500);
         Entry wanted = made.entry(500);
@@ -501,7 +632,9 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 a machine whose monotonic clock stopped during sleep confirms the manifest, too: the wall clock shows the time")
+    @DisplayName(
+            "B7 a machine whose monotonic clock stopped during sleep confirms the manifest, too:"
+                    + " the wall clock shows the time")
     void suspendedForDays() {
         Entry other = made.entry(500);
         Entry wanted = made.entry(500);
@@ -517,7 +650,9 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 a process with an index cache of days ago confirms the manifest before it reports absence; with a fresh one it sends no request")
+    @DisplayName(
+            "B7 a process with an index cache of days ago confirms the manifest before it reports"
+                    + " absence; with a fresh one it sends no request")
     void oldIndexCache() throws Exception {
         Entry other = made.entry(500);
         Entry wanted = made.entry(500);
@@ -534,7 +669,8 @@ class AcknowledgedPacksTest {
             assertEquals(List.of(), store.newRequests());
         }
         bucket.publish(wanted);
-        for (Duration off : List.of(GRACE, GRACE.negated())) { // a clock that was set back proves nothing
+        // a clock that was set back proves nothing
+        for (Duration off : List.of(GRACE, GRACE.negated())) {
             wall.set(now + off.toMillis());
             try (PackReader after = packsWithCache(schedule)) {
                 Path retained = indexDirectory.resolve(PackFixture.NAMESPACE).resolve("manifest");
@@ -550,7 +686,9 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 the bucket is silent when an old manifest is to be confirmed: requested once in five seconds, not by every lookup, and no absence is reported")
+    @DisplayName(
+            "B7 the bucket is silent when an old manifest is to be confirmed: requested once in"
+                    + " five seconds, not by every lookup, and no absence is reported")
     void silentConfirmation() {
         Entry other = made.entry(500);
         bucket.publish(other);
@@ -587,7 +725,9 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"/m/0", "/m/newest"})
-    @DisplayName("B9 a writer that was suspended between pack and manifest for longer than the grace period stores its entries")
+    @DisplayName(
+            "B9 a writer that was suspended between pack and manifest for longer than the grace"
+                    + " period stores its entries")
     void suspendedWriter(String where) {
         List<Entry> all = some(3);
         assertStored(populate(suspendedAt(key -> key.contains(where)), all));
@@ -599,7 +739,9 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B9 a writer resumes while its old pack still exists: the pack is written again, since another process may be about to remove it")
+    @DisplayName(
+            "B9 a writer resumes while its old pack still exists: the pack is written again, since"
+                    + " another process may be about to remove it")
     void suspendedWriterAndDecidedRemover() {
         List<Entry> all = some(3);
         AtomicBoolean once = new AtomicBoolean();
@@ -609,7 +751,10 @@ class AcknowledgedPacksTest {
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.contains("/m/0") && once.compareAndSet(false, true)) {
                     store.pass(Duration.ofHours(25));
-                    store.keys().stream().filter(name -> name.endsWith(".pack")).forEach(doomed::add); // decided, not yet done
+                    // decided, not yet done
+                    store.keys().stream()
+                            .filter(name -> name.endsWith(".pack"))
+                            .forEach(doomed::add);
                 }
                 return super.putIfAbsent(key, body, marks);
             }
@@ -622,7 +767,9 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B9 a compaction was suspended before its commit while another removed its packs: no entry is lost")
+    @DisplayName(
+            "B9 a compaction was suspended before its commit while another removed its packs: no"
+                    + " entry is lost")
     void suspendedCompaction(boolean isInCommit) {
         List<Entry> all = some(6);
         bucket.publish(bucket.pack(all.subList(0, 3)));
@@ -633,9 +780,15 @@ class AcknowledgedPacksTest {
             @Override
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult before = isInCommit ? null : super.putIfAbsent(key, body, marks);
-                if (key.contains(isInCommit ? "/m/0" : ".pack") && once.compareAndSet(false, true)) {
-                    String mine = store.keys().stream().filter(name -> name.endsWith(".pack") && bucket.newest().packs().stream()
-                            .noneMatch(pack -> name.contains(pack.name().hex()))).findFirst().orElseThrow();
+                if (key.contains(isInCommit ? "/m/0" : ".pack")
+                        && once.compareAndSet(false, true)) {
+                    String mine = store.keys().stream()
+                            .filter(name -> name.endsWith(".pack")
+                                    && bucket.newest().packs().stream()
+                                            .noneMatch(pack ->
+                                                    name.contains(pack.name().hex())))
+                            .findFirst()
+                            .orElseThrow();
                     store.pass(Duration.ofHours(25));
                     store.remove(mine); // another compaction takes it for an orphan
                 }
@@ -643,7 +796,8 @@ class AcknowledgedPacksTest {
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+        PackCompactor.Result result =
+                compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
         assertFound(all);
         store.pass(GRACE.multipliedBy(2));
@@ -655,7 +809,9 @@ class AcknowledgedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B9 a compaction was suspended in its commit, and after it while another removed the replaced packs: no entry is lost")
+    @DisplayName(
+            "B9 a compaction was suspended in its commit, and after it while another removed the"
+                    + " replaced packs: no entry is lost")
     void compactionSuspendedAfterCommit(boolean isLate) {
         List<Entry> all = some(6);
         bucket.publish(bucket.pack(all.subList(0, 3)));
@@ -677,7 +833,8 @@ class AcknowledgedPacksTest {
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+        PackCompactor.Result result =
+                compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertEquals(isLate, result instanceof PackCompactor.Result.Failed, result::toString);
         assertFound(all);
         store.pass(GRACE.multipliedBy(2));
@@ -688,7 +845,8 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B9 a compaction committed late while the replaced packs exist: both are named, whichever is removed next")
+    @DisplayName("B9 a compaction committed late while the replaced packs exist: both are named,"
+            + " whichever is removed next")
     void lateCompactionAndDecidedRemover() {
         List<Entry> all = some(6);
         bucket.publish(bucket.pack(all.subList(0, 3)));
@@ -700,14 +858,19 @@ class AcknowledgedPacksTest {
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.contains("/m/0") && once.compareAndSet(false, true)) {
                     store.pass(Duration.ofHours(25));
-                    store.keys().stream().filter(name -> name.endsWith(".pack") && bucket.newest().packs().stream()
-                            .noneMatch(pack -> name.contains(pack.name().hex()))).forEach(doomed::add); // decided, not yet done
+                    store.keys().stream()
+                            .filter(name -> name.endsWith(".pack")
+                                    && bucket.newest().packs().stream()
+                                            .noneMatch(pack ->
+                                                    name.contains(pack.name().hex())))
+                            .forEach(doomed::add); // decided, not yet done
                 }
                 return super.putIfAbsent(key, body, marks);
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+        PackCompactor.Result result =
+                compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
         assertFound(all);
         assertEquals(1, doomed.size());
@@ -716,7 +879,9 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B9 a compaction is suspended between the check of its pack and its commit, and its pack is removed: never named")
+    @DisplayName(
+            "B9 a compaction is suspended between the check of its pack and its commit, and its"
+                    + " pack is removed: never named")
     void compactionSuspendedBeforeCommit() {
         List<Entry> all = some(6);
         bucket.publish(bucket.pack(all.subList(0, 3)));
@@ -727,7 +892,10 @@ class AcknowledgedPacksTest {
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.contains("/m/0") && once.compareAndSet(false, true)) {
                     store.pass(Duration.ofHours(25));
-                    assertEquals(1, new BucketRemover(store, PackFixture.KEYS, bucket.log()).removeUnused(bucket.unnamedPacks(), List.of()));
+                    assertEquals(
+                            1,
+                            new BucketRemover(store, PackFixture.KEYS, bucket.log())
+                                    .removeUnused(bucket.unnamedPacks(), List.of()));
                 }
                 WriteResult result = super.putIfAbsent(key, body, marks);
                 assertFound(all); // after each manifest
@@ -735,15 +903,21 @@ class AcknowledgedPacksTest {
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+        PackCompactor.Result result =
+                compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertTrue(once.get());
         assertFalse(result instanceof PackCompactor.Result.Done, result::toString);
         assertFound(all);
-        assertEquals(List.of(), bucket.newest().packs().stream().filter(pack -> !store.keys().contains(PackFixture.KEYS.pack(pack.name()))).toList());
+        assertEquals(
+                List.of(),
+                bucket.newest().packs().stream()
+                        .filter(pack -> !store.keys().contains(PackFixture.KEYS.pack(pack.name())))
+                        .toList());
     }
 
     @Test
-    @DisplayName("B9 a publisher that was suspended after a timely commit does not write its pack again")
+    @DisplayName(
+            "B9 a publisher that was suspended after a timely commit does not write its pack again")
     void publisherSuspendedAfterCommit() {
         List<Entry> all = some(3);
         ObjectStore suspended = new ForwardingStore(store) {
@@ -762,7 +936,9 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B11 a second add of one entry gets no result before the pack is written, and then the same result")
+    @DisplayName(
+            "B11 a second add of one entry gets no result before the pack is written, and then the"
+                    + " same result")
     void twoRequests() {
         Entry entry = made.entry(500);
         List<StoreResult> results = new ArrayList<>();
@@ -770,7 +946,8 @@ class AcknowledgedPacksTest {
         publisher.add(entry, _ -> {});
         publisher.add(entry, results::add);
         assertEquals(List.of(), results);
-        store.plan(FaultPlan.when(request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
+        store.plan(FaultPlan.when(
+                request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
         publisher.finish();
         assertEquals(1, results.size());
         assertInstanceOf(StoreResult.Failed.class, results.getFirst());
@@ -791,13 +968,17 @@ class AcknowledgedPacksTest {
         @Override
         public HeadResult head(String key) {
             return super.head(key) instanceof HeadResult.Found found
-                    ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE) : HeadResult.ABSENT;
+                    ? new HeadResult.Found(
+                            found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE)
+                    : HeadResult.ABSENT;
         }
 
         @Override
         public GetResult get(String key, long limit) {
             return super.get(key, limit) instanceof GetResult.Found found
-                    ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE) : GetResult.ABSENT;
+                    ? new GetResult.Found(
+                            found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE)
+                    : GetResult.ABSENT;
         }
 
         @Override
@@ -807,7 +988,8 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("S4 a proxy that strips user metadata: packs are published, found, compared and published again")
+    @DisplayName("S4 a proxy that strips user metadata: packs are published, found, compared and"
+            + " published again")
     void strippedMetadata() {
         ObjectStore stripping = new Stripping(store);
         List<Entry> first = some(3);
@@ -817,13 +999,20 @@ class AcknowledgedPacksTest {
         assertEquals(2, bucket.newest().number());
         assertFound(first);
         PackManifest known = bucket.newest();
-        assertEquals(known, assertInstanceOf(PackManifestLog.Newest.Found.class, bucket.log(stripping).newest(known)).manifest());
+        assertEquals(
+                known,
+                assertInstanceOf(
+                                PackManifestLog.Newest.Found.class,
+                                bucket.log(stripping).newest(known))
+                        .manifest());
         AtomicBoolean once = new AtomicBoolean();
         ObjectStore lossy = new ForwardingStore(stripping) {
             @Override
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult result = super.putIfAbsent(key, body, marks);
-                return key.contains("/m/0") && once.compareAndSet(false, true) ? new WriteResult.Unknown(Fault.TIMEOUT) : result;
+                return key.contains("/m/0") && once.compareAndSet(false, true)
+                        ? new WriteResult.Unknown(Fault.TIMEOUT)
+                        : result;
             }
         };
         List<Entry> third = some(3);
@@ -834,13 +1023,20 @@ class AcknowledgedPacksTest {
         for (int i = 0; i < known.number(); i++) {
             assertStored(populate(stripping, some(1)));
         }
-        PackManifest now = assertInstanceOf(PackManifestLog.Newest.Found.class, bucket.log(stripping).newest(known)).manifest();
-        assertEquals(bucket.newest().packs().stream().map(PackInfo::name).toList(), now.packs().stream().map(PackInfo::name).toList());
+        PackManifest now = assertInstanceOf(
+                        PackManifestLog.Newest.Found.class,
+                        bucket.log(stripping).newest(known))
+                .manifest();
+        assertEquals(
+                bucket.newest().packs().stream().map(PackInfo::name).toList(),
+                now.packs().stream().map(PackInfo::name).toList());
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 7, 8, 20, 23, 24})
-    @DisplayName("S4 without metadata the newest manifest is truncated to a few bytes: its number is taken, and publishing goes on")
+    @DisplayName(
+            "S4 without metadata the newest manifest is truncated to a few bytes: its number is"
+                    + " taken, and publishing goes on")
     void strippedAndTruncated(int length) {
         ObjectStore stripping = new Stripping(store);
         List<Entry> first = some(3);
@@ -857,29 +1053,43 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("S4 a server that reports an existing manifest but never returns it: the failure names that cause")
+    @DisplayName(
+            "S4 a server that reports an existing manifest but never returns it: the failure names"
+                    + " that cause")
     void neverShown() {
         ObjectStore hiding = new ForwardingStore(store) {
             @Override
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-                return key.contains("/m/0") ? WriteResult.PRECONDITION_FAILED : super.putIfAbsent(key, body, marks);
+                return key.contains("/m/0")
+                        ? WriteResult.PRECONDITION_FAILED
+                        : super.putIfAbsent(key, body, marks);
             }
         };
         populate(hiding, some(2)).forEach(result -> {
-            String cause = result instanceof StoreResult.Unknown unknown ? unknown.cause() : assertInstanceOf(StoreResult.Failed.class, result).cause();
+            String cause = result instanceof StoreResult.Unknown unknown
+                    ? unknown.cause()
+                    : assertInstanceOf(StoreResult.Failed.class, result).cause();
             assertTrue(cause.contains("m/0000000000000001") && !cause.contains("faster"), cause);
         });
     }
 
     @Test
-    @DisplayName("S7 500 to the hint's PUT is ambiguous: retried, and published, whether it had landed or not")
+    @DisplayName(
+            "S7 500 to the hint's PUT is ambiguous: retried, and published, whether it had landed"
+                    + " or not")
     void hintUnknown() {
-        for (Fault fault : List.of(new Fault.Lost(Fault.ERROR_500), new Fault.AnswerLost(Fault.ERROR_500), new Fault.Lost(Fault.TIMEOUT),
+        for (Fault fault : List.of(
+                new Fault.Lost(Fault.ERROR_500),
+                new Fault.AnswerLost(Fault.ERROR_500),
+                new Fault.Lost(Fault.TIMEOUT),
                 new Fault.Conflicting(Fault.Moment.BEFORE))) {
             store.keys().forEach(store::remove);
             AtomicBoolean once = new AtomicBoolean();
-            store.plan(request -> request.key().endsWith("newest") && request.operation().startsWith("PUT none") && once.compareAndSet(false, true)
-                    ? fault : new Fault.None());
+            store.plan(request -> request.key().endsWith("newest")
+                            && request.operation().startsWith("PUT none")
+                            && once.compareAndSet(false, true)
+                    ? fault
+                    : new Fault.None());
             List<Entry> all = some(2);
             assertStored(populate(store, all));
             assertTrue(once.get());

@@ -1,9 +1,10 @@
 package dev.granary.s3.pack;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
@@ -13,6 +14,10 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -25,8 +30,6 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Every check before a deletion, with one test each: docs/deletions.md has a row for each of them.
@@ -61,7 +64,9 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("own packs: one that the newest manifest names stays, and that is reported; the other one is removed")
+    @DisplayName(
+            "own packs: one that the newest manifest names stays, and that is reported; the other"
+                    + " one is removed")
     void own() {
         PackInfo unnamed = placed().info();
         assertEquals(BucketRemover.OwnPackState.NOT_NAMED, remover.removeOwn(List.of(unnamed)));
@@ -73,13 +78,17 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("orphans: younger than six hours by the server's clock stays, whatever the grace period; older than both is removed")
+    @DisplayName("orphans: younger than six hours by the server's clock stays, whatever the grace"
+            + " period; older than both is removed")
     void orphanAge() {
         PackInfo pack = placed().info();
         store.pass(BucketRemover.ORPHAN_AGE.minusSeconds(1));
         assertEquals(0, remover.removeUnused(List.of(orphan(pack)), List.of()));
         store.pass(Duration.ofSeconds(1));
-        assertEquals(0, remover.removeUnused(List.of(new BucketRemover.Orphan(pack.name(), DAY)), List.of()));
+        assertEquals(
+                0,
+                remover.removeUnused(
+                        List.of(new BucketRemover.Orphan(pack.name(), DAY)), List.of()));
         assertTrue(isThere(pack));
         assertEquals(1, remover.removeUnused(List.of(orphan(pack)), List.of()));
         assertFalse(isThere(pack));
@@ -90,20 +99,25 @@ class BucketRemoverTest {
     void orphanNamed() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(base.replacing(
+                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         store.pass(DAY);
         assertEquals(0, remover.removeUnused(List.of(orphan(named), orphan(retired)), List.of()));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
     }
 
     @Test
-    @DisplayName("orphans: the manifest is read after the age was requested, so a commit in between is seen")
+    @DisplayName(
+            "orphans: the manifest is read after the age was requested, so a commit in between is"
+                    + " seen")
     void orphanOrder() {
         Pack pack = placed();
         store.pass(DAY);
         AtomicBoolean once = new AtomicBoolean();
         store.beforeEach(() -> {
-            if (store.namedRequests().getLast().equals("HEAD pack") && once.compareAndSet(false, true)) {
+            if (store.namedRequests().getLast().equals("HEAD pack")
+                    && once.compareAndSet(false, true)) {
                 bucket.commit(pack.info());
             }
         });
@@ -112,55 +126,84 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("retired packs: one that the newest manifest names, or does not list as retired since that number, stays")
+    @DisplayName(
+            "retired packs: one that the newest manifest names, or does not list as retired since"
+                    + " that number, stays")
     void retired() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
-        assertEquals(0, remover.removeUnused(List.of(), List.of(new PackManifest.Retired(named.name(), 3), new PackManifest.Retired(retired.name(), 1))));
+        PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(base.replacing(
+                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        assertEquals(
+                0,
+                remover.removeUnused(
+                        List.of(),
+                        List.of(
+                                new PackManifest.Retired(named.name(), 3),
+                                new PackManifest.Retired(retired.name(), 1))));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
         PackManifest.Retired known = new PackManifest.Retired(retired.name(), 3);
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.plus(retired)))); // it was restored, and is retired as well
+        // it was restored, and is retired as well
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.plus(retired))));
         assertEquals(0, remover.removeUnused(List.of(), List.of(known)));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(
-                new PackManifest(base.number() + 1, base.unpackedEntries(), List.of(named), base.retired()))));
+        PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(new PackManifest(
+                        base.number() + 1,
+                        base.unpackedEntries(),
+                        List.of(named),
+                        base.retired()))));
         assertEquals(1, remover.removeUnused(List.of(), List.of(known)));
         assertEquals(List.of(), bucket.newest().retired());
         assertEquals(List.of(true, false), List.of(isThere(named), isThere(retired)));
     }
 
     @Test
-    @DisplayName("unpacked entries: the newest manifest must name the pack of the copy, or another one that has the entry")
+    @DisplayName(
+            "unpacked entries: the newest manifest must name the pack of the copy, or another one"
+                    + " that has the entry")
     void copied() {
         Entry entry = made.entry(100);
         UnpackedEntry unpacked = placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry, made.entry(10));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
-        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
+        PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(
+                        base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
+        assertEquals(
+                0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
         PackInfo gone = bucket.publish(entry);
         bucket.remove(gone);
         bucket.publish(made.entry(10));
-        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
+        assertEquals(
+                0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
         assertTrue(store.keys().contains(unpacked.key()));
         bucket.publish(entry);
-        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
+        assertEquals(
+                1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
         assertFalse(store.keys().contains(unpacked.key()));
     }
 
     @Test
-    @DisplayName("unpacked entries: a version other than the listed one stays, also without conditional deletes")
+    @DisplayName(
+            "unpacked entries: a version other than the listed one stays, also without conditional"
+                    + " deletes")
     void version() {
         for (boolean isConditional : List.of(true, false)) {
             Entry entry = made.entry(100);
             UnpackedEntry unpacked = placeUnpacked(entry);
             PackInfo copy = bucket.publish(entry);
             bucket.placeUnpacked(entry); // another version
-            store.plan(FaultPlan.when(request -> !isConditional && request.operation().equals("DELETE match"),
-                    new Fault.Lost(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no"))));
-            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
+            store.plan(FaultPlan.when(
+                    request -> !isConditional && request.operation().equals("DELETE match"),
+                    new Fault.Lost(new StoreFailure(
+                            StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no"))));
+            assertEquals(
+                    0,
+                    remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
             assertTrue(store.keys().contains(unpacked.key()));
             UnpackedEntry now = placeUnpacked(entry);
-            assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(now, copy))));
+            assertEquals(
+                    1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(now, copy))));
             store.plan(FaultPlan.SOUND);
         }
     }
@@ -173,18 +216,34 @@ class BucketRemoverTest {
         UnpackedEntry firstUnpacked = placeUnpacked(first);
         UnpackedEntry secondUnpacked = placeUnpacked(second);
         PackInfo copy = bucket.publish(first, second);
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
+        PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(
+                        base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
         bucket.publish(first);
-        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(firstUnpacked, copy), new BucketRemover.VerifiedCopy(secondUnpacked, copy))));
-        assertEquals(List.of(false, true), List.of(store.keys().contains(firstUnpacked.key()), store.keys().contains(secondUnpacked.key())));
+        assertEquals(
+                1,
+                remover.removeCopied(List.of(
+                        new BucketRemover.VerifiedCopy(firstUnpacked, copy),
+                        new BucketRemover.VerifiedCopy(secondUnpacked, copy))));
+        assertEquals(
+                List.of(false, true),
+                List.of(
+                        store.keys().contains(firstUnpacked.key()),
+                        store.keys().contains(secondUnpacked.key())));
     }
 
     @Test
-    @DisplayName("retired packs: one that could not be removed is not counted, and is an orphan from then on")
+    @DisplayName(
+            "retired packs: one that could not be removed is not counted, and is an orphan from"
+                    + " then on")
     void notRemoved() {
         PackInfo pack = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.unpackedEntries()))));
-        store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.TIMEOUT)));
+        PackManifest retiring = PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(
+                        base.replacing(Set.of(pack.name()), List.of(), base.unpackedEntries()))));
+        store.plan(FaultPlan.when(
+                request -> request.operation().startsWith("DELETE"),
+                new Fault.Lost(Fault.TIMEOUT)));
         assertEquals(0, remover.removeUnused(List.of(), retiring.retired()));
         store.plan(FaultPlan.SOUND);
         assertTrue(isThere(pack));
@@ -194,11 +253,14 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("B9 before packs are removed, a manifest takes the number that a suspended writer would create")
+    @DisplayName("B9 before packs are removed, a manifest takes the number that a suspended writer"
+            + " would create")
     void numberTaken() {
         Pack unnamed = placed();
         PackInfo retired = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        PackManifest retiring = PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(base.replacing(
+                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         store.pass(DAY);
         List<Long> newest = new ArrayList<>();
         store.beforeEach(() -> {
@@ -211,22 +273,25 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("B9 another writer names an orphan just before that manifest: the pack stays, and others are removed")
+    @DisplayName("B9 another writer names an orphan just before that manifest: the pack stays, and"
+            + " others are removed")
     void namedJustBefore() {
         Pack named = placed();
         PackInfo unnamed = placed().info();
         store.pass(DAY);
         AtomicBoolean once = new AtomicBoolean();
-        BucketRemover late = new BucketRemover(store, PackFixture.KEYS, bucket.log(new ForwardingStore(store) {
-            @Override
-            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-                if (key.contains("/m/0") && once.compareAndSet(false, true)) {
-                    bucket.commit(named.info());
-                }
-                return super.putIfAbsent(key, body, marks);
-            }
-        }));
-        assertEquals(1, late.removeUnused(List.of(orphan(named.info()), orphan(unnamed)), List.of()));
+        BucketRemover late =
+                new BucketRemover(store, PackFixture.KEYS, bucket.log(new ForwardingStore(store) {
+                    @Override
+                    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                        if (key.contains("/m/0") && once.compareAndSet(false, true)) {
+                            bucket.commit(named.info());
+                        }
+                        return super.putIfAbsent(key, body, marks);
+                    }
+                }));
+        assertEquals(
+                1, late.removeUnused(List.of(orphan(named.info()), orphan(unnamed)), List.of()));
         assertEquals(List.of(true, false), List.of(isThere(named.info()), isThere(unnamed)));
     }
 
@@ -235,10 +300,15 @@ class BucketRemoverTest {
     void notCommitted() {
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        PackManifest retiring = PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(base.replacing(
+                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         store.pass(DAY);
         for (StoreFailure failure : List.of(Fault.DENIED, Fault.TIMEOUT)) {
-            store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(failure)));
+            store.plan(FaultPlan.when(
+                    request -> request.key().contains("/m/0")
+                            && request.operation().startsWith("PUT"),
+                    new Fault.Lost(failure)));
             assertEquals(0, remover.removeUnused(List.of(orphan(unnamed)), retiring.retired()));
             store.plan(FaultPlan.SOUND);
             assertEquals(List.of(true, true), List.of(isThere(unnamed), isThere(retired)));
@@ -246,26 +316,39 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("nothing is removed if the newest manifest is not returned, or is damaged in the bucket")
+    @DisplayName("nothing is removed if the newest manifest is not returned, or is damaged in the"
+            + " bucket")
     void noManifest() {
         Entry entry = made.entry(100);
         UnpackedEntry unpacked = placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry);
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
-        bucket.publish(made.entry(10)); // so that the manifest before the newest one lists the retired pack, too
+        PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(base.replacing(
+                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        // so that the manifest before the newest one lists the retired pack, too
+        bucket.publish(made.entry(10));
         store.pass(DAY);
         List<String> before = store.keys();
         List<Runnable> faults = new ArrayList<>();
-        faults.add(() -> store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.TIMEOUT))));
-        faults.add(() -> store.place(PackFixture.KEYS.manifest(bucket.newest().number()), new byte[60], new ObjectMarks("00".repeat(16), "")));
+        faults.add(() -> store.plan(FaultPlan.when(
+                request -> request.key().contains("/m/"), new Fault.Lost(Fault.TIMEOUT))));
+        faults.add(() -> store.place(
+                PackFixture.KEYS.manifest(bucket.newest().number()),
+                new byte[60],
+                new ObjectMarks("00".repeat(16), "")));
         for (Runnable fault : faults) {
             fault.run();
             assertEquals(BucketRemover.OwnPackState.UNKNOWN, remover.removeOwn(List.of(unnamed)));
             assertEquals(0, remover.removeUnused(List.of(orphan(unnamed)), List.of()));
-            assertEquals(0, remover.removeUnused(List.of(), List.of(new PackManifest.Retired(retired.name(), 3))));
-            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
+            assertEquals(
+                    0,
+                    remover.removeUnused(
+                            List.of(), List.of(new PackManifest.Retired(retired.name(), 3))));
+            assertEquals(
+                    0,
+                    remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
             store.plan(FaultPlan.SOUND);
             assertEquals(before, store.keys());
         }
@@ -275,14 +358,17 @@ class BucketRemoverTest {
     @DisplayName("nothing is removed if the newest manifest is damaged after it was confirmed")
     void damagedMeanwhile() {
         PackInfo retired = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        PackManifest retiring = PackFixture.done(bucket.log()
+                .commit(base -> Optional.of(base.replacing(
+                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         bucket.publish(made.entry(10));
         PackInfo unnamed = placed().info();
         store.pass(DAY);
         String newest = PackFixture.KEYS.manifest(bucket.newest().number());
         store.newRequests();
         store.beforeEach(() -> {
-            if (store.namedRequests().stream().filter("GET newest"::equals).count() == 2) { // the second begins the commit
+            // the second begins the commit
+            if (store.namedRequests().stream().filter("GET newest"::equals).count() == 2) {
                 store.place(newest, new byte[60], new ObjectMarks("00".repeat(16), ""));
             }
         });
@@ -293,19 +379,32 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("no other class of this module deletes, except those that forward requests and the probe")
+    @DisplayName("no other class of this module deletes, except those that forward requests and the"
+            + " probe")
     void onePlace() throws IOException {
-        Pattern deletion = Pattern.compile("\\.(delete|deleteIfMatch|deleteObject|removeObject)\\(");
-        Set<String> handOn = Set.of("RequestPipelineStore.java", "AwsStore.java", "MinioStore.java", "AtomicBlobStore.java");
-        Set<String> decide = Set.of("BucketRemover.java", "ProbeObjects.java", "CapabilityProbe.java");
+        Pattern deletion =
+                Pattern.compile("\\.(delete|deleteIfMatch|deleteObject|removeObject)\\(");
+        Set<String> handOn = Set.of(
+                "RequestPipelineStore.java",
+                "AwsStore.java",
+                "MinioStore.java",
+                "AtomicBlobStore.java");
+        Set<String> decide =
+                Set.of("BucketRemover.java", "ProbeObjects.java", "CapabilityProbe.java");
         try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
-            List<String> all = files.filter(file -> file.toString().endsWith(".java")).filter(file -> {
-                try {
-                    return deletion.matcher(Files.readString(file, UTF_8)).find();
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            }).map(file -> file.getFileName().toString()).filter(name -> !handOn.contains(name)).sorted().toList();
+            List<String> all = files.filter(file -> file.toString().endsWith(".java"))
+                    .filter(file -> {
+                        try {
+                            return deletion.matcher(Files.readString(file, UTF_8))
+                                    .find();
+                        } catch (IOException e) {
+                            throw new UncheckedIOException(e);
+                        }
+                    })
+                    .map(file -> file.getFileName().toString())
+                    .filter(name -> !handOn.contains(name))
+                    .sorted()
+                    .toList();
             assertEquals(decide.stream().sorted().toList(), all);
         }
     }

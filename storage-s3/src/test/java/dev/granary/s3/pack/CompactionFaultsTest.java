@@ -1,7 +1,7 @@
 package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.DENIED;
-import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,6 +13,12 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,10 +32,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Compaction that is killed, refused, given wrong responses, or run concurrently: no entry is lost,
@@ -45,15 +47,17 @@ class CompactionFaultsTest {
      */
     private final class Scene {
         private final PackFixture bucket = new PackFixture("CompactionFaultsTest");
-        private final List<Entry> all = new ArrayList<>(Stream.generate(() -> entries.entry(100)).limit(20).toList());
+        private final List<Entry> all = new ArrayList<>(
+                Stream.generate(() -> entries.entry(100)).limit(20).toList());
 
         Scene() {
             PackInfo old = bucket.publish(bucket.pack(all.subList(0, 3)));
             bucket.publish(bucket.pack(all.subList(2, 6)));
             Pack with = bucket.pack(all.subList(0, 3));
             bucket.place(with);
-            PackFixture.done(bucket.log().commit(base -> Optional.of(
-                    base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
+            PackFixture.done(bucket.log()
+                    .commit(base -> Optional.of(base.replacing(
+                            Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
             bucket.placeUnpacked(all.get(0));
             bucket.placeUnpacked(all.get(4));
             bucket.store.pass(GRACE);
@@ -63,8 +67,10 @@ class CompactionFaultsTest {
         PackCompactor.Result compact() {
             PackCompactor compaction = bucket.compaction();
             return switch (compaction.plan(GRACE)) {
-                case PackCompactor.Planned.Ready ready -> compaction.run(ready.plan(), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
-                case PackCompactor.Planned.Unavailable unavailable -> new PackCompactor.Result.Failed(unavailable.cause());
+                case PackCompactor.Planned.Ready ready ->
+                    compaction.run(ready.plan(), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+                case PackCompactor.Planned.Unavailable unavailable ->
+                    new PackCompactor.Result.Failed(unavailable.cause());
             };
         }
 
@@ -88,8 +94,18 @@ class CompactionFaultsTest {
             assertInstanceOf(PackCompactor.Result.Done.class, compact(), when);
             assertNothingLost(when);
             assertEquals(20, bucket.newest().entries(), when);
-            assertEquals(0, bucket.store.keys().stream().filter(key -> key.contains("/e/")).count(), when);
-            assertEquals(1, bucket.store.keys().stream().filter(key -> key.contains("/p/")).count(), when);
+            assertEquals(
+                    0,
+                    bucket.store.keys().stream()
+                            .filter(key -> key.contains("/e/"))
+                            .count(),
+                    when);
+            assertEquals(
+                    1,
+                    bucket.store.keys().stream()
+                            .filter(key -> key.contains("/p/"))
+                            .count(),
+                    when);
         }
     }
 
@@ -101,7 +117,8 @@ class CompactionFaultsTest {
     }
 
     @Test
-    @DisplayName("D4 killed before each of its requests: no entry is lost, and the next compaction completes it")
+    @DisplayName("D4 killed before each of its requests: no entry is lost, and the next compaction"
+            + " completes it")
     void killed() {
         boolean isKilled = true;
         int steps = 0;
@@ -128,12 +145,15 @@ class CompactionFaultsTest {
     }
 
     private static List<Fault> faults() {
-        return Stream.concat(Stream.of(new Fault.Lost(DENIED)), Fault.each().stream()).filter(fault -> !(fault instanceof Fault.Late)).toList();
+        return Stream.concat(Stream.of(new Fault.Lost(DENIED)), Fault.each().stream())
+                .filter(fault -> !(fault instanceof Fault.Late))
+                .toList();
     }
 
     @ParameterizedTest
     @MethodSource("faults")
-    @DisplayName("R2 R13 each fault at each of its requests: a result, no lost entry, and the next compaction completes it")
+    @DisplayName("R2 R13 each fault at each of its requests: a result, no lost entry, and the next"
+            + " compaction completes it")
     void faults(Fault fault) {
         Scene undisturbed = new Scene();
         undisturbed.bucket.store.newRequests();
@@ -152,19 +172,27 @@ class CompactionFaultsTest {
     }
 
     @Test
-    @DisplayName("D5 two compactions at once: every entry is found throughout, and is in one pack in the end")
+    @DisplayName(
+            "D5 two compactions at once: every entry is found throughout, and is in one pack in"
+                    + " the end")
     void twoAtOnce() throws Exception {
         for (int round = 0; round < 30; round++) {
             Scene scene = new Scene();
             CyclicBarrier start = new CyclicBarrier(2);
             try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-                List<Future<PackCompactor.Result>> both = Stream.generate(() -> threads.submit(() -> {
-                    start.await();
-                    return scene.compact();
-                })).limit(2).toList();
+                List<Future<PackCompactor.Result>> both = Stream.generate(
+                                () -> threads.submit(() -> {
+                                    start.await();
+                                    return scene.compact();
+                                }))
+                        .limit(2)
+                        .toList();
                 for (Future<PackCompactor.Result> one : both) {
                     PackCompactor.Result result = one.get();
-                    assertTrue(result instanceof PackCompactor.Result.Done || result instanceof PackCompactor.Result.Overtaken, result::toString);
+                    assertTrue(
+                            result instanceof PackCompactor.Result.Done
+                                    || result instanceof PackCompactor.Result.Overtaken,
+                            result::toString);
                 }
             }
             scene.assertNothingLost("round " + round);
@@ -173,7 +201,8 @@ class CompactionFaultsTest {
     }
 
     @Test
-    @DisplayName("R20 D5 readers with old and new manifests find everything, and never wrong bytes, while compactions run")
+    @DisplayName("R20 D5 readers with old and new manifests find everything, and never wrong bytes,"
+            + " while compactions run")
     void readersMeanwhile() throws Exception {
         Scene scene = new Scene();
         AtomicBoolean isOver = new AtomicBoolean();
@@ -204,7 +233,11 @@ class CompactionFaultsTest {
                 do {
                     for (Entry entry : scene.all) {
                         LoadResult found = reading.load(entry);
-                        assertEquals(entry.binaries(), assertInstanceOf(LoadResult.Hit.class, found, found::toString).entry().binaries());
+                        assertEquals(
+                                entry.binaries(),
+                                assertInstanceOf(LoadResult.Hit.class, found, found::toString)
+                                        .entry()
+                                        .binaries());
                         lookups.incrementAndGet();
                     }
                 } while (isOld && !isOver.get());

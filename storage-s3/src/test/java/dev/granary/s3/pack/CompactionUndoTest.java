@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -16,6 +17,11 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -24,9 +30,6 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * A compaction whose commit cannot be relied on: the packs that the repaired manifest names. Two
@@ -39,7 +42,8 @@ class CompactionUndoTest {
     private final PackFixture bucket = new PackFixture("CompactionUndoTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("CompactionUndoTest");
-    private final List<Entry> all = Stream.generate(() -> entries.entry(500)).limit(6).toList();
+    private final List<Entry> all =
+            Stream.generate(() -> entries.entry(500)).limit(6).toList();
     private List<PackInfo> replaced = List.of();
 
     @BeforeEach
@@ -50,7 +54,8 @@ class CompactionUndoTest {
     }
 
     /** Compacts, with a commit that comes too late, and runs an action just after it. */
-    private PackCompactor.Result compact(PackManifest.UnpackedEntries unpackedEntries, Duration late, Runnable afterCommit) {
+    private PackCompactor.Result compact(
+            PackManifest.UnpackedEntries unpackedEntries, Duration late, Runnable afterCommit) {
         AtomicBoolean once = new AtomicBoolean();
         PackCompactor compaction = bucket.compaction(new ForwardingStore(store) {
             @Override
@@ -66,12 +71,15 @@ class CompactionUndoTest {
                 return result;
             }
         });
-        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        CompactionPlan plan = assertInstanceOf(
+                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
+                .plan();
         return compaction.run(plan, unpackedEntries, _ -> {});
     }
 
     private String failed(PackCompactor.Result result) {
-        return assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString).cause();
+        return assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString)
+                .cause();
     }
 
     private void removeReplaced() {
@@ -79,7 +87,10 @@ class CompactionUndoTest {
     }
 
     private PackInfo written() {
-        return bucket.newest().packs().stream().filter(pack -> !names(replaced).contains(pack.name())).findFirst().orElseThrow();
+        return bucket.newest().packs().stream()
+                .filter(pack -> !names(replaced).contains(pack.name()))
+                .findFirst()
+                .orElseThrow();
     }
 
     private static Set<Sha256> names(List<PackInfo> packs) {
@@ -97,16 +108,22 @@ class CompactionUndoTest {
         PackManifest newest = bucket.newest();
         assertEquals(expected, names(newest.packs()));
         assertEquals(expected.size(), newest.packs().size(), "each once");
-        newest.packs().forEach(pack -> assertTrue(store.keys().contains(PackFixture.KEYS.pack(pack.name())), "what is named is there"));
+        newest.packs()
+                .forEach(pack -> assertTrue(
+                        store.keys().contains(PackFixture.KEYS.pack(pack.name())),
+                        "what is named is there"));
         assertTrue(newest.retired().stream().noneMatch(one -> expected.contains(one.name())));
     }
 
     @Test
-    @DisplayName("B9 late, and the replaced packs exist: both are named, none is to be removed, and the target is not sealed")
+    @DisplayName(
+            "B9 late, and the replaced packs exist: both are named, none is to be removed, and the"
+                    + " target is not sealed")
     void bothNamed() {
         bucket.seal();
         PackInfo[] written = new PackInfo[1];
-        String cause = failed(compact(PackManifest.UnpackedEntries.NONE, TOO_LATE, () -> written[0] = written()));
+        String cause = failed(
+                compact(PackManifest.UnpackedEntries.NONE, TOO_LATE, () -> written[0] = written()));
         assertTrue(cause.contains("older than"), cause);
         Set<Sha256> both = new HashSet<>(names(replaced));
         both.add(written[0].name());
@@ -116,7 +133,9 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 late, and another process has removed the replaced packs: only existing packs are named, without another commit")
+    @DisplayName(
+            "B9 late, and another process has removed the replaced packs: only existing packs are"
+                    + " named, without another commit")
     void replacedIsGone() {
         PackInfo[] written = new PackInfo[1];
         failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
@@ -134,7 +153,10 @@ class CompactionUndoTest {
         PackInfo[] written = new PackInfo[1];
         failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
-            store.plan(FaultPlan.when(request -> replaced.stream().anyMatch(pack -> request.key().contains(pack.name().hex())), new Fault.Lost(TIMEOUT)));
+            store.plan(FaultPlan.when(
+                    request -> replaced.stream()
+                            .anyMatch(pack -> request.key().contains(pack.name().hex())),
+                    new Fault.Lost(TIMEOUT)));
         }));
         store.plan(FaultPlan.SOUND);
         assertNames(Set.of(written[0].name()));
@@ -142,12 +164,14 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 late, and another process has named the replaced packs again: each is named once")
+    @DisplayName(
+            "B9 late, and another process has named the replaced packs again: each is named once")
     void namedMeanwhile() {
         PackInfo[] written = new PackInfo[1];
         failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
-            PackFixture.done(bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
+            PackFixture.done(
+                    bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
         }));
         Set<Sha256> both = new HashSet<>(names(replaced));
         both.add(written[0].name());
@@ -155,9 +179,12 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 its pack is gone: the replaced packs that exist are named instead, and no missing pack")
+    @DisplayName(
+            "B9 its pack is gone: the replaced packs that exist are named instead, and no missing"
+                    + " pack")
     void writtenIsGone() {
-        String cause = failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> bucket.remove(written())));
+        String cause = failed(compact(
+                PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> bucket.remove(written())));
         assertTrue(cause.contains("is gone"), cause);
         assertNames(names(replaced));
         assertFound();
@@ -174,25 +201,31 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 all packs are gone, and another process has removed their names: no further commit")
+    @DisplayName(
+            "B9 all packs are gone, and another process has removed their names: no further commit")
     void allGoneAndForgotten() {
         failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             PackInfo written = written();
             bucket.remove(written);
             removeReplaced();
-            PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(written.name()), List.of(), base.unpackedEntries()))));
+            PackFixture.done(bucket.log()
+                    .commit(base -> Optional.of(base.replacing(
+                            Set.of(written.name()), List.of(), base.unpackedEntries()))));
         }));
         assertEquals(4, bucket.newest().number());
     }
 
     @Test
-    @DisplayName("B9 the presence of its pack is unknown, and the replaced packs are gone: its pack stays named")
+    @DisplayName("B9 the presence of its pack is unknown, and the replaced packs are gone: its pack"
+            + " stays named")
     void writtenIsSilent() {
         PackInfo[] written = new PackInfo[1];
         failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             written[0] = written();
             removeReplaced();
-            store.plan(FaultPlan.when(request -> request.key().contains(written[0].name().hex()), new Fault.Lost(TIMEOUT)));
+            store.plan(FaultPlan.when(
+                    request -> request.key().contains(written[0].name().hex()),
+                    new Fault.Lost(TIMEOUT)));
         }));
         store.plan(FaultPlan.SOUND);
         assertNames(Set.of(written[0].name()));
@@ -200,7 +233,9 @@ class CompactionUndoTest {
     }
 
     @Test
-    @DisplayName("B9 a pack was truncated since it was written: it counts as gone, before the commit and after it")
+    @DisplayName(
+            "B9 a pack was truncated since it was written: it counts as gone, before the commit"
+                    + " and after it")
     void writtenIsCut() {
         String cause = failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             String key = PackFixture.KEYS.pack(written().name());
@@ -229,21 +264,27 @@ class CompactionUndoTest {
                 return result;
             }
         });
-        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        CompactionPlan plan = assertInstanceOf(
+                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
+                .plan();
         failed(compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(2, bucket.newest().number());
         assertNames(names(replaced));
     }
 
     private PackCompactor.Result compactWithoutCommit(Fault fault) {
-        store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), fault));
-        PackCompactor.Result result = compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {});
+        store.plan(FaultPlan.when(
+                request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"),
+                fault));
+        PackCompactor.Result result =
+                compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {});
         store.plan(FaultPlan.SOUND);
         return result;
     }
 
     @Test
-    @DisplayName("R13 the outcome of the commit is unknown: the new pack stays; refused: it is removed")
+    @DisplayName(
+            "R13 the outcome of the commit is unknown: the new pack stays; refused: it is removed")
     void undecidedCommit() {
         failed(compactWithoutCommit(new Fault.Lost(Fault.DENIED)));
         assertEquals(2, packObjects());
@@ -269,22 +310,29 @@ class CompactionUndoTest {
             @Override
             public HeadResult head(String key) {
                 return super.head(key) instanceof HeadResult.Found found && key.contains("/m/")
-                        ? new HeadResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, found.marks()) : super.head(key);
+                        ? new HeadResult.Found(
+                                found.bytes(), found.etag(), ServerTimestamps.NONE, found.marks())
+                        : super.head(key);
             }
         });
-        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        CompactionPlan plan = assertInstanceOf(
+                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
+                .plan();
         String cause = failed(compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertTrue(cause.contains("older than"), cause);
     }
 
     @Test
-    @DisplayName("B8 an entry is stored unpacked in a sealed target, after the plan: the compaction removes the seal")
+    @DisplayName("B8 an entry is stored unpacked in a sealed target, after the plan: the compaction"
+            + " removes the seal")
     void sealTakenBack() {
         bucket.compactAndSeal();
         assertEquals(PackManifest.UnpackedEntries.NONE, bucket.newest().unpackedEntries());
         Entry unpacked = entries.entry(100);
         PackCompactor.Result result = bucket.compactAndSeal(() -> bucket.placeUnpacked(unpacked));
-        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+        assertEquals(
+                PackManifest.UnpackedEntries.POSSIBLE,
+                assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(List.of(unpacked)));
@@ -294,10 +342,13 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B8 unpacked entries cannot be listed: not sealed, and no intent is left")
     void unlistedIsNotSealed() {
-        PackCompactor.Result result = bucket.compactAndSeal(() -> store.plan(
-                FaultPlan.when(request -> request.operation().equals("LIST") && request.key().contains("/e/"), new Fault.Lost(TIMEOUT))));
+        PackCompactor.Result result = bucket.compactAndSeal(() -> store.plan(FaultPlan.when(
+                request -> request.operation().equals("LIST") && request.key().contains("/e/"),
+                new Fault.Lost(TIMEOUT))));
         store.plan(FaultPlan.SOUND);
-        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+        assertEquals(
+                PackManifest.UnpackedEntries.POSSIBLE,
+                assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 }

@@ -2,6 +2,7 @@ package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -19,6 +20,13 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -30,11 +38,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Results from known packs: the reads of the manifest and of packs that each of them requires. */
 class ConfirmedPacksTest {
@@ -55,8 +58,16 @@ class ConfirmedPacksTest {
     }
 
     private PackReader machine(ObjectStore over) {
-        return new PackReader(over, bucket.settings(Optional.empty()),
-                new RefreshSchedule(INTERVAL, Duration.ofSeconds(HANG_SECONDS), () -> nanos, () -> 0, bucket.random()), background::add);
+        return new PackReader(
+                over,
+                bucket.settings(Optional.empty()),
+                new RefreshSchedule(
+                        INTERVAL,
+                        Duration.ofSeconds(HANG_SECONDS),
+                        () -> nanos,
+                        () -> 0,
+                        bucket.random()),
+                background::add);
     }
 
     private PackAnswer load(Id id) {
@@ -65,7 +76,11 @@ class ConfirmedPacksTest {
 
     private void assertHit(Entry entry) {
         PackAnswer answer = load(entry.id());
-        assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
+        assertEquals(
+                entry.binaries(),
+                assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
+                        .entry()
+                        .binaries());
     }
 
     /** Compares the manifest with the bucket's, as the background thread does once per interval. */
@@ -88,7 +103,9 @@ class ConfirmedPacksTest {
         AtomicInteger seen = new AtomicInteger();
         AtomicBoolean isBusy = new AtomicBoolean();
         store.beforeEach(() -> {
-            if (!isBusy.get() && store.namedRequests().getLast().equals("RANGE pack") && seen.incrementAndGet() == number) {
+            if (!isBusy.get()
+                    && store.namedRequests().getLast().equals("RANGE pack")
+                    && seen.incrementAndGet() == number) {
                 isBusy.set(true);
                 event.run();
                 isBusy.set(false);
@@ -108,22 +125,29 @@ class ConfirmedPacksTest {
     /** Returns an id that all filters reject. */
     private Id idOfNone() {
         List<PackInfo> all = bucket.newest().packs();
-        return Stream.generate(entries::id).filter(id -> all.stream().noneMatch(pack -> pack.filter().mayContain(id.hash()))).findFirst().orElseThrow();
+        return Stream.generate(entries::id)
+                .filter(id -> all.stream().noneMatch(pack -> pack.filter().mayContain(id.hash())))
+                .findFirst()
+                .orElseThrow();
     }
 
     @Test
-    @DisplayName("B7 D6 an entry is damaged, and it is unknown whether a newer pack has it: reported as damaged, not as unknown")
+    @DisplayName(
+            "B7 D6 an entry is damaged, and it is unknown whether a newer pack has it: reported as"
+                    + " damaged, not as unknown")
     void damagedAndUnconfirmed() {
         PackInfo pack = bucket.publish(one);
         assertHit(one);
         bucket.damage(pack, one);
         nanos += INTERVAL.multipliedBy(4).toNanos();
-        store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
+        store.plan(
+                FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
         assertInstanceOf(PackAnswer.Damaged.class, load(one.id()));
     }
 
     @Test
-    @DisplayName("D6 an entry is damaged in six packs: four of them are read, and it is reported as damaged")
+    @DisplayName("D6 an entry is damaged in six packs: four of them are read, and it is reported as"
+            + " damaged")
     void damagedEverywhere() {
         for (int i = 0; i < 6; i++) {
             bucket.damage(bucket.publish(one), one);
@@ -135,7 +159,8 @@ class ConfirmedPacksTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("R18 D6 packs vanish during both passes of a lookup: no third pass, damage is reported, and no absence")
+    @DisplayName("R18 D6 packs vanish during both passes of a lookup: no third pass, damage is"
+            + " reported, and no absence")
     void lostTwice(boolean isDamagedElsewhere) {
         if (isDamagedElsewhere) {
             bucket.damage(bucket.publish(one), one);
@@ -143,10 +168,12 @@ class ConfirmedPacksTest {
         bucket.remove(bucket.publish(one));
         bucket.seal();
         load(idOfNone()); // reads the manifest, and no index
-        int first = isDamagedElsewhere ? 3 : 1; // after an index and an entry of the pack where it is damaged
+        // after an index and an entry of the pack where it is damaged
+        int first = isDamagedElsewhere ? 3 : 1;
         beforeRange(first, () -> {
             bucket.remove(bucket.publish(one));
-            beforeRange(isDamagedElsewhere ? 2 : 1, () -> bucket.publish(one)); // after that entry once more
+            // after that entry once more
+            beforeRange(isDamagedElsewhere ? 2 : 1, () -> bucket.publish(one));
         });
         PackAnswer answer = load(one.id());
         if (isDamagedElsewhere) {
@@ -157,9 +184,12 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 another thread reads the manifest during a lookup: an id that the older one does not have is searched again")
+    @DisplayName(
+            "B7 another thread reads the manifest during a lookup: an id that the older one does"
+                    + " not have is searched again")
     void confirmedMeanwhile() {
-        PackInfo pack = bucket.publish(Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
+        PackInfo pack = bucket.publish(
+                Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
         bucket.seal();
         load(idOf(pack, false)); // reads no index
         Entry wanted = entries.entry(idOf(pack, true), 100);
@@ -172,7 +202,9 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("A3 a pack with an entry is gone, and another one has it, too: held; both are gone: not held")
+    @DisplayName(
+            "A3 a pack with an entry is gone, and another one has it, too: held; both are gone:"
+                    + " not held")
     void heldByAnotherPack() {
         PackInfo first = bucket.publish(one);
         PackInfo second = bucket.publish(one, two);
@@ -188,7 +220,9 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("A3 a confirmation covers earlier marks without another request, whatever was compared since; a later mark has the manifest read anew")
+    @DisplayName(
+            "A3 a confirmation covers earlier marks without another request, whatever was compared"
+                    + " since; a later mark has the manifest read anew")
     void marks() {
         bucket.publish(one);
         assertHit(one);
@@ -207,7 +241,8 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("A3 a mark that was taken while the manifest was being read: that read does not confirm it")
+    @DisplayName("A3 a mark that was taken while the manifest was being read: that read does not"
+            + " confirm it")
     void markDuringReading() {
         bucket.publish(one);
         long[] during = {-1};
@@ -219,7 +254,8 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("A3 a pack counted as lost after one wrong response: it is requested again after a confirmation")
+    @DisplayName("A3 a pack counted as lost after one wrong response: it is requested again after a"
+            + " confirmation")
     void confirmedAfterWrongAnswer() {
         bucket.publish(one);
         ObjectStore lying = new ForwardingStore(store) {
@@ -240,29 +276,37 @@ class ConfirmedPacksTest {
         bucket.publish(one);
         long mark = packs.mark(one.id());
         CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
-        Thread second = Thread.ofPlatform().daemon().unstarted(() -> confirmed.complete(packs.confirm(one.id(), mark, store)));
+        Thread second = Thread.ofPlatform()
+                .daemon()
+                .unstarted(() -> confirmed.complete(packs.confirm(one.id(), mark, store)));
         store.newRequests();
         store.beforeEach(() -> {
             if (second.getState() == Thread.State.NEW) {
                 second.start();
-                Await.holds(() -> !second.isAlive() || second.getState() == Thread.State.TIMED_WAITING); // for the thread that reads
+                // for the thread that reads
+                Await.holds(
+                        () -> !second.isAlive() || second.getState() == Thread.State.TIMED_WAITING);
             }
         });
         assertTrue(packs.confirm(one.id(), mark, store));
         assertTrue(confirmed.get(HANG_SECONDS, TimeUnit.SECONDS));
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "GET newest"), store.newRequests());
+        assertEquals(
+                List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "GET newest"),
+                store.newRequests());
     }
 
     /** Makes the bucket silent after an unpacked entry was stored. */
     private void storeUnpackedWithoutResponse() {
-        store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
+        store.plan(
+                FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
         assertInstanceOf(StoreResult.Unknown.class, packs.unseal(two.id()).orElseThrow());
         store.plan(FaultPlan.SOUND);
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("B8 stored unpacked without a response, and sealed or about to be since: the next possible comparison commits that unpacked entries are possible")
+    @DisplayName("B8 stored unpacked without a response, and sealed or about to be since: the next"
+            + " possible comparison commits that unpacked entries are possible")
     void storedUnpacked(boolean isSealed) {
         bucket.publish(one);
         assertHit(one);
@@ -273,7 +317,9 @@ class ConfirmedPacksTest {
             bucket.intendToSeal();
         }
         PackManifest.UnpackedEntries before = bucket.newest().unpackedEntries();
-        store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
+        store.plan(FaultPlan.when(
+                request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"),
+                new Fault.Lost(DENIED)));
         compare();
         assertEquals(before, bucket.newest().unpackedEntries());
         store.plan(FaultPlan.SOUND);
@@ -282,7 +328,9 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("B8 stored unpacked without a response, and not sealed: comparisons cost no further request")
+    @DisplayName(
+            "B8 stored unpacked without a response, and not sealed: comparisons cost no further"
+                    + " request")
     void storedUnpackedAndNotSealed() {
         bucket.publish(one);
         assertHit(one);
@@ -292,7 +340,9 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("B8 stored unpacked without a response into a target without packs, whose first packs are sealed: still recorded, and committed")
+    @DisplayName(
+            "B8 stored unpacked without a response into a target without packs, whose first packs"
+                    + " are sealed: still recorded, and committed")
     void storedUnpackedBeforeTheFirstPack() {
         load(one.id());
         storeUnpackedWithoutResponse();
@@ -304,24 +354,35 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("B8 the outcome of the commit for unpacked entries is unknown: no success is reported")
+    @DisplayName(
+            "B8 the outcome of the commit for unpacked entries is unknown: no success is reported")
     void unsealedWithoutResponse() {
         bucket.publish(one);
         bucket.seal();
-        store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(TIMEOUT)));
+        store.plan(FaultPlan.when(
+                request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"),
+                new Fault.Lost(TIMEOUT)));
         assertInstanceOf(StoreResult.Failed.class, packs.unseal(two.id()).orElseThrow());
     }
 
     @ParameterizedTest
-    @CsvSource({"0, true", "1, true", "2, true", "1000, true", "1, false", "2, false", "1000, false"})
-    @DisplayName("B8 stored unpacked into a target that was sealed meanwhile, and wrong responses hide the hint: success only if lookups find the entry")
+    @CsvSource({"0, true", "1, true", "2, true", "1000, true", "1, false", "2, false", "1000, false"
+    })
+    @DisplayName(
+            "B8 stored unpacked into a target that was sealed meanwhile, and wrong responses hide"
+                    + " the hint: success only if lookups find the entry")
     void garbledHint(int times, boolean isTooLarge) {
         AtomicInteger left = new AtomicInteger();
-        GetResult garbage = isTooLarge ? new GetResult.TooLarge(10) : new GetResult.Found(MemorySegment.ofArray(new byte[] {'x'}), "e", ObjectMarks.NONE);
+        GetResult garbage = isTooLarge
+                ? new GetResult.TooLarge(10)
+                : new GetResult.Found(
+                        MemorySegment.ofArray(new byte[] {'x'}), "e", ObjectMarks.NONE);
         PackReader reader = machine(new ForwardingStore(store) {
             @Override
             public GetResult get(String key, long limit) {
-                return key.equals(PackFixture.KEYS.hint()) && left.getAndDecrement() > 0 ? garbage : super.get(key, limit);
+                return key.equals(PackFixture.KEYS.hint()) && left.getAndDecrement() > 0
+                        ? garbage
+                        : super.get(key, limit);
             }
         });
         reader.load(two.id(), store); // no packs yet
@@ -329,7 +390,9 @@ class ConfirmedPacksTest {
         bucket.seal();
         left.set(times);
         boolean isSuccess = reader.unseal(two.id()).isEmpty();
-        assertEquals(isSuccess, bucket.newest().unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE);
+        assertEquals(
+                isSuccess,
+                bucket.newest().unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE);
         assertTrue(isSuccess || times > 1);
     }
 
@@ -344,35 +407,59 @@ class ConfirmedPacksTest {
 
             @Override
             public GetResult get(String key, long limit) {
-                return isHintDenied && key.equals(PackFixture.KEYS.hint()) ? new GetResult.Unavailable(no) : super.get(key, limit);
+                return isHintDenied && key.equals(PackFixture.KEYS.hint())
+                        ? new GetResult.Unavailable(no)
+                        : super.get(key, limit);
             }
         };
     }
 
     @Test
-    @DisplayName("B1 B2 the presence of a pack: its length counts, 403 is absence only if the hint can be read, and silence proves nothing")
+    @DisplayName(
+            "B1 B2 the presence of a pack: its length counts, 403 is absence only if the hint can"
+                    + " be read, and silence proves nothing")
     void presence() {
         PackInfo pack = bucket.publish(one);
         String key = PackFixture.KEYS.pack(pack.name());
-        assertEquals(TargetPackReader.Presence.THERE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
-        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, denying(false)));
-        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, denying(true)));
+        assertEquals(
+                TargetPackReader.Presence.THERE,
+                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(
+                TargetPackReader.Presence.GONE,
+                TargetPackReader.presence(pack, PackFixture.KEYS, denying(false)));
+        assertEquals(
+                TargetPackReader.Presence.UNKNOWN,
+                TargetPackReader.presence(pack, PackFixture.KEYS, denying(true)));
         store.script(new Fault.Lost(TIMEOUT));
-        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(
+                TargetPackReader.Presence.UNKNOWN,
+                TargetPackReader.presence(pack, PackFixture.KEYS, store));
         store.script(new Fault.Lost(DENIED)); // found by the next request
-        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, store));
-        store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT)); // the hint is read, and then the bucket is silent
-        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(
+                TargetPackReader.Presence.UNKNOWN,
+                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        // the hint is read, and then the bucket is silent
+        store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT));
+        assertEquals(
+                TargetPackReader.Presence.UNKNOWN,
+                TargetPackReader.presence(pack, PackFixture.KEYS, store));
         store.place(key, new byte[50], store.marks(key));
-        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(
+                TargetPackReader.Presence.GONE,
+                TargetPackReader.presence(pack, PackFixture.KEYS, store));
         bucket.remove(pack);
         store.script(new Fault.Lost(DENIED)); // absent by the next request
-        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
-        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(
+                TargetPackReader.Presence.GONE,
+                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(
+                TargetPackReader.Presence.GONE,
+                TargetPackReader.presence(pack, PackFixture.KEYS, store));
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket a pack is gone before its index was read: entries of a younger pack are found")
+    @DisplayName("B2 without s3:ListBucket a pack is gone before its index was read: entries of a"
+            + " younger pack are found")
     void forbiddenIndex() {
         PackInfo gone = bucket.publish(one);
         bucket.publish(one);
@@ -383,7 +470,9 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("R12 a pack is lost, and the manifest is unchanged and thus confirmed: absent ids cost no request afterwards")
+    @DisplayName(
+            "R12 a pack is lost, and the manifest is unchanged and thus confirmed: absent ids cost"
+                    + " no request afterwards")
     void confirmedByALoss() {
         PackInfo pack = bucket.publish(one);
         assertHit(one);
@@ -397,12 +486,24 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName("D6 another pack is stored under the key of a named one: its index is not used for the named one")
+    @DisplayName(
+            "D6 another pack is stored under the key of a named one: its index is not used for the"
+                    + " named one")
     void packOfAnother() {
         PackInfo mine = bucket.publish(one);
         PackInfo another = bucket.publish(entries.entry(idOf(mine, false), 100));
-        PackInfo named = new PackInfo(another.name(), another.bytes(), another.indexOffset(), another.entries(), 0, mine.filter());
-        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(another, PackFixture.KEYS, PackIndexCache.NONE, store));
-        assertInstanceOf(TargetPackReader.IndexResult.Lost.class, TargetPackReader.fetchIndex(named, PackFixture.KEYS, PackIndexCache.NONE, store));
+        PackInfo named = new PackInfo(
+                another.name(),
+                another.bytes(),
+                another.indexOffset(),
+                another.entries(),
+                0,
+                mine.filter());
+        assertInstanceOf(
+                TargetPackReader.IndexResult.Ok.class,
+                TargetPackReader.fetchIndex(another, PackFixture.KEYS, PackIndexCache.NONE, store));
+        assertInstanceOf(
+                TargetPackReader.IndexResult.Lost.class,
+                TargetPackReader.fetchIndex(named, PackFixture.KEYS, PackIndexCache.NONE, store));
     }
 }

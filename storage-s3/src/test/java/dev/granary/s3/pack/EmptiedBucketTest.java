@@ -1,10 +1,11 @@
 package dev.granary.s3.pack;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
@@ -12,21 +13,24 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.store.ObjectMarks;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * A process is suspended until a rule has removed everything and others have restarted the chain:
  * their entries are found at every moment.
  */
 class EmptiedBucketTest {
-    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time from which numbers are derived
+    // to a time from which numbers are derived
+    private static final Duration YEARS = Duration.ofDays(4 * 365);
 
     private final TestEntries made = new TestEntries("EmptiedBucketTest");
     private PackFixture bucket = new PackFixture("EmptiedBucketTest");
@@ -86,7 +90,8 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 a publisher is suspended at any request until everything was removed and restarted: no pack is lost, its own included")
+    @DisplayName("B4 a publisher is suspended at any request until everything was removed and"
+            + " restarted: no pack is lost, its own included")
     void publisher() {
         for (int anew : List.of(0, 2)) {
             int requests = 1;
@@ -106,7 +111,8 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 a compaction is suspended at any request until everything was removed and restarted: no pack is lost")
+    @DisplayName("B4 a compaction is suspended at any request until everything was removed and"
+            + " restarted: no pack is lost")
     void compaction() {
         for (int anew : List.of(0, 2)) {
             int requests = 1;
@@ -114,7 +120,8 @@ class EmptiedBucketTest {
                 begin("compaction " + anew + " " + at, 2);
                 requests = Math.max(requests, suspended(at, anew, () -> {
                     PackCompactor compaction = bucket.compaction();
-                    if (compaction.plan(Duration.ofDays(1)) instanceof PackCompactor.Planned.Ready(CompactionPlan plan)) {
+                    if (compaction.plan(Duration.ofDays(1))
+                            instanceof PackCompactor.Planned.Ready(CompactionPlan plan)) {
                         compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
                     }
                 }));
@@ -133,22 +140,27 @@ class EmptiedBucketTest {
         publish(1);
         assertTrue(bucket.newest().number() > before);
         bucket.store.keys().forEach(bucket.store::remove);
-        PackManifest old = new PackManifest(57, PackManifest.UnpackedEntries.POSSIBLE, List.of(), List.of());
-        bucket.store.place(PackFixture.KEYS.manifest(57), old.encode(), new ObjectMarks("00".repeat(16), ""));
+        PackManifest old =
+                new PackManifest(57, PackManifest.UnpackedEntries.POSSIBLE, List.of(), List.of());
+        bucket.store.place(
+                PackFixture.KEYS.manifest(57), old.encode(), new ObjectMarks("00".repeat(16), ""));
         bucket.store.place(PackFixture.KEYS.hint(), "57".getBytes(US_ASCII), ObjectMarks.NONE);
         publish(1);
         assertEquals(58, bucket.newest().number());
     }
 
     @Test
-    @DisplayName("B4 the newest manifest is gone, and the hint still names it: its number is not reused, and the hint is rewritten")
+    @DisplayName("B4 the newest manifest is gone, and the hint still names it: its number is not"
+            + " reused, and the hint is rewritten")
     void newestGone() {
         begin("newestGone", 3);
         long newest = bucket.newest().number();
         bucket.store.remove(PackFixture.KEYS.manifest(newest));
         List<Entry> more = publish(1);
         assertEquals(newest + 1, bucket.newest().number());
-        assertEquals(newest + 1, Long.parseLong(new String(bucket.store.body(PackFixture.KEYS.hint()), US_ASCII)));
+        assertEquals(
+                newest + 1,
+                Long.parseLong(new String(bucket.store.body(PackFixture.KEYS.hint()), US_ASCII)));
         assertFound(more);
     }
 
@@ -158,7 +170,10 @@ class EmptiedBucketTest {
         for (long number : List.of(32_774_400_075L, (1L << 20) + 3)) {
             String text = new String(PackManifestChain.hintText(number), US_ASCII);
             for (int length = 0; length < text.length(); length++) {
-                bucket.store.place(PackFixture.KEYS.hint(), text.substring(0, length).getBytes(US_ASCII), ObjectMarks.NONE);
+                bucket.store.place(
+                        PackFixture.KEYS.hint(),
+                        text.substring(0, length).getBytes(US_ASCII),
+                        ObjectMarks.NONE);
                 Optional<PackManifestChain.Hint> hint = hint();
                 assertEquals(0, hint.orElseThrow().number());
             }
@@ -176,31 +191,41 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("M7 the owner removes a manifest before the newest one while the hint is at the one before: later publications are not hidden")
+    @DisplayName(
+            "M7 the owner removes a manifest before the newest one while the hint is at the one"
+                    + " before: later publications are not hidden")
     void gap() {
         begin("gap", 3);
         long newest = bucket.newest().number();
-        bucket.store.place(PackFixture.KEYS.hint(), PackManifestChain.hintText(newest - 2), ObjectMarks.NONE);
+        bucket.store.place(
+                PackFixture.KEYS.hint(), PackManifestChain.hintText(newest - 2), ObjectMarks.NONE);
         bucket.store.remove(PackFixture.KEYS.manifest(newest - 1));
         List<Entry> more = publish(2);
         assertFound(more);
     }
 
     @Test
-    @DisplayName("A3 nothing is removed while lookups do not reach the newest manifest; a compaction first repairs the hint")
+    @DisplayName(
+            "A3 nothing is removed while lookups do not reach the newest manifest; a compaction"
+                    + " first repairs the hint")
     void hintGone() {
         Entry entry = made.entry(30);
         bucket.placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry);
         BucketRemover remover = new BucketRemover(bucket.store, PackFixture.KEYS, bucket.log());
         List<UnpackedEntry> unpacked = new ArrayList<>();
-        bucket.store.list(PackFixture.KEYS.unpackedPrefix(), object -> UnpackedEntry.of(object, PackFixture.KEYS.unpackedPrefix()).ifPresent(unpacked::add));
+        bucket.store.list(PackFixture.KEYS.unpackedPrefix(), object -> UnpackedEntry.of(
+                        object, PackFixture.KEYS.unpackedPrefix())
+                .ifPresent(unpacked::add));
         bucket.store.remove(PackFixture.KEYS.hint());
-        List<BucketRemover.VerifiedCopy> copies = List.of(new BucketRemover.VerifiedCopy(unpacked.getFirst(), copy));
+        List<BucketRemover.VerifiedCopy> copies =
+                List.of(new BucketRemover.VerifiedCopy(unpacked.getFirst(), copy));
         assertEquals(0, remover.removeCopied(copies));
         assertFound(List.of(entry));
         PackCompactor compaction = bucket.compaction();
-        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        CompactionPlan plan = assertInstanceOf(
+                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
+                .plan();
         compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertTrue(bucket.store.keys().contains(PackFixture.KEYS.hint()));
         assertEquals(1, remover.removeCopied(copies));
@@ -208,7 +233,9 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B9 a pack that was named too late, and exists, stays named beside its replacement: its entries were acknowledged")
+    @DisplayName(
+            "B9 a pack that was named too late, and exists, stays named beside its replacement:"
+                    + " its entries were acknowledged")
     void namedTooLate() {
         Entry entry = made.entry(30);
         PackPublisher publisher = bucket.publisher();
@@ -234,11 +261,13 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B7 an entry that is damaged in the first pack that has it is found in the next one")
+    @DisplayName(
+            "B7 an entry that is damaged in the first pack that has it is found in the next one")
     void damagedInOnePack() {
         Entry entry = made.entry(30);
         Entry beside = made.entry(30);
-        List<PackInfo> packs = Stream.generate(() -> bucket.publish(entry, beside)).limit(3).toList();
+        List<PackInfo> packs =
+                Stream.generate(() -> bucket.publish(entry, beside)).limit(3).toList();
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(List.of(beside)));
             bucket.damage(packs.get(0), entry);

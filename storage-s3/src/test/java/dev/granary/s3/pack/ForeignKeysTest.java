@@ -1,9 +1,10 @@
 package dev.granary.s3.pack;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
@@ -18,6 +19,10 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,8 +31,6 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** A bucket whose listings contain foreign keys, or never end. */
 class ForeignKeysTest {
@@ -48,8 +51,15 @@ class ForeignKeysTest {
     }
 
     private static List<String> foreign() {
-        List<String> keys = new ArrayList<>(List.of("", "x", "v1/", "granary.json", PackFixture.KEYS.unpackedPrefix(), PackFixture.KEYS.packPrefix()));
-        for (String prefix : List.of(PackFixture.KEYS.unpackedPrefix(), PackFixture.KEYS.packPrefix())) {
+        List<String> keys = new ArrayList<>(List.of(
+                "",
+                "x",
+                "v1/",
+                "granary.json",
+                PackFixture.KEYS.unpackedPrefix(),
+                PackFixture.KEYS.packPrefix()));
+        for (String prefix :
+                List.of(PackFixture.KEYS.unpackedPrefix(), PackFixture.KEYS.packPrefix())) {
             String other = "#".repeat(prefix.length()); // of the right length
             for (String name : List.of("ab/" + HASH, HASH + ".pack")) {
                 keys.add(other + name);
@@ -67,36 +77,57 @@ class ForeignKeysTest {
     }
 
     @Test
-    @DisplayName("S1 F2 no key without the prefix is that of an entry or a pack, whatever its length")
+    @DisplayName(
+            "S1 F2 no key without the prefix is that of an entry or a pack, whatever its length")
     void keys() {
         SplittableRandom random = TestSeed.random("ForeignKeysTest.keys");
         List<String> keys = new ArrayList<>(foreign());
         for (int i = 0; i < 10_000; i++) {
             String key = keys.get(random.nextInt(keys.size()));
             int at = random.nextInt(key.length() + 1);
-            keys.add(key.substring(0, at) + (char) random.nextInt(32, 127) + key.substring(Math.min(key.length(), at + random.nextInt(2))));
+            keys.add(key.substring(0, at)
+                    + (char) random.nextInt(32, 127)
+                    + key.substring(Math.min(key.length(), at + random.nextInt(2))));
             keys.add(key.substring(at));
         }
         for (String key : keys) {
-            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), PackFixture.KEYS.unpackedPrefix()).ifPresent(entry ->
-                    assertEquals(PackFixture.KEYS.unpackedPrefix() + entry.id().hex().substring(0, 2) + "/" + entry.id().hex(), key));
-            PackFixture.KEYS.packName(key).ifPresent(name -> assertEquals(PackFixture.KEYS.pack(name), key));
+            UnpackedEntry.of(
+                            new ObjectStore.Listed(key, 1, "e", 0),
+                            PackFixture.KEYS.unpackedPrefix())
+                    .ifPresent(entry -> assertEquals(
+                            PackFixture.KEYS.unpackedPrefix() + entry.id().hex().substring(0, 2)
+                                    + "/" + entry.id().hex(),
+                            key));
+            PackFixture.KEYS
+                    .packName(key)
+                    .ifPresent(name -> assertEquals(PackFixture.KEYS.pack(name), key));
         }
     }
 
     @Test
-    @DisplayName("S1 warming and compacting a bucket that lists foreign keys: they are skipped and never requested")
+    @DisplayName("S1 warming and compacting a bucket that lists foreign keys: they are skipped and"
+            + " never requested")
     void passedOver() throws Exception {
-        MemoryObjectStore store = lying(foreign().stream().filter(key -> !key.startsWith(PackFixture.KEYS.packPrefix() + "ab" + "cd")).toList());
+        MemoryObjectStore store = lying(foreign().stream()
+                .filter(key -> !key.startsWith(PackFixture.KEYS.packPrefix() + "ab" + "cd"))
+                .toList());
         PackFixture bucket = new PackFixture("ForeignKeysTest");
         store.place(PackFixture.unpackedKey(mine), PackFixture.encoded(mine), ObjectMarks.NONE);
         BulkEntryReader reader = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
-        BulkReadPlan plan = reader.plan(PackManifest.NONE, BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        BulkReadPlan plan =
+                reader.plan(PackManifest.NONE, BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertEquals(Optional.empty(), plan.unlisted());
-        assertTrue(plan.unpacked().stream().allMatch(entry -> entry.key().startsWith(PackFixture.KEYS.unpackedPrefix())), plan.unpacked()::toString);
-        assertTrue(plan.unpacked().stream().anyMatch(entry -> entry.id().equals(mine.id().hash())));
+        assertTrue(
+                plan.unpacked().stream().allMatch(entry -> entry.key()
+                        .startsWith(PackFixture.KEYS.unpackedPrefix())),
+                plan.unpacked()::toString);
+        assertTrue(plan.unpacked().stream()
+                .anyMatch(entry -> entry.id().equals(mine.id().hash())));
         PackCompactor.Planned planned = bucket.compaction(store).plan(Duration.ofDays(1));
-        assertTrue(assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan().folded() >= 1);
+        assertTrue(assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString)
+                        .plan()
+                        .folded()
+                >= 1);
     }
 
     /** A bucket whose listings of entries never end; counts the listed keys. */
@@ -117,21 +148,29 @@ class ForeignKeysTest {
             for (long i = 0; i < (isEntry ? 3_000_000 : 200_000); i++) {
                 String name = Sha256.of(Long.toString(i).getBytes(UTF_8)).hex();
                 listed++;
-                visitor.accept(new Listed(prefix + (isEntry ? name.substring(0, 2) + "/" + name : name + ".pack"), bytes, "e", 0));
+                visitor.accept(new Listed(
+                        prefix + (isEntry ? name.substring(0, 2) + "/" + name : name + ".pack"),
+                        bytes,
+                        "e",
+                        0));
             }
             if (isEntry) {
                 throw new AssertionError("the listing was not stopped");
             }
-            return new ListResult.Complete(200_000); // as many as a transport passes on at most, or fewer
+            // as many as a transport passes on at most, or fewer
+            return new ListResult.Complete(200_000);
         }
     }
 
     @Test
-    @DisplayName("S6 S12 an endless listing: a plan to warm has 100,000 entries, advises compaction, and the sum of sizes is not negative")
+    @DisplayName(
+            "S6 S12 an endless listing: a plan to warm has 100,000 entries, advises compaction,"
+                    + " and the sum of sizes is not negative")
     void endlessWarming() throws Exception {
         Endless store = new Endless(Long.MAX_VALUE / 2);
         BulkEntryReader reader = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
-        BulkReadPlan plan = reader.plan(PackManifest.NONE, BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        BulkReadPlan plan =
+                reader.plan(PackManifest.NONE, BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertEquals(BulkReadPlan.MAX_UNPACKED, plan.unpackedEntries());
         assertEquals(BulkReadPlan.MAX_UNPACKED + 1, store.listed);
         assertTrue(plan.unlisted().orElseThrow().contains("granary compact"), plan::toString);
@@ -139,11 +178,16 @@ class ForeignKeysTest {
     }
 
     @Test
-    @DisplayName("S6 an endless listing: one compaction packs 100,000 entries and examines 10,000 packs without a manifest")
+    @DisplayName(
+            "S6 an endless listing: one compaction packs 100,000 entries and examines 10,000 packs"
+                    + " without a manifest")
     void endlessCompaction() {
         Endless store = new Endless(100);
-        PackCompactor.Planned planned = new PackFixture("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
-        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan();
+        PackCompactor.Planned planned =
+                new PackFixture("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
+        CompactionPlan plan = assertInstanceOf(
+                        PackCompactor.Planned.Ready.class, planned, planned::toString)
+                .plan();
         assertEquals(CompactionPlanner.MAX_UNPACKED, plan.folded());
         assertEquals(CompactionPlanner.MAX_UNPACKED + 1 + 200_000, store.listed);
     }

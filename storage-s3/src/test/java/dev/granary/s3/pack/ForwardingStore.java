@@ -6,6 +6,7 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+
 import java.util.function.Consumer;
 
 /**

@@ -1,12 +1,17 @@
 package dev.granary.s3.pack;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -15,8 +20,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.random.RandomGenerator;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * A pack and a manifest of version 1 as stored in buckets: they stay readable, and are written byte
@@ -37,11 +40,16 @@ class GoldenPackTest {
 
     private static PackManifest manifest() {
         PackManifest one = PackManifest.NONE.plus(pack().info());
-        return new PackManifest(2, PackManifest.UnpackedEntries.NONE, one.packs(), List.of(new PackManifest.Retired(FIRST, 2)));
+        return new PackManifest(
+                2,
+                PackManifest.UnpackedEntries.NONE,
+                one.packs(),
+                List.of(new PackManifest.Retired(FIRST, 2)));
     }
 
     private static byte[] file(String name) throws IOException {
-        try (InputStream in = Objects.requireNonNull(GoldenPackTest.class.getResourceAsStream(name), name)) {
+        try (InputStream in =
+                Objects.requireNonNull(GoldenPackTest.class.getResourceAsStream(name), name)) {
             return in.readAllBytes();
         }
     }
@@ -52,13 +60,17 @@ class GoldenPackTest {
         byte[] golden = file("v1.pack");
         assertArrayEquals(golden, pack().body());
         int indexOffset = PackIndex.HEADER_BYTES + "entry oneanother entry".length();
-        PackIndex.Read read = PackIndex.decode(Arrays.copyOfRange(golden, indexOffset, golden.length), indexOffset, NAMESPACE);
+        PackIndex.Read read = PackIndex.decode(
+                Arrays.copyOfRange(golden, indexOffset, golden.length), indexOffset, NAMESPACE);
         PackIndex index = assertInstanceOf(PackIndex.Read.Ok.class, read).index();
         PackLocation first = index.find(FIRST).orElseThrow();
-        assertEquals("entry one", new String(golden, (int) first.offset(), first.length(), US_ASCII));
+        assertEquals(
+                "entry one", new String(golden, (int) first.offset(), first.length(), US_ASCII));
         assertEquals(1_000_000_007L, first.compileNanos());
         PackLocation second = index.find(SECOND).orElseThrow();
-        assertEquals("another entry", new String(golden, (int) second.offset(), second.length(), US_ASCII));
+        assertEquals(
+                "another entry",
+                new String(golden, (int) second.offset(), second.length(), US_ASCII));
         assertEquals(2, index.size());
     }
 
@@ -67,14 +79,18 @@ class GoldenPackTest {
     void goldenManifest() throws IOException {
         byte[] golden = file("v1.manifest");
         assertArrayEquals(golden, manifest().encode());
-        PackManifest read = assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(golden)).manifest();
+        PackManifest read = assertInstanceOf(
+                        PackManifest.Read.Ok.class, PackManifest.decode(golden))
+                .manifest();
         assertEquals(2, read.number());
         assertEquals(PackManifest.UnpackedEntries.NONE, read.unpackedEntries());
         assertEquals(List.of(new PackManifest.Retired(FIRST, 2)), read.retired());
         PackInfo pack = read.packs().getFirst();
         assertEquals(pack().info().name(), pack.name());
         assertEquals(1, pack.since());
-        assertEquals(List.of(true, true), List.of(pack.filter().mayContain(FIRST), pack.filter().mayContain(SECOND)));
+        assertEquals(
+                List.of(true, true),
+                List.of(pack.filter().mayContain(FIRST), pack.filter().mayContain(SECOND)));
     }
 
     @Test

@@ -7,15 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The Bloom filter of the ids in a pack. */
 class IdBloomFilterTest {
@@ -36,7 +38,9 @@ class IdBloomFilterTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 5, 6, 12, 19, 100, 1000, 20_000})
-    @DisplayName("R12 no present id is rejected, and at most one absent id in fifty is accepted, also after writing and reading")
+    @DisplayName(
+            "R12 no present id is rejected, and at most one absent id in fifty is accepted, also"
+                    + " after writing and reading")
     void errs(int count) {
         int filters = Math.max(1, 2000 / count);
         int falsePositives = 0;
@@ -50,7 +54,8 @@ class IdBloomFilterTest {
             }
         }
         int tested = ABSENT_IDS / filters * filters;
-        assertTrue(falsePositives * 50L <= tested, falsePositives + " of " + tested + " absent ids");
+        assertTrue(
+                falsePositives * 50L <= tested, falsePositives + " of " + tested + " absent ids");
     }
 
     @Test
@@ -65,7 +70,8 @@ class IdBloomFilterTest {
     @DisplayName("T5 lengths beyond the available bytes are refused before memory is allocated")
     void hostileLengths() {
         for (int length : new int[] {-1, 0, 3, Integer.MAX_VALUE, Integer.MIN_VALUE, 1 << 29}) {
-            ByteBuffer stored = ByteBuffer.allocate(Integer.BYTES + 2 * Long.BYTES).putInt(0, length);
+            ByteBuffer stored =
+                    ByteBuffer.allocate(Integer.BYTES + 2 * Long.BYTES).putInt(0, length);
             assertThrows(BufferUnderflowException.class, () -> IdBloomFilter.readFrom(stored));
         }
     }

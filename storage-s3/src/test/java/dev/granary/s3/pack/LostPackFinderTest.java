@@ -12,21 +12,25 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Lost packs are removed from the manifest; an existing pack never is, whatever a server returns
  * once or twice.
  */
 class LostPackFinderTest {
-    private static final StoreFailure DOWN = new StoreFailure(StoreFailure.Kind.SERVER, 503, "SlowDown", "");
-    private static final StoreFailure DENIED = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+    private static final StoreFailure DOWN =
+            new StoreFailure(StoreFailure.Kind.SERVER, 503, "SlowDown", "");
+    private static final StoreFailure DENIED =
+            new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
     private final PackFixture bucket = new PackFixture("LostPackFinderTest");
     private final TestEntries made = new TestEntries("LostPackFinderTest");
@@ -36,11 +40,16 @@ class LostPackFinderTest {
     }
 
     private static Set<Sha256> lost(ObjectStore store, PackInfo... packs) {
-        return assertInstanceOf(LostPackFinder.SearchResult.Lost.class, new LostPackFinder(store, PackFixture.KEYS).find(List.of(packs))).names();
+        return assertInstanceOf(
+                        LostPackFinder.SearchResult.Lost.class,
+                        new LostPackFinder(store, PackFixture.KEYS).find(List.of(packs)))
+                .names();
     }
 
     @Test
-    @DisplayName("S12 packs are removed from the bucket: the manifest then names the existing ones, and a second call changes nothing")
+    @DisplayName(
+            "S12 packs are removed from the bucket: the manifest then names the existing ones, and"
+                    + " a second call changes nothing")
     void forgotten() {
         PackInfo first = pack();
         PackInfo second = pack();
@@ -50,24 +59,38 @@ class LostPackFinderTest {
         bucket.remove(first);
         bucket.remove(third);
         assertEquals(new PackPublisher.Forgotten.Done(2), bucket.publisher().forgetLost());
-        assertEquals(List.of(second.name()), bucket.newest().packs().stream().map(PackInfo::name).toList());
+        assertEquals(
+                List.of(second.name()),
+                bucket.newest().packs().stream().map(PackInfo::name).toList());
         assertEquals(new PackPublisher.Forgotten.Done(0), bucket.publisher().forgetLost());
         assertEquals(4, bucket.newest().number());
     }
 
     @Test
-    @DisplayName("S12 lost packs that stay named: the cause is reported if the listing or the commit failed, or its outcome is unknown")
+    @DisplayName(
+            "S12 lost packs that stay named: the cause is reported if the listing or the commit"
+                    + " failed, or its outcome is unknown")
     void notForgotten() {
         bucket.remove(pack());
-        assertFailed("could not be listed: 503 SlowDown", new WronglyAbsent(bucket.store, 0, new ListResult.Unavailable(DOWN)));
-        assertFailed("could not be committed: 403 AccessDenied", new CannotCreate(bucket.store, new WriteResult.NotAllowed(DENIED)));
-        assertFailed("the outcome of the commit is unknown: 503 SlowDown", new CannotCreate(bucket.store, new WriteResult.Unknown(DOWN)));
+        assertFailed(
+                "could not be listed: 503 SlowDown",
+                new WronglyAbsent(bucket.store, 0, new ListResult.Unavailable(DOWN)));
+        assertFailed(
+                "could not be committed: 403 AccessDenied",
+                new CannotCreate(bucket.store, new WriteResult.NotAllowed(DENIED)));
+        assertFailed(
+                "the outcome of the commit is unknown: 503 SlowDown",
+                new CannotCreate(bucket.store, new WriteResult.Unknown(DOWN)));
         assertEquals(1, bucket.newest().packs().size());
     }
 
     private void assertFailed(String cause, ObjectStore store) {
         PackPublisher.Forgotten forgotten = bucket.publisher(store).forgetLost();
-        assertTrue(assertInstanceOf(PackPublisher.Forgotten.Failed.class, forgotten).cause().contains(cause), forgotten::toString);
+        assertTrue(
+                assertInstanceOf(PackPublisher.Forgotten.Failed.class, forgotten)
+                        .cause()
+                        .contains(cause),
+                forgotten::toString);
     }
 
     /** Responds to each creation with a given result, and carries none out. */
@@ -91,7 +114,13 @@ class LostPackFinderTest {
         bucket.remove(pack());
         bucket.seal();
         bucket.publisher().forgetLost();
-        assertEquals(new PackManifest(3, PackManifest.UnpackedEntries.NONE, List.of(), bucket.newest().retired()), bucket.newest());
+        assertEquals(
+                new PackManifest(
+                        3,
+                        PackManifest.UnpackedEntries.NONE,
+                        List.of(),
+                        bucket.newest().retired()),
+                bucket.newest());
     }
 
     @Test
@@ -130,19 +159,25 @@ class LostPackFinderTest {
     @DisplayName("a listing shows the pack: not lost, whatever requests for the pack return")
     void listed() {
         PackInfo pack = pack();
-        assertEquals(Set.of(), lost(new ForwardingStore(bucket.store) {
-            @Override
-            public HeadResult head(String key) {
-                return HeadResult.ABSENT;
-            }
-        }, pack));
+        assertEquals(
+                Set.of(),
+                lost(
+                        new ForwardingStore(bucket.store) {
+                            @Override
+                            public HeadResult head(String key) {
+                                return HeadResult.ABSENT;
+                            }
+                        },
+                        pack));
     }
 
     @Test
     @DisplayName("a lagging listing and one wrong response for the pack: not lost")
     void oneWrongAnswer() {
         PackInfo pack = pack();
-        assertEquals(Set.of(), lost(new WronglyAbsent(bucket.store, 1, new ListResult.Complete(0)), pack));
+        assertEquals(
+                Set.of(),
+                lost(new WronglyAbsent(bucket.store, 1, new ListResult.Complete(0)), pack));
     }
 
     @Test
@@ -150,7 +185,9 @@ class LostPackFinderTest {
     void unlisted() {
         PackInfo pack = pack();
         bucket.store.newRequests();
-        LostPackFinder finder = new LostPackFinder(new WronglyAbsent(bucket.store, 9, new ListResult.Unavailable(DOWN)), PackFixture.KEYS);
+        LostPackFinder finder = new LostPackFinder(
+                new WronglyAbsent(bucket.store, 9, new ListResult.Unavailable(DOWN)),
+                PackFixture.KEYS);
         assertEquals(new LostPackFinder.SearchResult.Unavailable(DOWN), finder.find(List.of(pack)));
         assertEquals(List.of(), bucket.store.newRequests());
     }
@@ -160,16 +197,22 @@ class LostPackFinderTest {
     void unavailable() {
         PackInfo pack = pack();
         bucket.remove(pack);
-        assertEquals(Set.of(), lost(new ForwardingStore(bucket.store) {
-            @Override
-            public HeadResult head(String key) {
-                return new HeadResult.Unavailable(DOWN);
-            }
-        }, pack));
+        assertEquals(
+                Set.of(),
+                lost(
+                        new ForwardingStore(bucket.store) {
+                            @Override
+                            public HeadResult head(String key) {
+                                return new HeadResult.Unavailable(DOWN);
+                            }
+                        },
+                        pack));
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket, where absent is 403: requests for the packs show which are lost")
+    @DisplayName(
+            "B2 without s3:ListBucket, where absent is 403: requests for the packs show which are"
+                    + " lost")
     void withoutListing() {
         PackInfo gone = pack();
         PackInfo there = pack();
@@ -177,7 +220,9 @@ class LostPackFinderTest {
         ObjectStore limited = new ForwardingStore(bucket.store) {
             @Override
             public HeadResult head(String key) {
-                return super.head(key) instanceof HeadResult.Found found ? found : new HeadResult.Unavailable(DENIED);
+                return super.head(key) instanceof HeadResult.Found found
+                        ? found
+                        : new HeadResult.Unavailable(DENIED);
             }
 
             @Override

@@ -16,6 +16,7 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.testing.TestSeed;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -55,8 +56,12 @@ public final class PackFixture {
     /** Returns the packs that the newest manifest does not name, to be removed at any age. */
     List<BucketRemover.Orphan> unnamedPacks() {
         PackManifest newest = newest();
-        return store.keys().stream().filter(key -> key.endsWith(".pack")).map(key -> Sha256.parse(key.substring(key.length() - 69, key.length() - 5)))
-                .filter(pack -> !newest.names(pack)).map(pack -> new BucketRemover.Orphan(pack, Duration.ZERO)).toList();
+        return store.keys().stream()
+                .filter(key -> key.endsWith(".pack"))
+                .map(key -> Sha256.parse(key.substring(key.length() - 69, key.length() - 5)))
+                .filter(pack -> !newest.names(pack))
+                .map(pack -> new BucketRemover.Orphan(pack, Duration.ZERO))
+                .toList();
     }
 
     public PackManifestLog log() {
@@ -80,7 +85,13 @@ public final class PackFixture {
     }
 
     PackCompactor compaction(ObjectStore over) {
-        return new PackCompactor(over, KEYS, PackIndexCache.NONE, log(over), new PackWriter(over, random, _ -> {}), random);
+        return new PackCompactor(
+                over,
+                KEYS,
+                PackIndexCache.NONE,
+                log(over),
+                new PackWriter(over, random, _ -> {}),
+                random);
     }
 
     /** Compacts and seals. */
@@ -91,7 +102,9 @@ public final class PackFixture {
     /** Compacts and seals, and runs {@code meanwhile} between planning and the commit. */
     public PackCompactor.Result compactAndSeal(Runnable meanwhile) {
         PackCompactor compaction = compaction();
-        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        CompactionPlan plan = assertInstanceOf(
+                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
+                .plan();
         meanwhile.run();
         return compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
     }
@@ -114,7 +127,8 @@ public final class PackFixture {
         PackCompactor compaction = compaction(new ForwardingStore(store) {
             @Override
             public ListResult list(String prefix, Consumer<Listed> visitor) {
-                boolean isLagging = prefix.equals(KEYS.unpackedPrefix()) && ++listings[0] == lagging;
+                boolean isLagging =
+                        prefix.equals(KEYS.unpackedPrefix()) && ++listings[0] == lagging;
                 return super.list(prefix, object -> {
                     if (!isLagging || !object.key().equals(unpackedKey(unseen))) {
                         visitor.accept(object);
@@ -122,7 +136,9 @@ public final class PackFixture {
                 });
             }
         });
-        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        CompactionPlan plan = assertInstanceOf(
+                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
+                .plan();
         placeUnpacked(unseen);
         return compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
     }
@@ -161,7 +177,8 @@ public final class PackFixture {
 
     public Pack pack(List<Entry> entries) {
         PackBuilder builder = new PackBuilder(NAMESPACE, random);
-        entries.forEach(entry -> builder.add(entry.id().hash(), encoded(entry), entry.compileTime().toNanos()));
+        entries.forEach(entry -> builder.add(
+                entry.id().hash(), encoded(entry), entry.compileTime().toNanos()));
         return builder.build();
     }
 
@@ -196,13 +213,15 @@ public final class PackFixture {
     public PackInfo replaceAndKeep(PackInfo old, Entry... entries) {
         Pack with = pack(entries);
         place(with);
-        done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
+        done(log().commit(base -> Optional.of(
+                base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
         return with.info();
     }
 
     /** Seals the target. */
     public void seal() {
-        done(log().commit(base -> Optional.of(base.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE))));
+        done(log().commit(base -> Optional.of(
+                base.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE))));
     }
 
     /** Removes a pack that the manifest names from the bucket. */
@@ -213,8 +232,14 @@ public final class PackFixture {
     /** Changes one byte of an entry in a pack. */
     public void damage(PackInfo pack, Entry entry) {
         byte[] body = store.body(KEYS.pack(pack.name()));
-        PackIndex.Read read = PackIndex.decode(Arrays.copyOfRange(body, (int) pack.indexOffset(), body.length), pack.indexOffset(), NAMESPACE);
-        PackLocation location = assertInstanceOf(PackIndex.Read.Ok.class, read).index().find(entry.id().hash()).orElseThrow();
+        PackIndex.Read read = PackIndex.decode(
+                Arrays.copyOfRange(body, (int) pack.indexOffset(), body.length),
+                pack.indexOffset(),
+                NAMESPACE);
+        PackLocation location = assertInstanceOf(PackIndex.Read.Ok.class, read)
+                .index()
+                .find(entry.id().hash())
+                .orElseThrow();
         body[(int) location.end() - 1] ^= 1;
         store.place(KEYS.pack(pack.name()), body, ObjectMarks.NONE);
     }
@@ -223,11 +248,15 @@ public final class PackFixture {
     public PackManifest newest() {
         RecordingObjectStore copy = new RecordingObjectStore();
         store.keys().forEach(key -> copy.place(key, store.body(key), store.marks(key)));
-        return assertInstanceOf(PackManifestLog.Newest.Found.class, log(copy).newest(PackManifest.NONE)).manifest();
+        return assertInstanceOf(
+                        PackManifestLog.Newest.Found.class, log(copy).newest(PackManifest.NONE))
+                .manifest();
     }
 
     static PackManifest done(PackManifestLog.Committed committed) {
-        return assertInstanceOf(PackManifestLog.Committed.Done.class, committed, committed::toString).manifest();
+        return assertInstanceOf(
+                        PackManifestLog.Committed.Done.class, committed, committed::toString)
+                .manifest();
     }
 
     public static Sha256 hash(RandomGenerator random) {

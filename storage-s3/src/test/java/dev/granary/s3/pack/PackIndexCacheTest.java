@@ -8,6 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,9 +27,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Manifests and indexes that another process has cached on disk: the requests that they save, and
@@ -38,6 +40,7 @@ class PackIndexCacheTest {
     private final Entry two = entries.entry(100);
     private final Queue<Runnable> background = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
+
     @TempDir
     private Path directory;
 
@@ -48,13 +51,23 @@ class PackIndexCacheTest {
     }
 
     private PackReader process() {
-        RefreshSchedule schedule = new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(30), () -> nanos, System::currentTimeMillis, bucket.random());
-        return new PackReader(store, bucket.settings(Optional.of(directory)), schedule, background::add);
+        RefreshSchedule schedule = new RefreshSchedule(
+                Duration.ofMinutes(1),
+                Duration.ofSeconds(30),
+                () -> nanos,
+                System::currentTimeMillis,
+                bucket.random());
+        return new PackReader(
+                store, bucket.settings(Optional.of(directory)), schedule, background::add);
     }
 
     private void assertHit(Entry entry) {
         PackAnswer answer = load(entry);
-        assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
+        assertEquals(
+                entry.binaries(),
+                assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
+                        .entry()
+                        .binaries());
     }
 
     private Path manifest() {
@@ -86,14 +99,19 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("R12 the second process on a machine sends no request before the range of the entry")
+    @DisplayName(
+            "R12 the second process on a machine sends no request before the range of the entry")
     void secondProcess() throws IOException {
         PackInfo pack = bucket.publish(one, two);
         assertHit(one);
         assertEquals(6, store.newRequests().size());
         assertHit(two);
         assertEquals(List.of("RANGE pack"), store.newRequests());
-        assertEquals(List.of("manifest", pack.name().hex() + ".index").stream().sorted().toList(), files());
+        assertEquals(
+                List.of("manifest", pack.name().hex() + ".index").stream()
+                        .sorted()
+                        .toList(),
+                files());
     }
 
     @Test
@@ -101,8 +119,13 @@ class PackIndexCacheTest {
     void isPrivate() throws IOException {
         bucket.publish(one);
         assertHit(one);
-        for (Path made : List.of(directory.resolve(PackFixture.NAMESPACE), directory.resolve(Path.of(PackFixture.NAMESPACE).getName(0)))) {
-            assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(made)), made::toString);
+        for (Path made : List.of(
+                directory.resolve(PackFixture.NAMESPACE),
+                directory.resolve(Path.of(PackFixture.NAMESPACE).getName(0)))) {
+            assertEquals(
+                    "rwx------",
+                    PosixFilePermissions.toString(Files.getPosixFilePermissions(made)),
+                    made::toString);
         }
     }
 
@@ -116,7 +139,9 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D6 any changed byte of a cached index, any truncation: read from the bucket again, hit, and the file is sound again")
+    @DisplayName(
+            "D6 any changed byte of a cached index, any truncation: read from the bucket again,"
+                    + " hit, and the file is sound again")
     void damagedIndex() throws IOException {
         PackInfo pack = bucket.publish(one, two);
         assertHit(one);
@@ -130,7 +155,9 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D6 any changed byte of a cached manifest, any truncation: read from the bucket again, hit, and the file is sound again")
+    @DisplayName(
+            "D6 any changed byte of a cached manifest, any truncation: read from the bucket again,"
+                    + " hit, and the file is sound again")
     void damagedManifest() throws IOException {
         bucket.publish(one, two);
         assertHit(one);
@@ -138,13 +165,17 @@ class PackIndexCacheTest {
         for (byte[] damaged : damages(sound)) {
             Files.write(manifest(), damaged);
             assertHit(two);
-            assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack"), store.newRequests());
+            assertEquals(
+                    List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack"),
+                    store.newRequests());
             assertArrayEquals(sound, Files.readAllBytes(manifest()));
         }
     }
 
     @Test
-    @DisplayName("D6 the cached indexes of two packs of the same length are swapped: each is detected, and read again")
+    @DisplayName(
+            "D6 the cached indexes of two packs of the same length are swapped: each is detected,"
+                    + " and read again")
     void swappedIndexes() throws IOException {
         Entry[][] halves = new Entry[2][16];
         for (int i = 0; i < 2 * 16; i++) {
@@ -196,7 +227,9 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("R18 the bucket was emptied and filled again since the manifest was cached: hits after one comparison, for all processes")
+    @DisplayName(
+            "R18 the bucket was emptied and filled again since the manifest was cached: hits after"
+                    + " one comparison, for all processes")
     void emptiedBucket() {
         for (int i = 0; i < 5; i++) {
             bucket.publish(entries.entry(10));
@@ -211,7 +244,8 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("a manifest that was confirmed long ago is used at once and compared in the background; a fresh one is not compared")
+    @DisplayName("a manifest that was confirmed long ago is used at once and compared in the"
+            + " background; a fresh one is not compared")
     void age() throws IOException {
         bucket.publish(one);
         assertHit(one);
@@ -219,7 +253,8 @@ class PackIndexCacheTest {
         fresh.load(one.id(), store);
         fresh.load(one.id(), store);
         assertTrue(background.isEmpty());
-        Files.setLastModifiedTime(manifest(), FileTime.from(Instant.now().minus(Duration.ofHours(1))));
+        Files.setLastModifiedTime(
+                manifest(), FileTime.from(Instant.now().minus(Duration.ofHours(1))));
         PackReader late = process();
         store.newRequests();
         late.load(one.id(), store);
@@ -227,11 +262,15 @@ class PackIndexCacheTest {
         assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
         assertEquals(1, background.size());
         background.remove().run();
-        assertTrue(Files.getLastModifiedTime(manifest()).toInstant().isAfter(Instant.now().minus(Duration.ofMinutes(10))));
+        assertTrue(Files.getLastModifiedTime(manifest())
+                .toInstant()
+                .isAfter(Instant.now().minus(Duration.ofMinutes(10))));
     }
 
     @Test
-    @DisplayName("D17 indexes of unnamed packs, and temporary files of ended processes, are removed; those of running processes are not")
+    @DisplayName(
+            "D17 indexes of unnamed packs, and temporary files of ended processes, are removed;"
+                    + " those of running processes are not")
     void sweep() throws IOException {
         PackInfo old = bucket.publish(one);
         assertHit(one);
@@ -244,12 +283,22 @@ class PackIndexCacheTest {
         Files.setLastModifiedTime(dead, FileTime.from(Instant.now().minus(Duration.ofHours(2))));
         PackInfo with = bucket.replace(old, one);
         assertHit(one);
-        assertEquals(Stream.of("README", "manifest", "manifest-0001.part", with.name().hex() + ".index").sorted().toList(), files());
+        assertEquals(
+                Stream.of(
+                                "README",
+                                "manifest",
+                                "manifest-0001.part",
+                                with.name().hex() + ".index")
+                        .sorted()
+                        .toList(),
+                files());
         assertFalse(Files.exists(index(old)));
     }
 
     @Test
-    @DisplayName("D16 a cache that is no directory, or has directories in place of files: every lookup reads the bucket, and hits")
+    @DisplayName(
+            "D16 a cache that is no directory, or has directories in place of files: every lookup"
+                    + " reads the bucket, and hits")
     void unusable() throws IOException {
         PackInfo pack = bucket.publish(one);
         Files.createDirectories(manifest());
@@ -258,15 +307,24 @@ class PackIndexCacheTest {
         assertHit(one);
         Path file = directory.resolve("a-file");
         Files.write(file, new byte[1]);
-        PackReader onFile = new PackReader(store, bucket.settings(Optional.of(file)), Duration.ofMinutes(1), Duration.ofSeconds(1), () -> nanos);
+        PackReader onFile = new PackReader(
+                store,
+                bucket.settings(Optional.of(file)),
+                Duration.ofMinutes(1),
+                Duration.ofSeconds(1),
+                () -> nanos);
         assertInstanceOf(PackAnswer.Hit.class, onFile.load(one.id(), store));
     }
 
     @Test
     @DisplayName("each bucket has a directory of its own")
     void locations() {
-        assertFalse(PackReader.indexDirectory(directory, "s3://a").equals(PackReader.indexDirectory(directory, "s3://b")));
-        assertEquals(PackReader.indexDirectory(directory, "s3://a"), PackReader.indexDirectory(directory, "s3://a"));
-        assertTrue(PackReader.indexDirectory(directory, "s3://a").startsWith(directory.resolve("packs")));
+        assertFalse(PackReader.indexDirectory(directory, "s3://a")
+                .equals(PackReader.indexDirectory(directory, "s3://b")));
+        assertEquals(
+                PackReader.indexDirectory(directory, "s3://a"),
+                PackReader.indexDirectory(directory, "s3://a"));
+        assertTrue(PackReader.indexDirectory(directory, "s3://a")
+                .startsWith(directory.resolve("packs")));
     }
 }

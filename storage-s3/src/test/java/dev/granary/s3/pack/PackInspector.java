@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -26,7 +27,11 @@ public final class PackInspector {
      */
     public static void control(PackReader packs, LongSupplier wallMillis, Executor executor) {
         RefreshSchedule own = (RefreshSchedule) get(packs, "schedule");
-        set(packs, "schedule", new RefreshSchedule(own.interval(), own.timeout(), own.nanos(), wallMillis, own.random()));
+        set(
+                packs,
+                "schedule",
+                new RefreshSchedule(
+                        own.interval(), own.timeout(), own.nanos(), wallMillis, own.random()));
         set(packs, "executor", executor);
     }
 
@@ -58,7 +63,9 @@ public final class PackInspector {
 
     /** Returns the manifest in these bytes; empty if they contain none. */
     public static Optional<PackManifest> manifest(byte[] body) {
-        return PackManifest.decode(body) instanceof PackManifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty();
+        return PackManifest.decode(body) instanceof PackManifest.Read.Ok ok
+                ? Optional.of(ok.manifest())
+                : Optional.empty();
     }
 
     /** Returns the hashes of the ids of a pack's entries; empty if its index cannot be decoded. */
@@ -66,11 +73,16 @@ public final class PackInspector {
         if (pack.length < PackIndex.HEADER_BYTES + PackIndex.FOOTER_BYTES) {
             return List.of();
         }
-        long offset = ByteBuffer.wrap(pack).getLong(pack.length - PackIndex.FOOTER_BYTES + INDEX_OFFSET_AT);
+        long offset = ByteBuffer.wrap(pack)
+                .getLong(pack.length - PackIndex.FOOTER_BYTES + INDEX_OFFSET_AT);
         if (offset < PackIndex.HEADER_BYTES || offset > pack.length - PackIndex.FOOTER_BYTES) {
             return List.of();
         }
-        return PackIndex.decode(Arrays.copyOfRange(pack, (int) offset, pack.length), offset, namespace) instanceof PackIndex.Read.Ok ok
+        return PackIndex.decode(
+                                Arrays.copyOfRange(pack, (int) offset, pack.length),
+                                offset,
+                                namespace)
+                        instanceof PackIndex.Read.Ok ok
                 ? ok.index().locations().stream().map(PackLocation::id).toList()
                 : List.of();
     }

@@ -6,6 +6,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.store.GetResult;
+
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -21,29 +22,41 @@ public final class PackLookupDriver implements AutoCloseable {
     /** Creates a machine that has read nothing yet. */
     public PackLookupDriver(PackFixture bucket) {
         this.store = bucket.store;
-        this.packs = new PackReader(store, bucket.settings(Optional.empty()), Duration.ofDays(1), Duration.ofSeconds(5), () -> 0);
+        this.packs = new PackReader(
+                store,
+                bucket.settings(Optional.empty()),
+                Duration.ofDays(1),
+                Duration.ofSeconds(5),
+                () -> 0);
     }
 
     public LoadResult load(Entry entry) {
         return switch (packs.load(entry.id(), store)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ -> loadUnpacked(entry);
+            case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ ->
+                loadUnpacked(entry);
             case PackAnswer.Absent _ -> LoadResult.ABSENT;
-            case PackAnswer.Unavailable unavailable -> new LoadResult.Unavailable(unavailable.cause());
+            case PackAnswer.Unavailable unavailable ->
+                new LoadResult.Unavailable(unavailable.cause());
         };
     }
 
     private LoadResult loadUnpacked(Entry entry) {
         return switch (store.get(PackFixture.unpackedKey(entry), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found -> EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH);
+            case GetResult.Found found ->
+                EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _, GetResult.TooLarge _ -> LoadResult.ABSENT;
-            case GetResult.Unavailable unavailable -> new LoadResult.Unavailable(unavailable.failure().toString());
+            case GetResult.Unavailable unavailable ->
+                new LoadResult.Unavailable(unavailable.failure().toString());
         };
     }
 
     /** Returns the entries that are not found with their own bytes. */
     public List<Entry> lost(List<Entry> all) {
-        return all.stream().filter(entry -> !(load(entry) instanceof LoadResult.Hit hit && hit.entry().binaries().equals(entry.binaries()))).toList();
+        return all.stream()
+                .filter(entry -> !(load(entry) instanceof LoadResult.Hit hit
+                        && hit.entry().binaries().equals(entry.binaries())))
+                .toList();
     }
 
     @Override

@@ -3,12 +3,14 @@ package dev.granary.s3.pack;
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.EXPIRED_403;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
-import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.contract.Fault;
@@ -16,15 +18,17 @@ import dev.granary.s3.store.DeadlineBound;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Reading the newest manifest: the hints from which it is found, the number of requests, and the
@@ -41,7 +45,8 @@ class PackManifestLogTest {
     private PackManifest newest(PackManifest known) {
         store.newRequests();
         PackManifestLog.Newest newest = log.newest(known);
-        return assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest();
+        return assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
+                .manifest();
     }
 
     private void hint(String text) {
@@ -50,14 +55,21 @@ class PackManifestLogTest {
 
     private void place(PackManifest manifest) {
         byte[] body = manifest.encode();
-        store.place(PackFixture.KEYS.manifest(manifest.number()), body, new ObjectMarks(SOMEBODY.putId(), Sha256.of(body).hex()));
+        store.place(
+                PackFixture.KEYS.manifest(manifest.number()),
+                body,
+                new ObjectMarks(SOMEBODY.putId(), Sha256.of(body).hex()));
     }
 
     /** Creates manifests 1 to {@code count}, without a hint. */
     private PackManifest chain(int count) {
         PackManifest last = PackManifest.NONE;
         for (int i = 0; i < count; i++) {
-            last = new PackManifest(i + 1, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
+            last = new PackManifest(
+                    i + 1,
+                    PackManifest.UnpackedEntries.POSSIBLE,
+                    List.of(PackFixture.info(packs.random(), 1)),
+                    List.of());
             place(last);
         }
         return last;
@@ -71,7 +83,9 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("a current hint: four requests; a known manifest that is still the newest: three; one older: five")
+    @DisplayName(
+            "a current hint: four requests; a known manifest that is still the newest: three; one"
+                    + " older: five")
     void requests() {
         PackManifest last = chain(9);
         hint("9");
@@ -81,12 +95,29 @@ class PackManifestLogTest {
         assertEquals(List.of("HEAD m10", "HEAD m9", "GET newest"), store.newRequests());
         place(new PackManifest(10, PackManifest.UnpackedEntries.NONE, List.of(), List.of()));
         assertEquals(10, newest(last).number());
-        assertEquals(List.of("HEAD m10", "HEAD m12", "HEAD m11", "GET newest", "GET m10"), store.newRequests());
+        assertEquals(
+                List.of("HEAD m10", "HEAD m12", "HEAD m11", "GET newest", "GET m10"),
+                store.newRequests());
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"0", "1", "7", " 3\n", "9", "", "garbage", "-5", "10", "4711", "99999999999999999999", "9223372036854775807", "1e3",
-            "a text that is much longer than any number"})
+    @ValueSource(
+            strings = {
+                "0",
+                "1",
+                "7",
+                " 3\n",
+                "9",
+                "",
+                "garbage",
+                "-5",
+                "10",
+                "4711",
+                "99999999999999999999",
+                "9223372036854775807",
+                "1e3",
+                "a text that is much longer than any number"
+            })
     @DisplayName("with any hint the newest manifest is found")
     void anyHint(String text) {
         PackManifest last = chain(9);
@@ -96,7 +127,9 @@ class PackManifestLogTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 7, 8, 511, 512, 1000, 1023, 1024})
-    @DisplayName("from a hint that was never advanced the newest of n manifests is found with about 2 log n requests")
+    @DisplayName(
+            "from a hint that was never advanced the newest of n manifests is found with about 2"
+                    + " log n requests")
     void galloping(int count) {
         PackManifest last = chain(count);
         hint("0");
@@ -106,7 +139,9 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("D6 R18 a damaged newest manifest: the one before it counts under its number, and the next commit continues from there")
+    @DisplayName(
+            "D6 R18 a damaged newest manifest: the one before it counts under its number, and the"
+                    + " next commit continues from there")
     void damagedNewest() {
         PackInfo first = packs.publish(packs.pack());
         PackInfo second = packs.publish(packs.pack());
@@ -116,12 +151,16 @@ class PackManifestLogTest {
         for (PackManifest start : List.of(PackManifest.NONE, known)) {
             PackManifest read = newest(start);
             assertEquals(3, read.number());
-            assertEquals(List.of(first.name(), second.name()), read.packs().stream().map(PackInfo::name).toList());
+            assertEquals(
+                    List.of(first.name(), second.name()),
+                    read.packs().stream().map(PackInfo::name).toList());
         }
         PackInfo fourth = packs.publish(packs.pack());
         PackManifest after = newest(PackManifest.NONE);
         assertEquals(4, after.number());
-        assertEquals(List.of(first.name(), second.name(), fourth.name()), after.packs().stream().map(PackInfo::name).toList());
+        assertEquals(
+                List.of(first.name(), second.name(), fourth.name()),
+                after.packs().stream().map(PackInfo::name).toList());
     }
 
     @Test
@@ -130,10 +169,13 @@ class PackManifestLogTest {
         chain(3);
         hint("3");
         byte[] second = store.body(PackFixture.KEYS.manifest(2));
-        store.place(PackFixture.KEYS.manifest(3), store.body(PackFixture.KEYS.manifest(1)), SOMEBODY);
+        store.place(
+                PackFixture.KEYS.manifest(3), store.body(PackFixture.KEYS.manifest(1)), SOMEBODY);
         PackManifest read = newest(PackManifest.NONE);
         assertEquals(3, read.number());
-        PackManifest expected = assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(second)).manifest();
+        PackManifest expected = assertInstanceOf(
+                        PackManifest.Read.Ok.class, PackManifest.decode(second))
+                .manifest();
         assertEquals(expected.packs().getFirst().name(), read.packs().getFirst().name());
     }
 
@@ -151,22 +193,30 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("a manifest of a newer version is no damage: a reader retains what it knows, and no writer commits over it")
+    @DisplayName(
+            "a manifest of a newer version is no damage: a reader retains what it knows, and no"
+                    + " writer commits over it")
     void newerVersion() {
         PackInfo pack = packs.publish(packs.pack());
-        byte[] newer = new PackManifest(2, PackManifest.UnpackedEntries.POSSIBLE, List.of(pack), List.of()).encode();
+        byte[] newer = new PackManifest(
+                        2, PackManifest.UnpackedEntries.POSSIBLE, List.of(pack), List.of())
+                .encode();
         ByteBuffer.wrap(newer).putInt(8, 2).putInt(newer.length - 4, 0);
         ByteBuffer.wrap(newer).putInt(newer.length - 4, PackIndex.crc(newer, 0, newer.length - 4));
         store.place(PackFixture.KEYS.manifest(2), newer, SOMEBODY);
-        PackManifestLog.Newest.Unavailable read = assertInstanceOf(PackManifestLog.Newest.Unavailable.class, log.newest(PackManifest.NONE));
+        PackManifestLog.Newest.Unavailable read = assertInstanceOf(
+                PackManifestLog.Newest.Unavailable.class, log.newest(PackManifest.NONE));
         assertTrue(read.cause().contains("newer version"), read::cause);
-        assertInstanceOf(PackManifestLog.Committed.Failed.class, log.commit(base -> Optional.of(base.plus(pack))));
+        assertInstanceOf(
+                PackManifestLog.Committed.Failed.class,
+                log.commit(base -> Optional.of(base.plus(pack))));
         assertArrayEquals(newer, store.body(PackFixture.KEYS.manifest(2)));
         assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(3)::equals));
     }
 
     @Test
-    @DisplayName("R18 the bucket was emptied: a reader discards the manifest that it knew, whatever numbers followed")
+    @DisplayName("R18 the bucket was emptied: a reader discards the manifest that it knew, whatever"
+            + " numbers followed")
     void emptied() {
         PackManifest known = chain(5);
         hint("5");
@@ -177,42 +227,73 @@ class PackManifestLogTest {
             PackManifest again = packs.commit(PackFixture.info(packs.random(), 1));
             assertEquals(i, again.number());
             assertEquals(i, newest(known).number());
-            assertEquals(again.packs().getLast().name(), newest(known).packs().getLast().name());
+            assertEquals(
+                    again.packs().getLast().name(),
+                    newest(known).packs().getLast().name());
         }
     }
 
     @Test
-    @DisplayName("R18 B4 a known manifest is the newest one only while the bucket has those bytes: not those of another chain, and not truncated")
+    @DisplayName(
+            "R18 B4 a known manifest is the newest one only while the bucket has those bytes: not"
+                    + " those of another chain, and not truncated")
     void replacedInPlace() {
         PackManifest known = chain(2);
         hint("2");
         assertSame(known, newest(known));
-        PackManifest other = new PackManifest(2, known.unpackedEntries(), List.of(PackFixture.info(packs.random(), 1)), List.of());
+        PackManifest other = new PackManifest(
+                2,
+                known.unpackedEntries(),
+                List.of(PackFixture.info(packs.random(), 1)),
+                List.of());
         assertEquals(known.encode().length, other.encode().length);
         place(other);
-        assertEquals(other.packs().getFirst().name(), newest(known).packs().getFirst().name());
+        assertEquals(
+                other.packs().getFirst().name(),
+                newest(known).packs().getFirst().name());
         byte[] whole = known.encode();
-        store.place(PackFixture.KEYS.manifest(2), Arrays.copyOf(whole, whole.length - 1), new ObjectMarks(SOMEBODY.putId(), Sha256.of(whole).hex()));
-        assertEquals(newest(PackManifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
+        store.place(
+                PackFixture.KEYS.manifest(2),
+                Arrays.copyOf(whole, whole.length - 1),
+                new ObjectMarks(SOMEBODY.putId(), Sha256.of(whole).hex()));
+        assertEquals(
+                newest(PackManifest.NONE).packs().getFirst().name(),
+                newest(known).packs().getFirst().name());
         for (PackManifest stripped : List.of(known, other)) { // by a proxy that strips metadata
             byte[] body = stripped.encode();
             store.place(PackFixture.KEYS.manifest(2), body, ObjectMarks.NONE);
-            assertEquals(stripped.packs().getFirst().name(), newest(known).packs().getFirst().name());
+            assertEquals(
+                    stripped.packs().getFirst().name(),
+                    newest(known).packs().getFirst().name());
         }
-        store.place(PackFixture.KEYS.manifest(2), Arrays.copyOf(whole, whole.length + 1), ObjectMarks.NONE);
-        assertEquals(newest(PackManifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
+        store.place(
+                PackFixture.KEYS.manifest(2),
+                Arrays.copyOf(whole, whole.length + 1),
+                ObjectMarks.NONE);
+        assertEquals(
+                newest(PackManifest.NONE).packs().getFirst().name(),
+                newest(known).packs().getFirst().name());
     }
 
     @Test
     @DisplayName("R18 B2 a known manifest was removed, and absent is 403: the hint leads on")
     void removedBehind403() {
         PackManifest known = chain(3);
-        PackManifest last = new PackManifest(6, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
+        PackManifest last = new PackManifest(
+                6,
+                PackManifest.UnpackedEntries.POSSIBLE,
+                List.of(PackFixture.info(packs.random(), 1)),
+                List.of());
         place(last);
         hint("6");
         store.remove(PackFixture.KEYS.manifest(3));
-        PackManifestLog.Newest newest = packs.log(new AcknowledgedPacksTest.WithoutListing(store)).newest(known);
-        assertEquals(6, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+        PackManifestLog.Newest newest =
+                packs.log(new AcknowledgedPacksTest.WithoutListing(store)).newest(known);
+        assertEquals(
+                6,
+                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
+                        .manifest()
+                        .number());
     }
 
     /** The store of a lookup: requests must end soon, so nothing may be listed. */
@@ -233,36 +314,57 @@ class PackManifestLogTest {
     }
 
     private PackManifest placeManifest(long number) {
-        PackManifest manifest = new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
+        PackManifest manifest = new PackManifest(
+                number,
+                PackManifest.UnpackedEntries.POSSIBLE,
+                List.of(PackFixture.info(packs.random(), 1)),
+                List.of());
         place(manifest);
         return manifest;
     }
 
     @Test
-    @DisplayName("B5 the hint names a missing manifest: a lookup continues from there without a listing, or reports that it cannot")
+    @DisplayName("B5 the hint names a missing manifest: a lookup continues from there without a"
+            + " listing, or reports that it cannot")
     void goneForLookups() {
         ObjectStore lookupStore = new LookupStore(store);
         hint("0");
-        assertEquals(new PackManifestLog.Newest.Found(PackManifest.NONE), packs.log(lookupStore).newest(PackManifest.NONE), "the first commit is under way");
+        assertEquals(
+                new PackManifestLog.Newest.Found(PackManifest.NONE),
+                packs.log(lookupStore).newest(PackManifest.NONE),
+                "the first commit is under way");
         hint("5");
         placeManifest(8);
         PackManifestLog.Newest newest = packs.log(lookupStore).newest(PackManifest.NONE);
-        assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("must be listed"));
+        assertTrue(
+                assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString)
+                        .cause()
+                        .contains("must be listed"));
         assertEquals(8, newest(PackManifest.NONE).number(), "who may list finds it");
         placeManifest(6);
         placeManifest(7);
         newest = packs.log(lookupStore).newest(PackManifest.NONE);
-        assertEquals(8, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+        assertEquals(
+                8,
+                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
+                        .manifest()
+                        .number());
     }
 
     @Test
-    @DisplayName("B5 B2 the hint names a missing manifest, and listing is forbidden: unavailable for all callers, and no absence")
+    @DisplayName(
+            "B5 B2 the hint names a missing manifest, and listing is forbidden: unavailable for"
+                    + " all callers, and no absence")
     void goneAndNotListed() {
         hint("5");
         placeManifest(8);
         PackManifestLog limited = packs.log(new AcknowledgedPacksTest.WithoutListing(store));
-        for (PackManifestLog.Newest newest : List.of(limited.newest(PackManifest.NONE), limited.confirmed())) {
-            assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("allow s3:ListBucket"));
+        for (PackManifestLog.Newest newest :
+                List.of(limited.newest(PackManifest.NONE), limited.confirmed())) {
+            assertTrue(assertInstanceOf(
+                            PackManifestLog.Newest.Unavailable.class, newest, newest::toString)
+                    .cause()
+                    .contains("allow s3:ListBucket"));
         }
     }
 
@@ -273,7 +375,8 @@ class PackManifestLogTest {
         for (int i = 20; i <= 50; i++) {
             placeManifest(i);
         }
-        store.place(PackFixture.KEYS.manifest(60), new byte[30], ObjectMarks.NONE); // a page of a proxy
+        // a page of a proxy
+        store.place(PackFixture.KEYS.manifest(60), new byte[30], ObjectMarks.NONE);
         placeManifest((1L << 43) + 1); // a number that commits do not reach
         placeManifest(51);
         ObjectStore lagging = new ForwardingStore(store) {
@@ -287,14 +390,19 @@ class PackManifestLogTest {
             }
         };
         PackManifestLog.Newest newest = packs.log(lagging).newest(PackManifest.NONE);
-        assertEquals(51, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+        assertEquals(
+                51,
+                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
+                        .manifest()
+                        .number());
     }
 
     @Test
     @DisplayName("R18 old manifests were removed, a reader's own among them: the hint leads on")
     void oldOnesRemoved() {
         chain(40);
-        PackManifest known = new PackManifest(3, PackManifest.UnpackedEntries.POSSIBLE, List.of(), List.of());
+        PackManifest known =
+                new PackManifest(3, PackManifest.UnpackedEntries.POSSIBLE, List.of(), List.of());
         hint("38");
         for (int i = 1; i <= 30; i++) {
             store.remove(PackFixture.KEYS.manifest(i));
@@ -303,7 +411,8 @@ class PackManifestLogTest {
     }
 
     @Test
-    @DisplayName("a bucket that is silent at any of the requests: unavailable, never another manifest")
+    @DisplayName(
+            "a bucket that is silent at any of the requests: unavailable, never another manifest")
     void silence() {
         PackManifest last = chain(5);
         hint("3");
@@ -314,12 +423,16 @@ class PackManifestLogTest {
                 store.script(new Fault.None());
             }
             store.script(new Fault.Lost(silent % 2 == 0 ? TIMEOUT : EXPIRED_403));
-            assertInstanceOf(PackManifestLog.Newest.Unavailable.class, log.newest(PackManifest.NONE));
+            assertInstanceOf(
+                    PackManifestLog.Newest.Unavailable.class, log.newest(PackManifest.NONE));
             for (int before = 0; before < silent; before++) {
                 store.script(new Fault.None());
             }
-            store.script(new Fault.Lost(DENIED)); // an absent object has it, too, if listing is forbidden
-            assertTrue(!(log.newest(PackManifest.NONE) instanceof PackManifestLog.Newest.Found(PackManifest found)) || found.number() == last.number());
+            // an absent object has it, too, if listing is forbidden
+            store.script(new Fault.Lost(DENIED));
+            assertTrue(!(log.newest(PackManifest.NONE)
+                            instanceof PackManifestLog.Newest.Found(PackManifest found))
+                    || found.number() == last.number());
             assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
         }
     }

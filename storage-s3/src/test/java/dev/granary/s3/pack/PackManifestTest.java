@@ -7,6 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -14,10 +20,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Manifests as bytes, and the steps from one to the next. */
 class PackManifestTest {
@@ -37,15 +39,20 @@ class PackManifestTest {
 
     private static PackManifest read(byte[] stored) {
         PackManifest.Read read = PackManifest.decode(stored);
-        return assertInstanceOf(PackManifest.Read.Ok.class, read, read::toString).manifest();
+        return assertInstanceOf(PackManifest.Read.Ok.class, read, read::toString)
+                .manifest();
     }
 
     private static DamageKind bad(byte[] stored) {
-        return assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(stored)).damage();
+        return assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(stored))
+                .damage();
     }
 
     private PackManifest small() {
-        return new PackManifest(7, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(random, 1)),
+        return new PackManifest(
+                7,
+                PackManifest.UnpackedEntries.POSSIBLE,
+                List.of(PackFixture.info(random, 1)),
                 List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
     }
 
@@ -60,12 +67,15 @@ class PackManifestTest {
             retired.add(new PackManifest.Retired(PackFixture.hash(random), i));
         }
         for (PackManifest.UnpackedEntries unpackedEntries : PackManifest.UnpackedEntries.values()) {
-            PackManifest manifest = new PackManifest(Long.MAX_VALUE - count, unpackedEntries, packs, retired);
+            PackManifest manifest =
+                    new PackManifest(Long.MAX_VALUE - count, unpackedEntries, packs, retired);
             PackManifest read = read(manifest.encode());
             assertEquals(manifest.number(), read.number());
             assertEquals(unpackedEntries, read.unpackedEntries());
             assertEquals(retired, read.retired());
-            assertEquals(packs.stream().map(PackInfo::name).toList(), read.packs().stream().map(PackInfo::name).toList());
+            assertEquals(
+                    packs.stream().map(PackInfo::name).toList(),
+                    read.packs().stream().map(PackInfo::name).toList());
             assertEquals(manifest.bytes(), read.bytes());
             assertEquals(manifest.entries(), read.entries());
             assertArrayEquals(manifest.encode(), read.encode());
@@ -73,25 +83,37 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("each step makes the next number: one more pack, replaced packs, without retired ones, sealed")
+    @DisplayName(
+            "each step makes the next number: one more pack, replaced packs, without retired ones,"
+                    + " sealed")
     void steps() {
         PackManifest one = PackManifest.NONE.plus(PackFixture.info(random, 1));
         PackManifest two = one.plus(PackFixture.info(random, 2));
         assertEquals(List.of(1L, 2L), two.packs().stream().map(PackInfo::since).toList());
         Sha256 old = two.packs().getFirst().name();
         PackInfo merged = PackFixture.info(random, 3);
-        PackManifest three = two.replacing(Set.of(old), List.of(merged), PackManifest.UnpackedEntries.POSSIBLE);
-        assertEquals(List.of(two.packs().getLast().name(), merged.name()), three.packs().stream().map(PackInfo::name).toList());
+        PackManifest three =
+                two.replacing(Set.of(old), List.of(merged), PackManifest.UnpackedEntries.POSSIBLE);
+        assertEquals(
+                List.of(two.packs().getLast().name(), merged.name()),
+                three.packs().stream().map(PackInfo::name).toList());
         assertEquals(List.of(new PackManifest.Retired(old, 3)), three.retired());
         PackManifest four = three.withoutRetired(Set.of(new PackManifest.Retired(old, 3)));
         assertEquals(List.of(), four.retired());
         PackManifest five = four.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE);
-        assertEquals(List.of(1L, 2L, 3L, 4L, 5L), List.of(one, two, three, four, five).stream().map(PackManifest::number).toList());
-        assertEquals(PackManifest.UnpackedEntries.NONE, read(five.plus(merged).encode()).unpackedEntries());
+        assertEquals(
+                List.of(1L, 2L, 3L, 4L, 5L),
+                List.of(one, two, three, four, five).stream()
+                        .map(PackManifest::number)
+                        .toList());
+        assertEquals(
+                PackManifest.UnpackedEntries.NONE,
+                read(five.plus(merged).encode()).unpackedEntries());
     }
 
     @Test
-    @DisplayName("D6 any changed bit of a manifest, any truncation, trailing bytes: bad, never an exception")
+    @DisplayName("D6 any changed bit of a manifest, any truncation, trailing bytes: bad, never an"
+            + " exception")
     void corruptionMatrix() {
         byte[] stored = small().encode();
         for (int i = 0; i < stored.length; i++) {
@@ -114,12 +136,16 @@ class PackManifestTest {
     }
 
     private static byte[] resealed(byte[] stored) {
-        ByteBuffer.wrap(stored).putInt(stored.length - Integer.BYTES, PackIndex.crc(stored, 0, stored.length - Integer.BYTES));
+        ByteBuffer.wrap(stored)
+                .putInt(
+                        stored.length - Integer.BYTES,
+                        PackIndex.crc(stored, 0, stored.length - Integer.BYTES));
         return stored;
     }
 
     @Test
-    @DisplayName("T5 hostile counts and lengths with a valid checksum are refused, and take no memory")
+    @DisplayName(
+            "T5 hostile counts and lengths with a valid checksum are refused, and take no memory")
     void hostileNumbers() {
         byte[] stored = small().encode();
         read(resealed(stored, _ -> {}));
@@ -131,7 +157,9 @@ class PackManifestTest {
         }
         for (int at : new int[] {BYTES_AT, INDEX_OFFSET_AT}) {
             long sound = ByteBuffer.wrap(stored).getLong(at);
-            for (long number : new long[] {-1, 0, sound - 1, sound + 1, sound + (1L << 32), Long.MAX_VALUE, Long.MIN_VALUE}) {
+            for (long number : new long[] {
+                -1, 0, sound - 1, sound + 1, sound + (1L << 32), Long.MAX_VALUE, Long.MIN_VALUE
+            }) {
                 bad(resealed(stored, in -> in.putLong(at, number)));
             }
         }
@@ -148,13 +176,19 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("T5 a pack that declares an index of gigabytes, with consistent lengths and a filter for one id, is refused")
+    @DisplayName(
+            "T5 a pack that declares an index of gigabytes, with consistent lengths and a filter"
+                    + " for one id, is refused")
     void hugeIndex() {
         int entries = 37_000_000;
-        for (long indexOffset : new long[] {PackIndex.HEADER_BYTES, PackIndex.HEADER_BYTES + entries}) {
-            long bytes = indexOffset + (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
-            assertEquals(DamageKind.CORRUPT, bad(resealed(small().encode(),
-                    in -> in.putLong(BYTES_AT, bytes).putLong(INDEX_OFFSET_AT, indexOffset).putInt(ENTRIES_AT, entries))));
+        for (long indexOffset :
+                new long[] {PackIndex.HEADER_BYTES, PackIndex.HEADER_BYTES + entries}) {
+            long bytes =
+                    indexOffset + (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
+            assertEquals(DamageKind.CORRUPT, bad(resealed(small().encode(), in -> in.putLong(
+                            BYTES_AT, bytes)
+                    .putLong(INDEX_OFFSET_AT, indexOffset)
+                    .putInt(ENTRIES_AT, entries))));
         }
     }
 
@@ -165,6 +199,9 @@ class PackManifestTest {
         assertEquals(DamageKind.TOO_NEW, bad(resealed(stored, in -> in.putInt(VERSION_AT, 2))));
         assertEquals(DamageKind.TOO_OLD, bad(resealed(stored, in -> in.putInt(VERSION_AT, 0))));
         assertEquals(DamageKind.TOO_NEW, bad(resealed(stored, in -> in.putInt(FLAGS_AT, 4))));
-        assertEquals(DamageKind.TOO_NEW, bad(resealed(stored, in -> in.putInt(FLAGS_AT, 3))), "sealed, and about to be");
+        assertEquals(
+                DamageKind.TOO_NEW,
+                bad(resealed(stored, in -> in.putInt(FLAGS_AT, 3))),
+                "sealed, and about to be");
     }
 }

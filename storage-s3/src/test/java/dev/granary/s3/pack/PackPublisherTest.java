@@ -2,6 +2,7 @@ package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -16,6 +17,10 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -29,8 +34,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Publishing in packs: every listener gets the result of its entry, and no manifest names a missing
@@ -56,10 +59,19 @@ class PackPublisherTest {
     }
 
     private void assertAllHit(List<Entry> all) {
-        PackReader packs = new PackReader(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        PackReader packs = new PackReader(
+                store,
+                bucket.settings(Optional.empty()),
+                Duration.ofMinutes(1),
+                Duration.ofSeconds(5),
+                () -> 0);
         for (Entry entry : all) {
             PackAnswer answer = packs.load(entry.id(), store);
-            assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
+            assertEquals(
+                    entry.binaries(),
+                    assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
+                            .entry()
+                            .binaries());
         }
         packs.close();
     }
@@ -69,7 +81,9 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("R12 100 entries are one pack: written once, before the manifest that names it; every listener gets the length of its own entry")
+    @DisplayName(
+            "R12 100 entries are one pack: written once, before the manifest that names it; every"
+                    + " listener gets the length of its own entry")
     void good() {
         List<Entry> all = some(100);
         add(all);
@@ -79,7 +93,10 @@ class PackPublisherTest {
         assertEquals("PUT pack", store.namedRequests().getFirst());
         assertEquals(12, store.namedRequests().size());
         assertEquals(100, results.size());
-        long bytes = results.stream().mapToLong(result -> assertInstanceOf(StoreResult.Stored.class, result).bytes()).sum();
+        long bytes = results.stream()
+                .mapToLong(result ->
+                        assertInstanceOf(StoreResult.Stored.class, result).bytes())
+                .sum();
         PackInfo pack = bucket.newest().packs().getFirst();
         assertEquals(pack.indexOffset() - PackIndex.HEADER_BYTES, bytes);
         assertAllHit(all);
@@ -110,13 +127,17 @@ class PackPublisherTest {
         assertEquals(7, results.size());
         publisher.finish();
         assertEquals(9, results.size());
-        assertEquals(List.of(7, 2), bucket.newest().packs().stream().map(PackInfo::entries).toList());
-        assertTrue(bucket.newest().packs().getFirst().bytes() < PackPublisher.FULL_BYTES + (6 << 20));
+        assertEquals(
+                List.of(7, 2),
+                bucket.newest().packs().stream().map(PackInfo::entries).toList());
+        assertTrue(
+                bucket.newest().packs().getFirst().bytes() < PackPublisher.FULL_BYTES + (6 << 20));
         assertAllHit(all);
     }
 
     @Test
-    @DisplayName("an entry that is too large for a pack is not added, and its listener is not called")
+    @DisplayName(
+            "an entry that is too large for a pack is not added, and its listener is not called")
     void tooLarge() {
         assertFalse(publisher.add(entries.entry(PackIndex.MAX_ENTRY_BYTES), results::add));
         publisher.finish();
@@ -127,9 +148,13 @@ class PackPublisherTest {
     @Test
     @DisplayName("an impossible compile time is no error")
     void strangeCompileTimes() {
-        EntryMetadata metadata = new EntryMetadata("test", "test", Instant.EPOCH, List.of(), List.of(), "");
+        EntryMetadata metadata =
+                new EntryMetadata("test", "test", Instant.EPOCH, List.of(), List.of(), "");
         List<Entry> all = new ArrayList<>();
-        for (Duration time : List.of(Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE), Duration.ZERO)) {
+        for (Duration time : List.of(
+                Duration.ofSeconds(Long.MAX_VALUE),
+                Duration.ofSeconds(Long.MIN_VALUE),
+                Duration.ZERO)) {
             all.add(Entry.of(entries.id(), entries.entry(10).binaries(), time, metadata));
         }
         add(all);
@@ -138,7 +163,9 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("another process has published the same: a duplicate, and the pack is removed; with one more entry it is not")
+    @DisplayName(
+            "another process has published the same: a duplicate, and the pack is removed; with"
+                    + " one more entry it is not")
     void duplicate() {
         List<Entry> all = some(20);
         Entry more = entries.entry(10);
@@ -155,13 +182,16 @@ class PackPublisherTest {
         all.forEach(entry -> second.add(entry, results::add));
         second.add(more, results::add);
         second.finish();
-        assertTrue(results.stream().allMatch(StoreResult.Stored.class::isInstance), results::toString);
+        assertTrue(
+                results.stream().allMatch(StoreResult.Stored.class::isInstance), results::toString);
         assertEquals(2, packObjects());
         assertAllHit(List.of(more));
     }
 
     @Test
-    @DisplayName("R22 eight publishers of the same entries at once: one pack stays, one reports stored, seven report duplicates, all entries hit")
+    @DisplayName(
+            "R22 eight publishers of the same entries at once: one pack stays, one reports stored,"
+                    + " seven report duplicates, all entries hit")
     void race() throws Exception {
         List<Entry> all = some(20);
         CountDownLatch start = new CountDownLatch(1);
@@ -181,26 +211,40 @@ class PackPublisherTest {
                 each.get();
             }
         }
-        assertEquals(20, results.stream().filter(StoreResult.Stored.class::isInstance).count());
-        assertEquals(140, results.stream().filter(StoreResult.Duplicate.class::isInstance).count());
+        assertEquals(
+                20,
+                results.stream().filter(StoreResult.Stored.class::isInstance).count());
+        assertEquals(
+                140,
+                results.stream().filter(StoreResult.Duplicate.class::isInstance).count());
         assertEquals(1, packObjects());
         assertAllHit(all);
     }
 
     @Test
-    @DisplayName("R3 the pack cannot be written: every listener gets the cause, no manifest is changed, and the next pack is another attempt")
+    @DisplayName(
+            "R3 the pack cannot be written: every listener gets the cause, no manifest is changed,"
+                    + " and the next pack is another attempt")
     void packNotWritten() {
         for (Fault[] faults : List.of(
                 new Fault[] {new Fault.Lost(DENIED)},
-                new Fault[] {new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT)},
-                new Fault[] {new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.Conflicting(Fault.Moment.BEFORE)})) {
+                new Fault[] {
+                    new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT)
+                },
+                new Fault[] {
+                    new Fault.Conflicting(Fault.Moment.BEFORE),
+                    new Fault.Conflicting(Fault.Moment.BEFORE),
+                    new Fault.Conflicting(Fault.Moment.BEFORE)
+                })) {
             results.clear();
             store.script(faults);
             List<Entry> all = some(5);
             add(all);
             publisher.finish();
             assertEquals(5, results.size());
-            results.forEach(result -> assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("pack"), result::toString));
+            results.forEach(result -> assertTrue(
+                    assertInstanceOf(StoreResult.Failed.class, result).cause().contains("pack"),
+                    result::toString));
             assertEquals(List.of(), store.keys());
         }
         results.clear();
@@ -217,8 +261,14 @@ class PackPublisherTest {
         for (Fault[] faults : List.of(
                 new Fault[] {new Fault.AnswerLost(TIMEOUT)},
                 new Fault[] {new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)},
-                new Fault[] {new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)},
-                new Fault[] {new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE)})) {
+                new Fault[] {
+                    new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)
+                },
+                new Fault[] {
+                    new Fault.Conflicting(Fault.Moment.BEFORE),
+                    new Fault.AnswerLost(TIMEOUT),
+                    new Fault.Conflicting(Fault.Moment.BEFORE)
+                })) {
             results.clear();
             store.keys().forEach(store::remove);
             List<Entry> all = some(5);
@@ -231,19 +281,24 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("the manifest cannot be committed: every listener gets the cause, and the pack is not named")
+    @DisplayName(
+            "the manifest cannot be committed: every listener gets the cause, and the pack is not"
+                    + " named")
     void notCommitted() {
         add(some(5));
         store.script(new Fault.None(), new Fault.None(), new Fault.Lost(DENIED));
         publisher.finish();
         assertEquals(5, results.size());
-        results.forEach(result -> assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("manifest"), result::toString));
+        results.forEach(result -> assertTrue(
+                assertInstanceOf(StoreResult.Failed.class, result).cause().contains("manifest"),
+                result::toString));
         assertEquals(1, packObjects());
         assertEquals(List.of(), bucket.newest().packs());
     }
 
     @Test
-    @DisplayName("R13 the outcome of the commit is unknown: every listener gets that, and the pack stays")
+    @DisplayName("R13 the outcome of the commit is unknown: every listener gets that, and the pack"
+            + " stays")
     void unknownCommit() {
         List<Entry> all = some(5);
         add(all);
@@ -257,12 +312,22 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("R13 the response to the commit was lost and its second attempt conflicts with it: stored, and the pack is not taken for a duplicate")
+    @DisplayName("R13 the response to the commit was lost and its second attempt conflicts with it:"
+            + " stored, and the pack is not taken for a duplicate")
     void conflictWithMyself() {
         List<Entry> all = some(5);
         add(all);
         Fault none = new Fault.None();
-        store.script(none, none, none, none, none, none, none, new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
+        store.script(
+                none,
+                none,
+                none,
+                none,
+                none,
+                none,
+                none,
+                new Fault.AnswerLost(TIMEOUT),
+                new Fault.Conflicting(Fault.Moment.BEFORE));
         publisher.finish();
         results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
         assertEquals(1, packObjects());
@@ -270,7 +335,8 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("R18 the packs that had the entries are gone: published again, not reported as duplicates")
+    @DisplayName("R18 the packs that had the entries are gone: published again, not reported as"
+            + " duplicates")
     void lostPacks() {
         List<Entry> all = some(5);
         bucket.remove(bucket.publish(all.toArray(Entry[]::new)));
@@ -289,41 +355,65 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("A3 the presence of the pack with the entries is unknown: no duplicates, another pack is written")
+    @DisplayName(
+            "A3 the presence of the pack with the entries is unknown: no duplicates, another pack"
+                    + " is written")
     void silentPackOfOthers() {
         List<Entry> all = some(3);
         PackInfo pack = bucket.publish(bucket.pack(all));
-        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()), new Fault.Lost(TIMEOUT)));
-        publish(publisher, all).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("HEAD")
+                        && request.key().contains(pack.name().hex()),
+                new Fault.Lost(TIMEOUT)));
+        publish(publisher, all)
+                .forEach(result ->
+                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(2, bucket.newest().packs().size());
     }
 
     @Test
-    @DisplayName("A1 the presence of the new pack is unknown after its commit: unknown, and no success; other packs are not requested")
+    @DisplayName(
+            "A1 the presence of the new pack is unknown after its commit: unknown, and no success;"
+                    + " other packs are not requested")
     void silentNewPack() {
         bucket.publish(bucket.pack(some(2)));
         bucket.publish(bucket.pack(some(2)));
         store.newRequests();
-        publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        publish(publisher, some(2))
+                .forEach(result ->
+                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(2, store.newRequests().stream().filter("HEAD pack"::equals).count());
         AtomicInteger heads = new AtomicInteger();
-        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().endsWith(".pack") && heads.incrementAndGet() > 1,
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("HEAD")
+                        && request.key().endsWith(".pack")
+                        && heads.incrementAndGet() > 1,
                 new Fault.Lost(TIMEOUT)));
-        publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result, result::toString));
+        publish(publisher, some(2))
+                .forEach(result ->
+                        assertInstanceOf(StoreResult.Unknown.class, result, result::toString));
         assertEquals(4, bucket.newest().number());
     }
 
     @Test
-    @DisplayName("A1 the presence of the new pack is unknown before its commit: failed, and no manifest names it")
+    @DisplayName(
+            "A1 the presence of the new pack is unknown before its commit: failed, and no manifest"
+                    + " names it")
     void silentNewPackBeforeCommit() {
-        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"), new Fault.Lost(TIMEOUT)));
-        publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Failed.class, result, result::toString));
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"),
+                new Fault.Lost(TIMEOUT)));
+        publish(publisher, some(2))
+                .forEach(result ->
+                        assertInstanceOf(StoreResult.Failed.class, result, result::toString));
         store.plan(FaultPlan.SOUND);
         assertEquals(0, bucket.newest().number());
     }
 
     @Test
-    @DisplayName("B9 a publisher is suspended before its commit, and its pack is removed: written anew, and the removed one is never named")
+    @DisplayName(
+            "B9 a publisher is suspended before its commit, and its pack is removed: written anew,"
+                    + " and the removed one is never named")
     void suspendedBeforeCommit() {
         AtomicBoolean once = new AtomicBoolean();
         PackPublisher suspended = bucket.publisher(new ForwardingStore(store) {
@@ -331,21 +421,32 @@ class PackPublisherTest {
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.contains("/m/0") && once.compareAndSet(false, true)) {
                     store.pass(BucketRemover.ORPHAN_AGE);
-                    assertEquals(1, new BucketRemover(store, PackFixture.KEYS, bucket.log()).removeUnused(bucket.unnamedPacks(), List.of()));
+                    assertEquals(
+                            1,
+                            new BucketRemover(store, PackFixture.KEYS, bucket.log())
+                                    .removeUnused(bucket.unnamedPacks(), List.of()));
                 }
                 WriteResult result = super.putIfAbsent(key, body, marks);
-                assertEquals(List.of(), bucket.newest().packs().stream().filter(pack -> !store.keys().contains(PackFixture.KEYS.pack(pack.name()))).toList());
+                assertEquals(
+                        List.of(),
+                        bucket.newest().packs().stream()
+                                .filter(pack ->
+                                        !store.keys().contains(PackFixture.KEYS.pack(pack.name())))
+                                .toList());
                 return result;
             }
         });
         List<Entry> all = some(3);
-        publish(suspended, all).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        publish(suspended, all)
+                .forEach(result ->
+                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertTrue(once.get());
         assertAllHit(all);
     }
 
     @Test
-    @DisplayName("R2 the server reports that a new pack exists, and it is missing or truncated: a failure, and no manifest names it")
+    @DisplayName("R2 the server reports that a new pack exists, and it is missing or truncated: a"
+            + " failure, and no manifest names it")
     void reportedAsThere() {
         for (boolean isCut : List.of(true, false)) {
             PackPublisher reported = bucket.publisher(new ForwardingStore(store) {
@@ -360,14 +461,20 @@ class PackPublisherTest {
                     return WriteResult.PRECONDITION_FAILED;
                 }
             });
-            publish(reported, some(2)).forEach(result -> assertTrue(
-                    assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("reports that the pack exists"), result::toString));
+            publish(reported, some(2))
+                    .forEach(result -> assertTrue(
+                            assertInstanceOf(StoreResult.Failed.class, result, result::toString)
+                                    .cause()
+                                    .contains("reports that the pack exists"),
+                            result::toString));
             assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(1)::equals));
         }
     }
 
     @Test
-    @DisplayName("A7 a store that breaks its contract: every listener gets the failure, and no caller waits")
+    @DisplayName(
+            "A7 a store that breaks its contract: every listener gets the failure, and no caller"
+                    + " waits")
     void brokenStore() {
         PackPublisher broken = bucket.publisher(new ForwardingStore(store) {
             @Override
@@ -377,11 +484,14 @@ class PackPublisherTest {
         });
         some(2).forEach(entry -> assertTrue(broken.add(entry, results::add)));
         assertThrows(IllegalStateException.class, broken::finish);
-        assertEquals(2, results.stream().filter(StoreResult.Failed.class::isInstance).count());
+        assertEquals(
+                2, results.stream().filter(StoreResult.Failed.class::isInstance).count());
     }
 
     @Test
-    @DisplayName("B9 a pack that was named too late is silent when another one is written in its place: both stay named")
+    @DisplayName(
+            "B9 a pack that was named too late is silent when another one is written in its place:"
+                    + " both stay named")
     void silentLatePack() {
         AtomicInteger packsWritten = new AtomicInteger();
         AtomicInteger commits = new AtomicInteger();
@@ -394,31 +504,42 @@ class PackPublisherTest {
                 WriteResult result = super.putIfAbsent(key, body, marks);
                 if (key.endsWith(".pack") && packsWritten.incrementAndGet() == 2) {
                     String first = bucket.newest().packs().getFirst().name().hex();
-                    store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(first), new Fault.Lost(TIMEOUT)));
+                    store.plan(FaultPlan.when(
+                            request -> request.operation().equals("HEAD")
+                                    && request.key().contains(first),
+                            new Fault.Lost(TIMEOUT)));
                 }
                 return result;
             }
         });
-        publish(late, some(2)).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        publish(late, some(2))
+                .forEach(result ->
+                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(2, bucket.newest().packs().size());
     }
 
     @Test
-    @DisplayName("B2 B9 without s3:ListBucket a new pack is removed just after its commit: written again")
+    @DisplayName("B2 B9 without s3:ListBucket a new pack is removed just after its commit: written"
+            + " again")
     void removedAfterCommit() {
         AtomicInteger commits = new AtomicInteger();
-        PackPublisher limited = bucket.publisher(new AcknowledgedPacksTest.WithoutListing(new ForwardingStore(store) {
-            @Override
-            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-                WriteResult result = super.putIfAbsent(key, body, marks);
-                if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
-                    store.keys().stream().filter(name -> name.endsWith(".pack")).forEach(store::remove);
-                }
-                return result;
-            }
-        }));
+        PackPublisher limited = bucket.publisher(
+                new AcknowledgedPacksTest.WithoutListing(new ForwardingStore(store) {
+                    @Override
+                    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                        WriteResult result = super.putIfAbsent(key, body, marks);
+                        if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
+                            store.keys().stream()
+                                    .filter(name -> name.endsWith(".pack"))
+                                    .forEach(store::remove);
+                        }
+                        return result;
+                    }
+                }));
         List<Entry> all = some(2);
-        publish(limited, all).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        publish(limited, all)
+                .forEach(result ->
+                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(1, bucket.newest().packs().size());
         assertAllHit(all);
     }

@@ -6,6 +6,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -49,9 +50,11 @@ public final class RecordingObjectStore extends MemoryObjectStore {
 
     private void record(String method, String key) {
         String name = key.substring(key.lastIndexOf('/') + 1);
-        String object = name.isEmpty() ? key.substring(key.lastIndexOf('/', key.length() - 2) + 1)
-                : key.contains("/m/") && !name.equals("newest") ? "m" + Long.parseLong(name)
-                : key.contains("/p/") ? "pack" : key.contains("/e/") ? "entry" : name;
+        String object = name.isEmpty()
+                ? key.substring(key.lastIndexOf('/', key.length() - 2) + 1)
+                : key.contains("/m/") && !name.equals("newest")
+                        ? "m" + Long.parseLong(name)
+                        : key.contains("/p/") ? "pack" : key.contains("/e/") ? "entry" : name;
         synchronized (requests) {
             requests.add(method + " " + object);
         }

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -13,14 +14,16 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Lookups in packs: the number of requests, and the handling of a pack, an index or a bucket that
@@ -28,7 +31,8 @@ import org.junit.jupiter.api.Test;
  */
 class TargetPackReaderTest {
     private static final Duration INTERVAL = Duration.ofMinutes(1);
-    private static final List<String> FIRST_LOOK_UP = List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack");
+    private static final List<String> FIRST_LOOK_UP =
+            List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack");
 
     private final PackFixture bucket = new PackFixture("TargetPackReaderTest");
     private final RecordingObjectStore store = bucket.store;
@@ -37,8 +41,12 @@ class TargetPackReaderTest {
     private final Entry two = entries.entry(200);
     private final Queue<Runnable> background = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
-    private final PackReader packs = new PackReader(store, bucket.settings(Optional.empty()),
-            new RefreshSchedule(INTERVAL, Duration.ofSeconds(30), () -> nanos, () -> 0, bucket.random()), background::add);
+    private final PackReader packs = new PackReader(
+            store,
+            bucket.settings(Optional.empty()),
+            new RefreshSchedule(
+                    INTERVAL, Duration.ofSeconds(30), () -> nanos, () -> 0, bucket.random()),
+            background::add);
 
     private PackAnswer load(Id id) {
         store.newRequests();
@@ -47,7 +55,11 @@ class TargetPackReaderTest {
 
     private void assertHit(Entry entry) {
         PackAnswer answer = load(entry.id());
-        assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
+        assertEquals(
+                entry.binaries(),
+                assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
+                        .entry()
+                        .binaries());
     }
 
     private void assertLoad(PackAnswer expected, Id id, String... requests) {
@@ -89,7 +101,8 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 10,000 ids in no pack cost no request; a false positive of a filter costs one index, once")
+    @DisplayName("R12 10,000 ids in no pack cost no request; a false positive of a filter costs one"
+            + " index, once")
     void absent() {
         bucket.seal();
         bucket.publish(one, two);
@@ -97,7 +110,8 @@ class TargetPackReaderTest {
         for (int i = 0; i < 10_000; i++) {
             assertLoad(PackAnswer.ABSENT, entries.id());
         }
-        PackInfo later = bucket.publish(Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
+        PackInfo later = bucket.publish(
+                Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
         passInterval();
         load(one.id());
         background.remove().run();
@@ -108,42 +122,69 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("a pack was replaced and removed meanwhile: the manifest is read once more, and the new pack has the entry")
+    @DisplayName(
+            "a pack was replaced and removed meanwhile: the manifest is read once more, and the"
+                    + " new pack has the entry")
     void replaced() {
         PackInfo old = bucket.publish(one, two);
         assertHit(one);
         bucket.replace(old, one, two);
         assertHit(two);
-        assertEquals(List.of("RANGE pack", "HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2", "RANGE pack", "RANGE pack"), store.newRequests());
+        assertEquals(
+                List.of(
+                        "RANGE pack",
+                        "HEAD m2",
+                        "HEAD m4",
+                        "HEAD m3",
+                        "GET newest",
+                        "GET m2",
+                        "RANGE pack",
+                        "RANGE pack"),
+                store.newRequests());
         assertHit(one);
         assertEquals(List.of("RANGE pack"), store.newRequests());
     }
 
     @Test
-    @DisplayName("a pack whose index was never read was replaced meanwhile: found in the new pack, too")
+    @DisplayName(
+            "a pack whose index was never read was replaced meanwhile: found in the new pack, too")
     void replacedBeforeItsIndexWasRead() {
         bucket.publish(one);
         PackInfo old = bucket.publish(two);
         assertHit(one);
         bucket.replace(old, two);
         assertHit(two);
-        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m5", "HEAD m4", "GET newest", "GET m3", "RANGE pack", "RANGE pack"), store.newRequests());
+        assertEquals(
+                List.of(
+                        "RANGE pack",
+                        "HEAD m3",
+                        "HEAD m5",
+                        "HEAD m4",
+                        "GET newest",
+                        "GET m3",
+                        "RANGE pack",
+                        "RANGE pack"),
+                store.newRequests());
     }
 
     @Test
-    @DisplayName("R18 a pack is gone without a replacement: a miss, and not requested again before the manifest is read again")
+    @DisplayName(
+            "R18 a pack is gone without a replacement: a miss, and not requested again before the"
+                    + " manifest is read again")
     void missing() {
         PackInfo gone = bucket.publish(one, two);
         assertHit(one);
         bucket.remove(gone);
-        assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
+        assertLoad(
+                PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         assertLoad(PackAnswer.NOT_PACKED, two.id());
         assertFalse(packs.isKnown(one.id()));
         passInterval();
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         background.remove().run();
-        assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
+        assertLoad(
+                PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
         assertLoad(PackAnswer.NOT_PACKED, one.id());
     }
 
@@ -151,13 +192,21 @@ class TargetPackReaderTest {
     @DisplayName("R18 a pack is gone before its index was read: a miss, and not requested again")
     void missingBeforeItsIndexWasRead() {
         bucket.remove(bucket.publish(one, two));
-        assertLoad(PackAnswer.NOT_PACKED, one.id(), "GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack");
+        assertLoad(
+                PackAnswer.NOT_PACKED,
+                one.id(),
+                "GET newest",
+                "HEAD m1",
+                "HEAD m2",
+                "GET m1",
+                "RANGE pack");
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         assertLoad(PackAnswer.NOT_PACKED, two.id());
     }
 
     @Test
-    @DisplayName("R18 in a sealed target an id of a lost pack may have an unpacked entry: it is compiled and published again")
+    @DisplayName("R18 in a sealed target an id of a lost pack may have an unpacked entry: it is"
+            + " compiled and published again")
     void missingAndSealed() {
         PackInfo gone = bucket.publish(one, two);
         bucket.seal();
@@ -177,11 +226,20 @@ class TargetPackReaderTest {
         assertHit(one);
         bucket.remove(gone);
         assertHit(one);
-        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m2", "GET newest", "RANGE pack", "RANGE pack"), store.newRequests());
+        assertEquals(
+                List.of(
+                        "RANGE pack",
+                        "HEAD m3",
+                        "HEAD m2",
+                        "GET newest",
+                        "RANGE pack",
+                        "RANGE pack"),
+                store.newRequests());
     }
 
     @Test
-    @DisplayName("R18 the whole bucket was emptied and filled again with less: found after the next comparison")
+    @DisplayName("R18 the whole bucket was emptied and filled again with less: found after the next"
+            + " comparison")
     void emptiedAndFilledAgain() {
         bucket.publish(one);
         bucket.publish(two);
@@ -214,12 +272,16 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("D6 a damaged entry: reported once, with the cause; then it may be unpacked, even in a sealed target")
+    @DisplayName(
+            "D6 a damaged entry: reported once, with the cause; then it may be unpacked, even in a"
+                    + " sealed target")
     void damagedEntry() {
         PackInfo pack = bucket.publish(one, two);
         bucket.seal();
         bucket.damage(pack, one);
-        assertEquals(DamageKind.CORRUPT, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
+        assertEquals(
+                DamageKind.CORRUPT,
+                assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         assertFalse(packs.isKnown(one.id()));
         assertHit(two);
@@ -228,7 +290,9 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("A1 a lost pack that a newer manifest still names does not end the lookup: the next pack has the entry")
+    @DisplayName(
+            "A1 a lost pack that a newer manifest still names does not end the lookup: the next"
+                    + " pack has the entry")
     void lostBeforeNewer() {
         PackInfo gone = bucket.publish(one);
         assertHit(one);
@@ -240,7 +304,9 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("impossible responses to a range: more bytes than requested are damage, 416 is a lost pack, silence is recorded as nothing")
+    @DisplayName(
+            "impossible responses to a range: more bytes than requested are damage, 416 is a lost"
+                    + " pack, silence is recorded as nothing")
     void strangeAnswers() {
         bucket.publish(one, two);
         assertHit(one);
@@ -248,23 +314,34 @@ class TargetPackReaderTest {
         assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
         assertHit(one);
         store.script(new Fault.Changed(Fault.Change.LONGER));
-        assertEquals(DamageKind.EXTENDED, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
-        store.script(new Fault.Lost(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
-        assertLoad(PackAnswer.NOT_PACKED, two.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
+        assertEquals(
+                DamageKind.EXTENDED,
+                assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
+        store.script(new Fault.Lost(new StoreFailure(
+                StoreFailure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
+        assertLoad(
+                PackAnswer.NOT_PACKED, two.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
     }
 
     @Test
     @DisplayName("an index that cannot be read now: unavailable, and the next lookup reads it")
     void silenceAtTheIndex() {
         bucket.publish(one);
-        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(TIMEOUT));
+        store.script(
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.Lost(TIMEOUT));
         assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
         assertHit(one);
         assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
     }
 
     @Test
-    @DisplayName("R16 the bucket is silent at the first lookup: the entry may be unpacked; requested again after five seconds, before absence is reported")
+    @DisplayName(
+            "R16 the bucket is silent at the first lookup: the entry may be unpacked; requested"
+                    + " again after five seconds, before absence is reported")
     void silenceAtTheBeginning() {
         bucket.publish(one);
         store.script(new Fault.Lost(TIMEOUT));
@@ -277,7 +354,9 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("a manifest is compared in the background, by one thread at a time, after 0.5 to 1.5 intervals")
+    @DisplayName(
+            "a manifest is compared in the background, by one thread at a time, after 0.5 to 1.5"
+                    + " intervals")
     void refresh() {
         bucket.publish(one);
         assertHit(one);
@@ -291,7 +370,9 @@ class TargetPackReaderTest {
         }
         assertEquals(1, background.size());
         background.remove().run();
-        assertEquals(List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"), store.newRequests());
+        assertEquals(
+                List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"),
+                store.newRequests());
         assertHit(two);
         assertHit(one);
         assertEquals(List.of("RANGE pack"), store.newRequests());
@@ -299,7 +380,9 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R16 the bucket is silent when the manifest is compared: the known one stays, and the comparison is retried")
+    @DisplayName(
+            "R16 the bucket is silent when the manifest is compared: the known one stays, and the"
+                    + " comparison is retried")
     void silenceAtTheRefresh() {
         bucket.publish(one);
         assertHit(one);
@@ -323,7 +406,8 @@ class TargetPackReaderTest {
         bucket.publish(one);
         assertHit(one);
         bucket.publish(two);
-        store.place(PackFixture.KEYS.manifest(2), new byte[50], new ObjectMarks("00".repeat(16), ""));
+        store.place(
+                PackFixture.KEYS.manifest(2), new byte[50], new ObjectMarks("00".repeat(16), ""));
         passInterval();
         assertHit(one);
         background.remove().run();
@@ -334,7 +418,12 @@ class TargetPackReaderTest {
     @Test
     @DisplayName("an executor that rejects tasks does not affect lookups")
     void closed() {
-        PackReader closing = new PackReader(store, bucket.settings(Optional.empty()), INTERVAL, Duration.ofSeconds(1), () -> nanos);
+        PackReader closing = new PackReader(
+                store,
+                bucket.settings(Optional.empty()),
+                INTERVAL,
+                Duration.ofSeconds(1),
+                () -> nanos);
         bucket.publish(one);
         assertInstanceOf(PackAnswer.Hit.class, closing.load(one.id(), store));
         closing.close();

@@ -6,6 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.store.ObjectMarks;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -17,8 +21,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Lookups by many threads at once: shared objects are read once. */
 class TargetPackReaderThreadsTest {
@@ -27,8 +29,16 @@ class TargetPackReaderThreadsTest {
     private final PackFixture bucket = new PackFixture("TargetPackReaderThreadsTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("TargetPackReaderThreadsTest");
-    private final PackReader packs = new PackReader(store, bucket.settings(Optional.empty()),
-            new RefreshSchedule(Duration.ofMinutes(1), Duration.ofMinutes(1), () -> 0, () -> 0, bucket.random()), Runnable::run);
+    private final PackReader packs = new PackReader(
+            store,
+            bucket.settings(Optional.empty()),
+            new RefreshSchedule(
+                    Duration.ofMinutes(1),
+                    Duration.ofMinutes(1),
+                    () -> 0,
+                    () -> 0,
+                    bucket.random()),
+            Runnable::run);
     private final CyclicBarrier together = new CyclicBarrier(THREADS);
 
     private void meet() {
@@ -59,9 +69,12 @@ class TargetPackReaderThreadsTest {
     }
 
     @Test
-    @DisplayName("R12 32 threads at the first lookup: hint, manifest and each index are read once, then each entry")
+    @DisplayName(
+            "R12 32 threads at the first lookup: hint, manifest and each index are read once, then"
+                    + " each entry")
     void firstLookup() throws Exception {
-        List<Entry> all = List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
+        List<Entry> all =
+                List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
         bucket.publish(all.get(0), all.get(1));
         bucket.publish(all.get(2), all.get(3));
         store.newRequests();
@@ -70,7 +83,8 @@ class TargetPackReaderThreadsTest {
         }
         List<String> notes = store.newRequests();
         assertEquals(List.of("GET newest", "HEAD m2", "HEAD m3", "GET m2"), notes.subList(0, 4));
-        assertEquals(Collections.nCopies(2 + THREADS, "RANGE pack"), notes.subList(4, notes.size()));
+        assertEquals(
+                Collections.nCopies(2 + THREADS, "RANGE pack"), notes.subList(4, notes.size()));
     }
 
     @Test
@@ -94,15 +108,19 @@ class TargetPackReaderThreadsTest {
     }
 
     @Test
-    @DisplayName("R18 packs come and go during lookups by 32 threads: hits have the right bytes, all else is a miss")
+    @DisplayName(
+            "R18 packs come and go during lookups by 32 threads: hits have the right bytes, all"
+                    + " else is a miss")
     void comingAndGoing() throws Exception {
-        List<Entry> all = List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
+        List<Entry> all =
+                List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
         for (int round = 0; round < 50; round++) {
             PackInfo pack = bucket.publish(all.toArray(Entry[]::new));
             if (round % 3 == 0) {
                 bucket.remove(pack);
             } else if (round % 3 == 1) {
-                store.place(PackFixture.KEYS.pack(pack.name()), entries.bytes(100), ObjectMarks.NONE);
+                store.place(
+                        PackFixture.KEYS.pack(pack.name()), entries.bytes(100), ObjectMarks.NONE);
             }
             List<PackAnswer> answers = loadAll(all);
             for (int i = 0; i < THREADS; i++) {
@@ -111,7 +129,14 @@ class TargetPackReaderThreadsTest {
                 }
             }
         }
-        assertInstanceOf(PackAnswer.Hit.class, new PackReader(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(1),
-                () -> 0).load(all.getFirst().id(), store));
+        assertInstanceOf(
+                PackAnswer.Hit.class,
+                new PackReader(
+                                store,
+                                bucket.settings(Optional.empty()),
+                                Duration.ofMinutes(1),
+                                Duration.ofSeconds(1),
+                                () -> 0)
+                        .load(all.getFirst().id(), store));
     }
 }

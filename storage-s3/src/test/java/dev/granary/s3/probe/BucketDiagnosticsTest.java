@@ -1,12 +1,14 @@
 package dev.granary.s3.probe;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
+
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.ScriptedHttpServer;
@@ -22,6 +24,13 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -37,13 +46,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of the advice to users whose bucket, server or credentials do not meet Granary's needs. */
 class BucketDiagnosticsTest {
@@ -51,8 +56,13 @@ class BucketDiagnosticsTest {
     private Path directory = Path.of("");
 
     private static List<BucketFinding> check(S3ClientLibrary client, URI endpoint) {
-        return check(S3Config.builder("bucket").endpoint(endpoint).client(client).credentials("key", "a-secret")
-                .requestTimeout(Duration.ofSeconds(30)).loadDeadline(Duration.ofSeconds(30)).build());
+        return check(S3Config.builder("bucket")
+                .endpoint(endpoint)
+                .client(client)
+                .credentials("key", "a-secret")
+                .requestTimeout(Duration.ofSeconds(30))
+                .loadDeadline(Duration.ofSeconds(30))
+                .build());
     }
 
     private static List<BucketFinding> check(S3Config config) {
@@ -62,38 +72,62 @@ class BucketDiagnosticsTest {
     }
 
     private static List<BucketFinding> check(MemoryObjectStore store) {
-        try (BucketTier tier = new BucketTier(S3Config.parse("s3://bucket/team"), () -> store, new TestTicker(), TestSeed.random("check"))) {
+        try (BucketTier tier = new BucketTier(
+                S3Config.parse("s3://bucket/team"),
+                () -> store,
+                new TestTicker(),
+                TestSeed.random("check"))) {
             return tier.check();
         }
     }
 
     /** Checks the only problem, whose cause and cure must contain these words, in one line each. */
     private static void assertProblem(List<BucketFinding> findings, String cause, String cure) {
-        BucketFinding.Problem problem = assertInstanceOf(BucketFinding.Problem.class, findings.getLast(), findings::toString);
-        assertEquals(1, findings.stream().filter(BucketFinding.Problem.class::isInstance).count(), findings::toString);
+        BucketFinding.Problem problem = assertInstanceOf(
+                BucketFinding.Problem.class, findings.getLast(), findings::toString);
+        assertEquals(
+                1,
+                findings.stream()
+                        .filter(BucketFinding.Problem.class::isInstance)
+                        .count(),
+                findings::toString);
         assertTrue(problem.cause().contains(cause), problem::toString);
         assertTrue(problem.cure().contains(cure), problem::toString);
-        assertTrue(findings.stream().noneMatch(finding -> finding.toString().contains("\n") || finding.toString().contains("a-secret")));
+        assertTrue(findings.stream()
+                .noneMatch(finding -> finding.toString().contains("\n")
+                        || finding.toString().contains("a-secret")));
     }
 
     private static void assertNotice(List<BucketFinding> findings, String what, String advice) {
-        assertTrue(findings.stream().anyMatch(finding -> finding instanceof BucketFinding.Notice notice
-                && notice.what().contains(what) && notice.advice().contains(advice)), findings::toString);
-        assertTrue(findings.stream().noneMatch(BucketFinding.Problem.class::isInstance), findings::toString);
+        assertTrue(
+                findings.stream()
+                        .anyMatch(finding -> finding instanceof BucketFinding.Notice notice
+                                && notice.what().contains(what)
+                                && notice.advice().contains(advice)),
+                findings::toString);
+        assertTrue(
+                findings.stream().noneMatch(BucketFinding.Problem.class::isInstance),
+                findings::toString);
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 a sound bucket: one line for each step, the capabilities, and the marker is written")
+    @DisplayName("O9 a sound bucket: one line for each step, the capabilities, and the marker is"
+            + " written")
     void sound(S3ClientLibrary client) {
         S3Config config = TestS3.server().config().client(client).build();
         List<BucketFinding> findings = check(config);
-        assertTrue(findings.stream().allMatch(BucketFinding.Sound.class::isInstance), findings::toString);
+        assertTrue(
+                findings.stream().allMatch(BucketFinding.Sound.class::isInstance),
+                findings::toString);
         assertEquals(new BucketFinding.Sound("conditional writes: FULL"), findings.getLast());
         assertEquals(12, findings.size(), findings::toString);
         try (var store = ObjectStoreFactory.open(config)) {
-            GetResult.Found marker = assertInstanceOf(GetResult.Found.class,
-                    store.get(config.location().prefix() + "/granary.json", CapabilityMarker.MAX_BYTES));
+            GetResult.Found marker = assertInstanceOf(
+                    GetResult.Found.class,
+                    store.get(
+                            config.location().prefix() + "/granary.json",
+                            CapabilityMarker.MAX_BYTES));
             assertTrue(marker.dates().age().isPresent());
         }
     }
@@ -103,25 +137,64 @@ class BucketDiagnosticsTest {
     @DisplayName("O9 responses of a server to a wrong configuration: cause and cure")
     void responses(S3ClientLibrary client) throws Exception {
         Map<ScriptedHttpServer.Answer, List<String>> expected = Map.ofEntries(
-                Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), List.of("there is no bucket bucket at http://", "create it")),
-                Map.entry(ScriptedHttpServer.error(403, "InvalidAccessKeyId"), List.of("does not accept the access key", "AWS_ACCESS_KEY_ID")),
-                Map.entry(ScriptedHttpServer.error(403, "SignatureDoesNotMatch"), List.of("the secret key does not fit", "AWS_SECRET_ACCESS_KEY")),
-                Map.entry(ScriptedHttpServer.error(400, "ExpiredToken"), List.of("session", "AWS_SESSION_TOKEN")),
-                Map.entry(ScriptedHttpServer.error(403, "AccessDenied"), List.of("access to s3://bucket is denied", "s3:GetObject")),
-                Map.entry(ScriptedHttpServer.error(403, "RequestTimeTooSkewed"), List.of("clock", "NTP")),
-                Map.entry(ScriptedHttpServer.error(301, "PermanentRedirect"), List.of("another region", "AWS_REGION")),
-                Map.entry(ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"), List.of("another region", "AWS_REGION")),
-                Map.entry(ScriptedHttpServer.error(403, "SecondLevelDomainForbidden"), List.of("requires the bucket in the host name", "path-style")),
-                Map.entry(ScriptedHttpServer.error(503, "SlowDown"), List.of("fails (503 SlowDown", "log")),
-                Map.entry(ScriptedHttpServer.disconnect(), List.of("does not respond correctly", "https://")),
-                Map.entry(ScriptedHttpServer.page(), List.of("there is no S3 server: it returns an object", "web page")),
-                Map.entry(ScriptedHttpServer.body(404, "text/html", "<html>Not found</html>"), List.of("there is no S3 server", "web page")),
-                Map.entry(ScriptedHttpServer.body(405, "text/html", "<html>Not allowed</html>"), List.of("there is no S3 server", "web page")),
-                Map.entry(ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"), List.of("there is no S3 server", "proxy")),
-                Map.entry(ScriptedHttpServer.body(400, "text/plain", "Client sent an HTTP request to an HTTPS server."),
+                Map.entry(
+                        ScriptedHttpServer.error(404, "NoSuchBucket"),
+                        List.of("there is no bucket bucket at http://", "create it")),
+                Map.entry(
+                        ScriptedHttpServer.error(403, "InvalidAccessKeyId"),
+                        List.of("does not accept the access key", "AWS_ACCESS_KEY_ID")),
+                Map.entry(
+                        ScriptedHttpServer.error(403, "SignatureDoesNotMatch"),
+                        List.of("the secret key does not fit", "AWS_SECRET_ACCESS_KEY")),
+                Map.entry(
+                        ScriptedHttpServer.error(400, "ExpiredToken"),
+                        List.of("session", "AWS_SESSION_TOKEN")),
+                Map.entry(
+                        ScriptedHttpServer.error(403, "AccessDenied"),
+                        List.of("access to s3://bucket is denied", "s3:GetObject")),
+                Map.entry(
+                        ScriptedHttpServer.error(403, "RequestTimeTooSkewed"),
+                        List.of("clock", "NTP")),
+                Map.entry(
+                        ScriptedHttpServer.error(301, "PermanentRedirect"),
+                        List.of("another region", "AWS_REGION")),
+                Map.entry(
+                        ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"),
+                        List.of("another region", "AWS_REGION")),
+                Map.entry(
+                        ScriptedHttpServer.error(403, "SecondLevelDomainForbidden"),
+                        List.of("requires the bucket in the host name", "path-style")),
+                Map.entry(
+                        ScriptedHttpServer.error(503, "SlowDown"),
+                        List.of("fails (503 SlowDown", "log")),
+                Map.entry(
+                        ScriptedHttpServer.disconnect(),
+                        List.of("does not respond correctly", "https://")),
+                Map.entry(
+                        ScriptedHttpServer.page(),
+                        List.of("there is no S3 server: it returns an object", "web page")),
+                Map.entry(
+                        ScriptedHttpServer.body(404, "text/html", "<html>Not found</html>"),
+                        List.of("there is no S3 server", "web page")),
+                Map.entry(
+                        ScriptedHttpServer.body(405, "text/html", "<html>Not allowed</html>"),
+                        List.of("there is no S3 server", "web page")),
+                Map.entry(
+                        ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"),
+                        List.of("there is no S3 server", "proxy")),
+                Map.entry(
+                        ScriptedHttpServer.body(
+                                400,
+                                "text/plain",
+                                "Client sent an HTTP request to an HTTPS server."),
                         List.of("there is no S3 server", "https")),
-                Map.entry(ScriptedHttpServer.readsAndWrites(ScriptedHttpServer.error(404, "NoSuchKey"), ScriptedHttpServer.error(400, "InvalidRequest")),
-                        List.of("refuses requests as they are sent (400 InvalidRequest", "checksum headers")));
+                Map.entry(
+                        ScriptedHttpServer.readsAndWrites(
+                                ScriptedHttpServer.error(404, "NoSuchKey"),
+                                ScriptedHttpServer.error(400, "InvalidRequest")),
+                        List.of(
+                                "refuses requests as they are sent (400 InvalidRequest",
+                                "checksum headers")));
         try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             expected.forEach((answer, words) -> {
                 server.answer(answer);
@@ -136,12 +209,16 @@ class BucketDiagnosticsTest {
     void readOnly(S3ClientLibrary client) throws Exception {
         try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             server.answer(exchange -> {
-                boolean isList = String.valueOf(exchange.getRequestURI().getQuery()).contains("list-type");
-                (isList || !exchange.getRequestMethod().equals("GET") ? ScriptedHttpServer.error(403, "AccessDenied") : ScriptedHttpServer.error(404, "NoSuchKey"))
+                boolean isList =
+                        String.valueOf(exchange.getRequestURI().getQuery()).contains("list-type");
+                (isList || !exchange.getRequestMethod().equals("GET")
+                                ? ScriptedHttpServer.error(403, "AccessDenied")
+                                : ScriptedHttpServer.error(404, "NoSuchKey"))
                         .handle(exchange);
             });
             List<BucketFinding> findings = check(client, server.endpoint());
-            assertNotice(findings, "writing is not allowed", "expected on a machine that only reads");
+            assertNotice(
+                    findings, "writing is not allowed", "expected on a machine that only reads");
             assertNotice(findings, "listing does not work", "s3:ListBucket");
             assertTrue(server.requests() < 10, () -> server.requests() + " requests");
         }
@@ -155,8 +232,14 @@ class BucketDiagnosticsTest {
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
         }
-        assertProblem(check(client, URI.create("http://127.0.0.1:" + port)), "cannot connect to", "start the server");
-        assertProblem(check(client, URI.create("http://granary-no-such-host.invalid:9000")), "there is no host", "correct the endpoint");
+        assertProblem(
+                check(client, URI.create("http://127.0.0.1:" + port)),
+                "cannot connect to",
+                "start the server");
+        assertProblem(
+                check(client, URI.create("http://granary-no-such-host.invalid:9000")),
+                "there is no host",
+                "correct the endpoint");
     }
 
     @ParameterizedTest
@@ -166,20 +249,26 @@ class BucketDiagnosticsTest {
         byte[] plain = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(UTF_8);
         byte[] alert = {0x15, 3, 1, 0, 2, 2, 70};
         assertProblem(checkResponse(plain, client, "https"), "does not support https", "http://");
-        assertProblem(checkResponse(alert, client, "http"), "does not respond correctly", "https://");
-        HttpsServer tls = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        assertProblem(
+                checkResponse(alert, client, "http"), "does not respond correctly", "https://");
+        HttpsServer tls =
+                HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         tls.setHttpsConfigurator(new HttpsConfigurator(selfSigned()));
         tls.start();
         try {
             int port = tls.getAddress().getPort();
-            assertProblem(check(client, URI.create("https://127.0.0.1:" + port)), "certificate", "keytool -importcert");
+            assertProblem(
+                    check(client, URI.create("https://127.0.0.1:" + port)),
+                    "certificate",
+                    "keytool -importcert");
         } finally {
             tls.stop(0);
         }
     }
 
     /** Checks a server that sends these bytes to any request, and disconnects. */
-    private static List<BucketFinding> checkResponse(byte[] answer, S3ClientLibrary client, String scheme) throws Exception {
+    private static List<BucketFinding> checkResponse(
+            byte[] answer, S3ClientLibrary client, String scheme) throws Exception {
         Thread responding;
         List<BucketFinding> findings;
         try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
@@ -207,23 +296,45 @@ class BucketDiagnosticsTest {
     void silentToTls(S3ClientLibrary client) throws Exception {
         // waits for the end of a line that a TLS handshake does not have
         try (ScriptedHttpServer server = new ScriptedHttpServer()) {
-            S3Config config = S3Config.builder("bucket").endpoint(URI.create("https://127.0.0.1:" + server.endpoint().getPort())).client(client)
-                    .credentials("key", "a-secret").requestTimeout(Duration.ofSeconds(1)).build();
+            S3Config config = S3Config.builder("bucket")
+                    .endpoint(
+                            URI.create("https://127.0.0.1:" + server.endpoint().getPort()))
+                    .client(client)
+                    .credentials("key", "a-secret")
+                    .requestTimeout(Duration.ofSeconds(1))
+                    .build();
             assertProblem(check(config), "https://", "http://");
         }
     }
 
     private SSLContext selfSigned() throws Exception {
         Path store = directory.resolve("store.p12");
-        Process keytool = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "keytool").toString(), "-genkeypair", "-alias", "a",
-                "-keyalg", "EC", "-dname", "CN=127.0.0.1", "-storetype", "PKCS12", "-storepass", "changeit", "-keystore", store.toString())
-                .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+        Process keytool = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "keytool")
+                                .toString(),
+                        "-genkeypair",
+                        "-alias",
+                        "a",
+                        "-keyalg",
+                        "EC",
+                        "-dname",
+                        "CN=127.0.0.1",
+                        "-storetype",
+                        "PKCS12",
+                        "-storepass",
+                        "changeit",
+                        "-keystore",
+                        store.toString())
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
         assertEquals(0, keytool.waitFor());
         KeyStore keys = KeyStore.getInstance("PKCS12");
         try (InputStream in = Files.newInputStream(store)) {
             keys.load(in, "changeit".toCharArray());
         }
-        KeyManagerFactory managers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        KeyManagerFactory managers =
+                KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         managers.init(keys, "changeit".toCharArray());
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(managers.getKeyManagers(), null, null);
@@ -231,14 +342,17 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O9 no permission to list: an absent object looks forbidden, although all else is allowed")
+    @DisplayName("O9 no permission to list: an absent object looks forbidden, although all else is"
+            + " allowed")
     void noListing() {
         StoreFailure denied = Fault.DENIED;
         MemoryObjectStore store = new MemoryObjectStore() {
             @Override
             public GetResult get(String key, long limit) {
                 GetResult result = super.get(key, limit);
-                return result instanceof GetResult.Absent ? new GetResult.Unavailable(denied) : result;
+                return result instanceof GetResult.Absent
+                        ? new GetResult.Unavailable(denied)
+                        : result;
             }
 
             @Override
@@ -247,43 +361,78 @@ class BucketDiagnosticsTest {
             }
         };
         List<BucketFinding> findings = check(store);
-        BucketFinding.Problem problem = findings.stream().filter(BucketFinding.Problem.class::isInstance).map(BucketFinding.Problem.class::cast)
-                .findFirst().orElseThrow();
-        assertTrue(problem.cause().contains("reported as forbidden") && problem.cure().contains("s3:ListBucket"), problem::toString);
+        BucketFinding.Problem problem = findings.stream()
+                .filter(BucketFinding.Problem.class::isInstance)
+                .map(BucketFinding.Problem.class::cast)
+                .findFirst()
+                .orElseThrow();
+        assertTrue(
+                problem.cause().contains("reported as forbidden")
+                        && problem.cure().contains("s3:ListBucket"),
+                problem::toString);
         assertEquals(new BucketFinding.Sound("conditional writes: FULL"), findings.getLast());
         assertEquals(List.of("team/granary.json"), store.keys());
     }
 
     @Test
-    @DisplayName("O9 R15 a server with fewer capabilities: notices that name the disabled features, no problem")
+    @DisplayName(
+            "O9 R15 a server with fewer capabilities: notices that name the disabled features, no"
+                    + " problem")
     void fewerCapabilities() {
-        assertNotice(check(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS)), "conditional writes: NONE", "entries are shared");
-        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)), "a second create of one object succeeded", "after a HEAD");
-        assertNotice(check(new DeviatingObjectStore(Deviation.RACY_REPLACE)), "conditional writes: CREATE_ONLY", "If-Match");
-        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE)), "conditional deletion", "clean-up");
-        assertNotice(check(new DeviatingObjectStore(Deviation.FORBIDS_DELETIONS)), "deleting is not allowed", "publishes without");
+        assertNotice(
+                check(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS)),
+                "conditional writes: NONE",
+                "entries are shared");
+        assertNotice(
+                check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)),
+                "a second create of one object succeeded",
+                "after a HEAD");
+        assertNotice(
+                check(new DeviatingObjectStore(Deviation.RACY_REPLACE)),
+                "conditional writes: CREATE_ONLY",
+                "If-Match");
+        assertNotice(
+                check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE)),
+                "conditional deletion",
+                "clean-up");
+        assertNotice(
+                check(new DeviatingObjectStore(Deviation.FORBIDS_DELETIONS)),
+                "deleting is not allowed",
+                "publishes without");
     }
 
     @Test
     @DisplayName("O9 an endpoint that names the bucket, missing credentials")
     void configuration() {
         MemoryObjectStore store = new MemoryObjectStore();
-        S3Config config = S3Config.builder("kernels").endpoint(URI.create("http://kernels.minio.example:9000")).build();
-        try (BucketTier tier = new BucketTier(config, () -> store, new TestTicker(), TestSeed.random("configuration"))) {
+        S3Config config = S3Config.builder("kernels")
+                .endpoint(URI.create("http://kernels.minio.example:9000"))
+                .build();
+        try (BucketTier tier = new BucketTier(
+                config, () -> store, new TestTicker(), TestSeed.random("configuration"))) {
             assertNotice(tier.check(), "begins with the name of the bucket", "leave it out");
         }
-        StoreFailure none = StoreFailure.of(StoreFailure.Kind.DENIED, "no credentials were found: set them");
-        assertProblem(List.of(new FailureAdvice(config).of(none)), "no credentials", "AWS_ACCESS_KEY_ID");
+        StoreFailure none =
+                StoreFailure.of(StoreFailure.Kind.DENIED, "no credentials were found: set them");
+        assertProblem(
+                List.of(new FailureAdvice(config).of(none)), "no credentials", "AWS_ACCESS_KEY_ID");
     }
 
     @Test
     @DisplayName("O9 every failure has a cause and a cure, one line each")
     void everyFailure() {
         FailureAdvice failureAdvice = new FailureAdvice(S3Config.parse("s3://bucket"));
-        Stream.of(StoreFailure.Kind.values()).flatMap(kind -> Stream.of(StoreFailure.of(kind, "said so"), new StoreFailure(kind, 418, "Teapot", "said so")))
+        Stream.of(StoreFailure.Kind.values())
+                .flatMap(kind -> Stream.of(
+                        StoreFailure.of(kind, "said so"),
+                        new StoreFailure(kind, 418, "Teapot", "said so")))
                 .forEach(failure -> {
                     BucketFinding.Problem problem = failureAdvice.of(failure);
-                    assertTrue(!problem.cause().isBlank() && !problem.cure().isBlank() && !problem.toString().contains("\n"), problem::toString);
+                    assertTrue(
+                            !problem.cause().isBlank()
+                                    && !problem.cure().isBlank()
+                                    && !problem.toString().contains("\n"),
+                            problem::toString);
                 });
     }
 }

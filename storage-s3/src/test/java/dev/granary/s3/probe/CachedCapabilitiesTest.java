@@ -2,10 +2,12 @@ package dev.granary.s3.probe;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
-import static java.nio.charset.StandardCharsets.UTF_8;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
@@ -22,6 +24,12 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,10 +37,6 @@ import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests of the lifecycle of the marker, and of the requests for it. Each tier here is another
@@ -43,10 +47,12 @@ class CachedCapabilitiesTest {
 
     private final TestEntries entries = new TestEntries(CachedCapabilitiesTest.class.getName());
     private final TestTicker ticker = new TestTicker();
-    private final S3Config config = S3Config.builder("bucket").prefix("team").producer("granary test").build();
+    private final S3Config config =
+            S3Config.builder("bucket").prefix("team").producer("granary test").build();
 
     private BucketTier process(MemoryObjectStore store) {
-        return new BucketTier(config, () -> store, ticker, TestSeed.random("CachedCapabilitiesTest"));
+        return new BucketTier(
+                config, () -> store, ticker, TestSeed.random("CachedCapabilitiesTest"));
     }
 
     private void publish(BucketTier tier) {
@@ -55,7 +61,10 @@ class CachedCapabilitiesTest {
     }
 
     private static CapabilityMarker marker(MemoryObjectStore store) {
-        return assertInstanceOf(CapabilityMarker.Parsed.Known.class, CapabilityMarker.parse(store.body(MARKER))).marker();
+        return assertInstanceOf(
+                        CapabilityMarker.Parsed.Known.class,
+                        CapabilityMarker.parse(store.body(MARKER)))
+                .marker();
     }
 
     private static int requests(MemoryObjectStore store) {
@@ -65,11 +74,21 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("F3 a marker with a date outside of the range of milliseconds stops no upload: its other fields are used")
+    @DisplayName("F3 a marker with a date outside of the range of milliseconds stops no upload: its"
+            + " other fields are used")
     void dates() {
-        for (String date : List.of("+1000000000-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "+292278995-01-01T00:00:00Z", "yesterday", "")) {
+        for (String date : List.of(
+                "+1000000000-01-01T00:00:00Z",
+                "-1000000000-01-01T00:00:00Z",
+                "+292278995-01-01T00:00:00Z",
+                "yesterday",
+                "")) {
             MemoryObjectStore store = new MemoryObjectStore();
-            store.place(MARKER, ("{\"format\":1,\"conditionalWrites\":\"FULL\",\"conditionalDelete\":\"UNTESTED\",\"probed\":\"" + date + "\"}").getBytes(UTF_8),
+            store.place(
+                    MARKER,
+                    ("{\"format\":1,\"conditionalWrites\":\"FULL\",\"conditionalDelete\":\"UNTESTED\",\"probed\":\""
+                                    + date + "\"}")
+                            .getBytes(UTF_8),
                     ObjectMarks.NONE);
             publish(process(store));
             assertEquals(List.of("GET", "PUT none-match", "GET"), store.requests(), date);
@@ -78,7 +97,9 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("A7 the probing thread is interrupted: the next one probes, and does not rely on an assumption for minutes")
+    @DisplayName(
+            "A7 the probing thread is interrupted: the next one probes, and does not rely on an"
+                    + " assumption for minutes")
     void interrupted() {
         MemoryObjectStore store = new MemoryObjectStore();
         store.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
@@ -89,27 +110,38 @@ class CachedCapabilitiesTest {
         assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
         store.plan(FaultPlan.SOUND);
         tier.conditionalWrites();
-        assertEquals(Optional.of(ConditionalWriteSupport.FULL), tier.statistics().conditionalWrites());
+        assertEquals(
+                Optional.of(ConditionalWriteSupport.FULL), tier.statistics().conditionalWrites());
         assertEquals(ConditionalWriteSupport.FULL, marker(store).writes());
     }
 
     @Test
-    @DisplayName("R12 R15 the first publication of the first process probes and writes a marker; one GET for the next process, nothing after it")
+    @DisplayName(
+            "R12 R15 the first publication of the first process probes and writes a marker; one"
+                    + " GET for the next process, nothing after it")
     void lifecycle() {
         MemoryObjectStore store = new MemoryObjectStore();
         BucketTier first = process(store);
         assertEquals(Optional.empty(), first.statistics().conditionalWrites());
         publish(first);
         assertTrue(requests(store) > 70);
-        assertEquals(new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 1_700_000_000_000L, "granary test"), marker(store));
-        assertEquals(Optional.of(ConditionalWriteSupport.FULL), first.statistics().conditionalWrites());
+        assertEquals(
+                new CapabilityMarker(
+                        ConditionalWriteSupport.FULL,
+                        ConditionalDeleteSupport.HONOURED,
+                        1_700_000_000_000L,
+                        "granary test"),
+                marker(store));
+        assertEquals(
+                Optional.of(ConditionalWriteSupport.FULL), first.statistics().conditionalWrites());
         publish(first);
         assertEquals(List.of("PUT none-match", "GET"), store.requests());
         store.forgetRequests();
         BucketTier second = process(store);
         publish(second);
         publish(second);
-        assertEquals(List.of("GET", "PUT none-match", "GET", "PUT none-match", "GET"), store.requests());
+        assertEquals(
+                List.of("GET", "PUT none-match", "GET", "PUT none-match", "GET"), store.requests());
     }
 
     @Test
@@ -125,7 +157,8 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a marker is valid for seven days by the server's clock, then probed again and replaced by If-Match")
+    @DisplayName("R15 a marker is valid for seven days by the server's clock, then probed again and"
+            + " replaced by If-Match")
     void expired() {
         MemoryObjectStore store = new MemoryObjectStore();
         publish(process(store));
@@ -136,15 +169,29 @@ class CachedCapabilitiesTest {
         assertEquals(3, requests(store));
         store.pass(Duration.ofSeconds(1));
         publish(process(store));
-        assertEquals("PUT match", store.requests().get(store.requests().size() - 3), "the marker, before the entry and the request for packs");
+        assertEquals(
+                "PUT match",
+                store.requests().get(store.requests().size() - 3),
+                "the marker, before the entry and the request for packs");
         assertTrue(requests(store) > 70);
         publish(process(store));
         assertEquals(3, requests(store));
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "{", "[1]", "null", "7", "{\"format\":1}", "{\"format\":1,\"conditionalWrites\":\"SOME\",\"conditionalDelete\":\"HONOURED\"}",
-        "{\"format\":0}", "{\"format\":\"one\"}", "<html>Sign in</html>"})
+    @ValueSource(
+            strings = {
+                "",
+                "{",
+                "[1]",
+                "null",
+                "7",
+                "{\"format\":1}",
+                "{\"format\":1,\"conditionalWrites\":\"SOME\",\"conditionalDelete\":\"HONOURED\"}",
+                "{\"format\":0}",
+                "{\"format\":\"one\"}",
+                "<html>Sign in</html>"
+            })
     @DisplayName("R15 a malformed marker is probed again and replaced")
     void broken(String text) {
         MemoryObjectStore store = new MemoryObjectStore();
@@ -164,7 +211,8 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("K11 with a marker of a newer format the server is probed, and the marker never changed")
+    @DisplayName("K11 with a marker of a newer format the server is probed, and the marker never"
+            + " changed")
     void newer() {
         MemoryObjectStore store = new MemoryObjectStore();
         byte[] newer = "{\"format\":2,\"all\":\"new\"}".getBytes(UTF_8);
@@ -175,7 +223,8 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a refused marker: full support is assumed, nothing is probed, and it is not requested again")
+    @DisplayName("R15 a refused marker: full support is assumed, nothing is probed, and it is not"
+            + " requested again")
     void refused() {
         MemoryObjectStore store = new MemoryObjectStore();
         store.script(new Fault.Lost(DENIED));
@@ -183,28 +232,37 @@ class CachedCapabilitiesTest {
         publish(tier);
         ticker.pass(Duration.ofDays(1));
         publish(tier);
-        assertEquals(List.of("GET", "PUT none-match", "GET", "PUT none-match", "GET"), store.requests());
+        assertEquals(
+                List.of("GET", "PUT none-match", "GET", "PUT none-match", "GET"), store.requests());
     }
 
     @Test
-    @DisplayName("R15 an unreadable marker: full support is assumed for five minutes, then it is requested again")
+    @DisplayName("R15 an unreadable marker: full support is assumed for five minutes, then it is"
+            + " requested again")
     void unreadable() {
         MemoryObjectStore store = new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS);
         publish(process(store));
         store.forgetRequests();
         BucketTier tier = process(store);
-        for (int i = 0; i < 6; i++) { // so that the failures to come do not open the circuit breaker
+        // so that the failures to come do not open the circuit breaker
+        for (int i = 0; i < 6; i++) {
             tier.load(entries.id());
         }
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
-        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)), "a wrong assumption costs only a pause");
+        assertInstanceOf(
+                StoreResult.Refused.class,
+                tier.store(entries.entry(20)),
+                "a wrong assumption costs only a pause");
         ticker.pass(Duration.ofMinutes(5));
         publish(tier);
-        assertEquals(Optional.of(ConditionalWriteSupport.NONE), tier.statistics().conditionalWrites());
+        assertEquals(
+                Optional.of(ConditionalWriteSupport.NONE), tier.statistics().conditionalWrites());
     }
 
     @Test
-    @DisplayName("R3 no permission to write: one probe, refused, then the tier is read-only; nothing is left, nothing more is sent")
+    @DisplayName(
+            "R3 no permission to write: one probe, refused, then the tier is read-only; nothing is"
+                    + " left, nothing more is sent")
     void readOnly() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.FORBIDS_WRITES);
         BucketTier tier = process(store);
@@ -216,9 +274,12 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a server without conditions gets entries by plain writes; the next process reads it from the marker")
+    @DisplayName(
+            "R15 a server without conditions gets entries by plain writes; the next process reads"
+                    + " it from the marker")
     void withoutConditions() {
-        for (Deviation deviation : List.of(Deviation.REFUSES_CONDITIONS, Deviation.IGNORES_CONDITIONS)) {
+        for (Deviation deviation :
+                List.of(Deviation.REFUSES_CONDITIONS, Deviation.IGNORES_CONDITIONS)) {
             DeviatingObjectStore store = new DeviatingObjectStore(deviation);
             publish(process(store));
             assertEquals(ConditionalWriteSupport.NONE, marker(store).writes());
@@ -232,10 +293,20 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a server that changed: the marker says FULL, a conditional write returns 501: one probe, and the entry is stored")
+    @DisplayName(
+            "R15 a server that changed: the marker says FULL, a conditional write returns 501: one"
+                    + " probe, and the entry is stored")
     void changed() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS);
-        store.place(MARKER, new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json(), ObjectMarks.NONE);
+        store.place(
+                MARKER,
+                new CapabilityMarker(
+                                ConditionalWriteSupport.FULL,
+                                ConditionalDeleteSupport.HONOURED,
+                                0,
+                                "")
+                        .json(),
+                ObjectMarks.NONE);
         BucketTier tier = process(store);
         publish(tier);
         assertEquals(ConditionalWriteSupport.NONE, marker(store).writes());
@@ -246,12 +317,15 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R2 one upload gets 400 although conditions are honoured: the probe finds FULL, the tier pauses, and no second probe follows")
+    @DisplayName(
+            "R2 one upload gets 400 although conditions are honoured: the probe finds FULL, the"
+                    + " tier pauses, and no second probe follows")
     void oneBadRequest() {
         MemoryObjectStore store = new MemoryObjectStore();
         BucketTier tier = process(store);
         publish(tier);
-        StoreFailure bad = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 400, "EntityTooLarge", "too large");
+        StoreFailure bad = new StoreFailure(
+                StoreFailure.Kind.NOT_SUPPORTED, 400, "EntityTooLarge", "too large");
         store.forgetRequests();
         store.script(new Fault.Lost(bad));
         assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)));
@@ -268,7 +342,8 @@ class CachedCapabilitiesTest {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             for (int i = 0; i < 20; i++) {
                 Entry entry = entries.entry(20);
-                all.add(threads.submit(() -> assertInstanceOf(StoreResult.Stored.class, tier.store(entry))));
+                all.add(threads.submit(
+                        () -> assertInstanceOf(StoreResult.Stored.class, tier.store(entry))));
             }
             for (Future<?> one : all) {
                 one.get();
@@ -279,7 +354,9 @@ class CachedCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 races that are lost with 500 do not open the circuit breaker, nor does a silent probe")
+    @DisplayName(
+            "R15 races that are lost with 500 do not open the circuit breaker, nor does a silent"
+                    + " probe")
     void breaker() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.LOSES_WITH_500);
         BucketTier tier = process(store);
@@ -292,16 +369,22 @@ class CachedCapabilitiesTest {
     @Test
     @DisplayName("the marker is human-readable JSON")
     void readable() {
-        String text = new String(new CapabilityMarker(ConditionalWriteSupport.CREATE_ONLY, ConditionalDeleteSupport.NOT_HONOURED, 1_700_000_000_000L, "granary 1").json(),
+        String text = new String(
+                new CapabilityMarker(
+                                ConditionalWriteSupport.CREATE_ONLY,
+                                ConditionalDeleteSupport.NOT_HONOURED,
+                                1_700_000_000_000L,
+                                "granary 1")
+                        .json(),
                 UTF_8);
         assertEquals("""
-                {
-                  "format" : 1,
-                  "conditionalWrites" : "CREATE_ONLY",
-                  "conditionalDelete" : "NOT_HONOURED",
-                  "probed" : "2023-11-14T22:13:20Z",
-                  "producer" : "granary 1"
-                }
-                """, text);
+            {
+              "format" : 1,
+              "conditionalWrites" : "CREATE_ONLY",
+              "conditionalDelete" : "NOT_HONOURED",
+              "probed" : "2023-11-14T22:13:20Z",
+              "producer" : "granary 1"
+            }
+            """, text);
     }
 }

@@ -2,6 +2,7 @@ package dev.granary.s3.probe;
 
 import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -24,22 +25,26 @@ import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
 /** Tests of the probe with servers that honour all conditions, and with others. */
 class CapabilityProbeTest {
-    private static final BucketLayout LAYOUT = new BucketLayout(S3Location.parse("s3://bucket/team"));
+    private static final BucketLayout LAYOUT =
+            new BucketLayout(S3Location.parse("s3://bucket/team"));
 
     private final TestTicker ticker = new TestTicker();
 
     private ProbeResult probe(ObjectStore store) {
-        return new CapabilityProbe(store, LAYOUT, ticker, TestSeed.random("CapabilityProbeTest")).run();
+        return new CapabilityProbe(store, LAYOUT, ticker, TestSeed.random("CapabilityProbeTest"))
+                .run();
     }
 
     private ProbeResult.Probed probed(ObjectStore store) {
@@ -48,11 +53,15 @@ class CapabilityProbeTest {
     }
 
     private static long notices(ProbeResult result) {
-        return result.findings().stream().filter(BucketFinding.Notice.class::isInstance).count();
+        return result.findings().stream()
+                .filter(BucketFinding.Notice.class::isInstance)
+                .count();
     }
 
     @Test
-    @DisplayName("R15 a server with all capabilities: FULL, each step is reported, nothing stays, and at most 100 requests are sent")
+    @DisplayName(
+            "R15 a server with all capabilities: FULL, each step is reported, nothing stays, and"
+                    + " at most 100 requests are sent")
     void full() {
         MemoryObjectStore store = new MemoryObjectStore();
         ProbeResult.Probed result = probed(store);
@@ -75,8 +84,14 @@ class CapabilityProbeTest {
         S3Config config = TestS3.server().config().client(client).build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
             BucketLayout layout = new BucketLayout(config.location());
-            ProbeResult result = new CapabilityProbe(store, layout, Ticker.SYSTEM, TestSeed.random("CapabilityProbeTest.wire")).run();
-            ProbeResult.Probed probed = assertInstanceOf(ProbeResult.Probed.class, result, result::toString);
+            ProbeResult result = new CapabilityProbe(
+                            store,
+                            layout,
+                            Ticker.SYSTEM,
+                            TestSeed.random("CapabilityProbeTest.wire"))
+                    .run();
+            ProbeResult.Probed probed =
+                    assertInstanceOf(ProbeResult.Probed.class, result, result::toString);
             assertEquals(ConditionalWriteSupport.FULL, probed.writes(), probed::toString);
             assertTrue(probed.serverMillis() > 0);
             store.list(layout.root(), object -> {
@@ -96,38 +111,56 @@ class CapabilityProbeTest {
         "RACY_REPLACE, CREATE_ONLY, 2 of 32 won",
         "IGNORES_CONDITIONAL_DELETE, FULL, a stale version is deleted",
         "LOSES_METADATA, FULL, metadata is lost",
-        "FORBIDS_DELETIONS, FULL, deleting is not allowed"})
-    @DisplayName("R15 a server that ignores, refuses or races: lower capabilities, and the step that showed it is reported")
+        "FORBIDS_DELETIONS, FULL, deleting is not allowed"
+    })
+    @DisplayName(
+            "R15 a server that ignores, refuses or races: lower capabilities, and the step that"
+                    + " showed it is reported")
     void deviations(Deviation deviation, ConditionalWriteSupport expected, String message) {
         ProbeResult.Probed result = probed(new DeviatingObjectStore(deviation));
         assertEquals(expected, result.writes(), result::toString);
-        assertTrue(result.findings().stream().anyMatch(finding -> finding instanceof BucketFinding.Notice notice && notice.what().contains(message)),
+        assertTrue(
+                result.findings().stream()
+                        .anyMatch(finding -> finding instanceof BucketFinding.Notice notice
+                                && notice.what().contains(message)),
                 result::toString);
     }
 
     @Test
-    @DisplayName("R15 an ignored condition of a delete is reported separately and does not lower the capabilities, as with Ceph")
+    @DisplayName(
+            "R15 an ignored condition of a delete is reported separately and does not lower the"
+                    + " capabilities, as with Ceph")
     void conditionalDelete() {
-        ProbeResult.Probed result = probed(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE));
+        ProbeResult.Probed result =
+                probed(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE));
         assertEquals(ConditionalDeleteSupport.NOT_HONOURED, result.deletion());
         assertEquals(ConditionalWriteSupport.FULL, result.writes());
     }
 
     @Test
-    @DisplayName("R15 losers that get 500: the races are repeated, three times in total, and one winner each time is enough")
+    @DisplayName(
+            "R15 losers that get 500: the races are repeated, three times in total, and one winner"
+                    + " each time is enough")
     void losersWith500() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.LOSES_WITH_500);
         assertEquals(ConditionalWriteSupport.FULL, probed(store).writes());
-        long creates = store.requests().stream().filter("PUT none-match"::equals).count();
-        assertTrue(creates >= 3 * ConditionalWriteRace.RACERS && creates <= 3 * ConditionalWriteRace.RACERS + 20, () -> creates + " creates");
+        long creates =
+                store.requests().stream().filter("PUT none-match"::equals).count();
+        assertTrue(
+                creates >= 3 * ConditionalWriteRace.RACERS
+                        && creates <= 3 * ConditionalWriteRace.RACERS + 20,
+                () -> creates + " creates");
     }
 
     @Test
     @DisplayName("R15 two winners are conclusive at once, even if other racers got no response")
     void twoWinners() {
-        DeviatingObjectStore store = new DeviatingObjectStore(Deviation.RACY_CREATE, Deviation.LOSES_WITH_500);
+        DeviatingObjectStore store =
+                new DeviatingObjectStore(Deviation.RACY_CREATE, Deviation.LOSES_WITH_500);
         assertEquals(ConditionalWriteSupport.NONE, probed(store).writes());
-        long creates = store.requests().stream().filter(request -> request.equals("PUT none-match")).count();
+        long creates = store.requests().stream()
+                .filter(request -> request.equals("PUT none-match"))
+                .count();
         assertTrue(creates <= ConditionalWriteRace.RACERS + 10, () -> creates + " creates");
     }
 
@@ -138,7 +171,8 @@ class CapabilityProbeTest {
             @Override
             public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult result = super.putIfAbsent(key, body, marks);
-                if (result instanceof WriteResult.PreconditionFailed && body.length > 20) { // that of a racer
+                // that of a racer
+                if (result instanceof WriteResult.PreconditionFailed && body.length > 20) {
                     place(key, body, marks);
                 }
                 return result;
@@ -153,36 +187,63 @@ class CapabilityProbeTest {
     @DisplayName("R15 a lost response is inconclusive: the step is repeated")
     void lostResponses() {
         for (int step = 0; step < 6; step++) {
-            for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500),
+            for (Fault fault : List.of(
+                    new Fault.Lost(TIMEOUT),
+                    new Fault.AnswerLost(TIMEOUT),
+                    new Fault.AnswerLost(ERROR_500),
                     new Fault.Conflicting(Fault.Moment.BEFORE))) {
                 MemoryObjectStore store = new MemoryObjectStore();
                 for (int i = 0; i < step; i++) {
                     store.script(new Fault.None());
                 }
                 store.script(fault);
-                assertEquals(ConditionalWriteSupport.FULL, probed(store).writes(), "step " + step + ", " + fault);
+                assertEquals(
+                        ConditionalWriteSupport.FULL,
+                        probed(store).writes(),
+                        "step " + step + ", " + fault);
             }
         }
     }
 
     @Test
-    @DisplayName("a missing permission to write is inconclusive, as are silence and a refused upload")
+    @DisplayName(
+            "a missing permission to write is inconclusive, as are silence and a refused upload")
     void inconclusive() {
-        assertEquals(StoreFailure.Kind.DENIED, assertInstanceOf(ProbeResult.NotAllowed.class,
-                probe(new DeviatingObjectStore(Deviation.FORBIDS_WRITES))).failure().kind());
-        assertEquals(400, assertInstanceOf(ProbeResult.NotAllowed.class,
-                probe(new DeviatingObjectStore(Deviation.REFUSES_WRITES))).failure().status());
-        assertEquals(TIMEOUT, assertInstanceOf(ProbeResult.Unavailable.class, probe(new SilentFrom(0))).failure());
+        assertEquals(
+                StoreFailure.Kind.DENIED,
+                assertInstanceOf(
+                                ProbeResult.NotAllowed.class,
+                                probe(new DeviatingObjectStore(Deviation.FORBIDS_WRITES)))
+                        .failure()
+                        .kind());
+        assertEquals(
+                400,
+                assertInstanceOf(
+                                ProbeResult.NotAllowed.class,
+                                probe(new DeviatingObjectStore(Deviation.REFUSES_WRITES)))
+                        .failure()
+                        .status());
+        assertEquals(
+                TIMEOUT,
+                assertInstanceOf(ProbeResult.Unavailable.class, probe(new SilentFrom(0)))
+                        .failure());
     }
 
     @Test
-    @DisplayName("a server that falls silent at any moment of the probe: never lower capabilities than the true ones")
+    @DisplayName(
+            "a server that falls silent at any moment of the probe: never lower capabilities than"
+                    + " the true ones")
     void silentFromThenOn() {
         for (int from = 0; from < 100; from++) {
             switch (probe(new SilentFrom(from))) {
-                case ProbeResult.Probed probed -> assertEquals(ConditionalWriteSupport.FULL, probed.writes(), "silent from request " + from);
-                case ProbeResult.Unavailable _ -> { }
-                case ProbeResult.NotAllowed refused -> throw new AssertionError("Nobody refused: " + refused);
+                case ProbeResult.Probed probed ->
+                    assertEquals(
+                            ConditionalWriteSupport.FULL,
+                            probed.writes(),
+                            "silent from request " + from);
+                case ProbeResult.Unavailable _ -> {}
+                case ProbeResult.NotAllowed refused ->
+                    throw new AssertionError("Nobody refused: " + refused);
             }
         }
     }
@@ -216,7 +277,9 @@ class CapabilityProbeTest {
 
         @Override
         public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-            return isSilent() ? WriteResult.failed(TIMEOUT) : super.replaceIfMatch(key, etag, body, marks);
+            return isSilent()
+                    ? WriteResult.failed(TIMEOUT)
+                    : super.replaceIfMatch(key, etag, body, marks);
         }
 
         @Override

@@ -12,23 +12,30 @@ import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
-import java.util.List;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import java.util.List;
+
 /** Tests that a probe removes its own objects, and nothing else. */
 class ProbeObjectsTest {
-    private final BucketLayout layout = new BucketLayout(S3Config.builder("bucket").build().location());
+    private final BucketLayout layout =
+            new BucketLayout(S3Config.builder("bucket").build().location());
 
     @Test
-    @DisplayName("a probe keeps the objects of others below trial/, and everything else, also if deletions ignore their condition")
+    @DisplayName("a probe keeps the objects of others below trial/, and everything else, also if"
+            + " deletions ignore their condition")
     void onlyItsOwn() {
-        for (MemoryObjectStore store : List.of(new MemoryObjectStore(), new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE))) {
+        for (MemoryObjectStore store : List.of(
+                new MemoryObjectStore(),
+                new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE))) {
             store.place(layout.probeObject("another-probe-0"), new byte[1], ObjectMarks.NONE);
             store.place(layout.root() + "opencl/some/e/00/entry", new byte[1], ObjectMarks.NONE);
             store.place(layout.marker(), new byte[1], ObjectMarks.NONE);
             List<String> before = store.keys();
-            CapabilityProbe probe = new CapabilityProbe(store, layout, new TestTicker(), TestSeed.random("ProbeObjectsTest"));
+            CapabilityProbe probe = new CapabilityProbe(
+                    store, layout, new TestTicker(), TestSeed.random("ProbeObjectsTest"));
             assertInstanceOf(ProbeResult.Probed.class, probe.run());
             assertTrue(store.requests().contains("DELETE"));
             assertEquals(before, store.keys());

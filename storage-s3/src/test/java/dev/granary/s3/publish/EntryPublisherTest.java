@@ -3,6 +3,7 @@ package dev.granary.s3.publish;
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -31,22 +32,25 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of every row of the publish protocol, and of its races. */
 class EntryPublisherTest {
     private static final String KEY = "v1/some/key";
     private static final int VERSION_AT = 8;
-    private static final StoreFailure NOT_SUPPORTED = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "what is that");
+    private static final StoreFailure NOT_SUPPORTED = new StoreFailure(
+            StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "what is that");
 
     /** Initial content of the bucket. */
     enum Before {
@@ -59,11 +63,18 @@ class EntryPublisherTest {
     private final TestEntries entries = new TestEntries(EntryPublisherTest.class.getName());
     private final MemoryObjectStore store = new MemoryObjectStore();
     private final TestTicker ticker = new TestTicker();
-    private final WriteSuspension pause = new WriteSuspension(new S3Location("bucket", ""), Duration.ofMinutes(5), ticker);
+    private final WriteSuspension pause =
+            new WriteSuspension(new S3Location("bucket", ""), Duration.ofMinutes(5), ticker);
     private final RequestCounters counters = new RequestCounters();
     private final FakeCapabilities capabilities = new FakeCapabilities();
-    private final EntryPublisher publisher =
-            new EntryPublisher(store, capabilities, pause, Duration.ofDays(90), counters, ticker, TestSeed.random("EntryPublisherTest"));
+    private final EntryPublisher publisher = new EntryPublisher(
+            store,
+            capabilities,
+            pause,
+            Duration.ofDays(90),
+            counters,
+            ticker,
+            TestSeed.random("EntryPublisherTest"));
     private final Entry entry = entries.entry(1000);
 
     /** Capabilities set by the test. */
@@ -95,12 +106,18 @@ class EntryPublisherTest {
 
     private void place(Entry other) {
         WriteAttemptId putId = WriteAttemptId.random(entries.random());
-        store.place(KEY, EntryFormat.encode(other, Compression.ZSTD, putId), new ObjectMarks(putId.hex(), other.contentHash().hex()));
+        store.place(
+                KEY,
+                EntryFormat.encode(other, Compression.ZSTD, putId),
+                new ObjectMarks(putId.hex(), other.contentHash().hex()));
     }
 
     private void assertStored(Entry expected) {
         assertEquals(List.of(KEY), store.keys());
-        LoadResult read = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), expected.id(), VerificationLevel.CONTENT_HASH);
+        LoadResult read = EntryFormat.decode(
+                MemorySegment.ofArray(store.body(KEY)),
+                expected.id(),
+                VerificationLevel.CONTENT_HASH);
         PersistentCacheContract.assertHit(expected, read);
         assertEquals(expected.contentHash().hex(), store.marks(KEY).sha256());
     }
@@ -116,7 +133,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R13 the response was lost after the commit: reported as stored, exactly one object")
+    @DisplayName(
+            "R13 the response was lost after the commit: reported as stored, exactly one object")
     void replyLost() {
         for (StoreFailure failure : List.of(TIMEOUT, ERROR_500)) {
             store.remove(KEY);
@@ -129,17 +147,21 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R13 the request was lost before the commit: sent again with the same put id, stored")
+    @DisplayName(
+            "R13 the request was lost before the commit: sent again with the same put id, stored")
     void requestLost() {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500));
         assertInstanceOf(StoreResult.Stored.class, publish());
-        assertEquals(List.of("PUT none-match", "PUT none-match", "PUT none-match"), store.requests());
+        assertEquals(
+                List.of("PUT none-match", "PUT none-match", "PUT none-match"), store.requests());
         assertEquals(2, ticker.pauses().size());
         assertStored(entry);
     }
 
     @Test
-    @DisplayName("R14 the response to our commit was lost, and another entry replaced it: recognised as another's, never as ours")
+    @DisplayName(
+            "R14 the response to our commit was lost, and another entry replaced it: recognised as"
+                    + " another's, never as ours")
     void replyLostThenReplaced() {
         Entry other = entries.entry(entry.id(), 500);
         store.script(new Fault.AnswerLostThen(TIMEOUT, () -> place(other)));
@@ -152,11 +174,14 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("no response to any attempt, and no object: unknown, never absent, and a later publication is safe")
+    @DisplayName("no response to any attempt, and no object: unknown, never absent, and a later"
+            + " publication is safe")
     void neverAcknowledged() {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
         assertInstanceOf(StoreResult.Unknown.class, publish());
-        assertEquals(List.of("PUT none-match", "PUT none-match", "PUT none-match", "HEAD"), store.requests());
+        assertEquals(
+                List.of("PUT none-match", "PUT none-match", "PUT none-match", "HEAD"),
+                store.requests());
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertStored(entry);
     }
@@ -164,7 +189,8 @@ class EntryPublisherTest {
     @Test
     @DisplayName("no response to any attempt, but the last one took effect: stored")
     void lastTookEffect() {
-        store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT));
+        store.script(
+                new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT));
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertStored(entry);
     }
@@ -172,7 +198,11 @@ class EntryPublisherTest {
     @Test
     @DisplayName("no response to any request: unknown")
     void silence() {
-        store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
+        store.script(
+                new Fault.AnswerLost(TIMEOUT),
+                new Fault.Lost(TIMEOUT),
+                new Fault.Lost(TIMEOUT),
+                new Fault.Lost(TIMEOUT));
         assertInstanceOf(StoreResult.Unknown.class, publish());
     }
 
@@ -196,7 +226,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("the first entry is damaged: replaced by If-Match, whatever content its metadata names")
+    @DisplayName(
+            "the first entry is damaged: replaced by If-Match, whatever content its metadata names")
     void damagedFirst() {
         store.place(KEY, entries.bytes(300), new ObjectMarks("00", "11"));
         assertInstanceOf(StoreResult.Stored.class, publish());
@@ -218,42 +249,63 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("A1 S3 the first entry was cut to a third and kept its metadata: it is replaced, and no duplicate")
+    @DisplayName(
+            "A1 S3 the first entry was cut to a third and kept its metadata: it is replaced, and"
+                    + " no duplicate")
     void cutWithItsMetadata() {
         for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
             capabilities.known = writes;
             place(entry);
-            store.place(KEY, Arrays.copyOf(store.body(KEY), store.body(KEY).length / 3), store.marks(KEY));
+            store.place(
+                    KEY,
+                    Arrays.copyOf(store.body(KEY), store.body(KEY).length / 3),
+                    store.marks(KEY));
             assertInstanceOf(StoreResult.Stored.class, publish(), writes::toString);
             assertStored(entry);
         }
     }
 
     @Test
-    @DisplayName("R2 the same content with other metadata, so of another length: a duplicate, by reading it")
+    @DisplayName("R2 the same content with other metadata, so of another length: a duplicate, by"
+            + " reading it")
     void duplicateOfAnotherLength() {
-        place(Entry.of(entry.id(), entry.binaries(), Duration.ofHours(3), new EntryMetadata("another", "a producer with a much longer name",
-                Instant.ofEpochSecond(1), List.of("k", "l"), List.of(), "another description of the same kernel")));
+        place(Entry.of(
+                entry.id(),
+                entry.binaries(),
+                Duration.ofHours(3),
+                new EntryMetadata(
+                        "another",
+                        "a producer with a much longer name",
+                        Instant.ofEpochSecond(1),
+                        List.of("k", "l"),
+                        List.of(),
+                        "another description of the same kernel")));
         assertInstanceOf(StoreResult.Duplicate.class, publish());
         assertEquals(List.of("PUT none-match", "HEAD", "GET"), store.requests());
     }
 
     @Test
-    @DisplayName("K11 B10 an entry of a newer format stays, with any capabilities, suspect or not; a damaged one does not")
+    @DisplayName(
+            "K11 B10 an entry of a newer format stays, with any capabilities, suspect or not; a"
+                    + " damaged one does not")
     void newerFormat() {
         for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
             capabilities.known = writes;
             for (Existing existing : Existing.values()) {
-                byte[] newer = newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
+                byte[] newer =
+                        newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
                 store.place(KEY, newer, ObjectMarks.NONE);
-                assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entry, KEY, existing));
+                assertInstanceOf(
+                        StoreResult.Divergent.class, publisher.publish(entry, KEY, existing));
                 assertArrayEquals(newer, store.body(KEY));
             }
         }
     }
 
     @Test
-    @DisplayName("B10 D6 version or flags of an entry are damaged: no newer format, replaced like any other damage")
+    @DisplayName(
+            "B10 D6 version or flags of an entry are damaged: no newer format, replaced like any"
+                    + " other damage")
     void damagedVersion() {
         for (int at = VERSION_AT; at < VERSION_AT + 4; at++) {
             for (int bit = 0; bit < 8; bit++) {
@@ -261,26 +313,40 @@ class EntryPublisherTest {
                 damaged[at] ^= (byte) (1 << bit);
                 store.place(KEY, damaged, ObjectMarks.NONE);
                 assertInstanceOf(StoreResult.Stored.class, publish(), "byte " + at);
-                LoadResult existingEntry = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), entry.id(), VerificationLevel.CONTENT_HASH);
+                LoadResult existingEntry = EntryFormat.decode(
+                        MemorySegment.ofArray(store.body(KEY)),
+                        entry.id(),
+                        VerificationLevel.CONTENT_HASH);
                 assertInstanceOf(LoadResult.Hit.class, existingEntry, "byte " + at);
             }
         }
     }
 
     @Test
-    @DisplayName("two processes repair one damaged entry: the second finds the first's entry and keeps it")
+    @DisplayName(
+            "two processes repair one damaged entry: the second finds the first's entry and keeps"
+                    + " it")
     void repairRace() {
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
-        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(entry)));
+        store.script(
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.Meanwhile(() -> place(entry)));
         assertInstanceOf(StoreResult.Duplicate.class, publish());
-        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match", "HEAD"), store.requests());
+        assertEquals(
+                List.of("PUT none-match", "HEAD", "GET", "PUT match", "HEAD"), store.requests());
     }
 
     @Test
     @DisplayName("R13 the response to a repair was lost: reported as stored")
     void repairReplyLost() {
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
-        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT));
+        store.script(
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.AnswerLost(TIMEOUT));
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertStored(entry);
     }
@@ -292,7 +358,8 @@ class EntryPublisherTest {
         store.script(conflict, conflict, conflict);
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(3, ticker.pauses().size());
-        assertTrue(ticker.pauses().stream().allMatch(pause -> pause.compareTo(Duration.ofMillis(200)) <= 0));
+        assertTrue(ticker.pauses().stream()
+                .allMatch(pause -> pause.compareTo(Duration.ofMillis(200)) <= 0));
         store.remove(KEY);
         store.script(conflict, conflict, conflict, conflict);
         assertInstanceOf(StoreResult.Failed.class, publish());
@@ -322,14 +389,21 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R3 refused after an attempt without a response: that one may have taken effect, so unknown")
+    @DisplayName(
+            "R3 refused after an attempt without a response: that one may have taken effect, so"
+                    + " unknown")
     void refusedAfterUnknown() {
         store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
         assertInstanceOf(StoreResult.Unknown.class, publish());
         assertStored(entry);
         assertEquals(DENIED, pause.reason().orElseThrow());
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
-        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
+        store.script(
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.AnswerLost(TIMEOUT),
+                new Fault.Lost(DENIED));
         assertInstanceOf(StoreResult.Unknown.class, publish());
         assertStored(entry);
     }
@@ -347,19 +421,26 @@ class EntryPublisherTest {
     void bounded() {
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         for (int i = 0; i < 40; i++) { // damaged repeatedly, just before each replacement
-            store.script(new Fault.Meanwhile(() -> store.place(KEY, entries.bytes(300), ObjectMarks.NONE)));
+            store.script(new Fault.Meanwhile(
+                    () -> store.place(KEY, entries.bytes(300), ObjectMarks.NONE)));
         }
         StoreResult result = publish();
-        assertTrue(result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown, result::toString);
+        assertTrue(
+                result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown,
+                result::toString);
         assertTrue(store.requests().size() <= 20, () -> store.requests().toString());
     }
 
     @ParameterizedTest
     @EnumSource(Before.class)
-    @DisplayName("any single fault at any step, with any initial content: the result is true of the final content")
+    @DisplayName("any single fault at any step, with any initial content: the result is true of the"
+            + " final content")
     void anyFault(Before before) {
         for (int step = 0; step < 5; step++) {
-            for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500))) {
+            for (Fault fault : List.of(
+                    new Fault.Lost(TIMEOUT),
+                    new Fault.AnswerLost(TIMEOUT),
+                    new Fault.AnswerLost(ERROR_500))) {
                 store.remove(KEY);
                 prepare(before);
                 List<Object> existingEntry = snapshot();
@@ -369,9 +450,11 @@ class EntryPublisherTest {
                 store.forgetScript();
                 switch (result) {
                     case StoreResult.Stored _, StoreResult.Duplicate _ -> assertStored(entry);
-                    case StoreResult.Divergent _, StoreResult.Failed _ -> assertEquals(existingEntry, snapshot(), result::toString);
-                    case StoreResult.Unknown _ -> { } // inconclusive
-                    case StoreResult.Refused refused -> throw new AssertionError("Nobody refused: " + refused);
+                    case StoreResult.Divergent _, StoreResult.Failed _ ->
+                        assertEquals(existingEntry, snapshot(), result::toString);
+                    case StoreResult.Unknown _ -> {} // inconclusive
+                    case StoreResult.Refused refused ->
+                        throw new AssertionError("Nobody refused: " + refused);
                 }
             }
         }
@@ -379,9 +462,12 @@ class EntryPublisherTest {
 
     @ParameterizedTest
     @EnumSource(Before.class)
-    @DisplayName("any single fault at any step with CREATE_ONLY and with NONE: the result is true of the final content")
+    @DisplayName(
+            "any single fault at any step with CREATE_ONLY and with NONE: the result is true of"
+                    + " the final content")
     void anyFaultWithLess(Before before) {
-        for (ConditionalWriteSupport known : List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
+        for (ConditionalWriteSupport known :
+                List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
             capabilities.known = known;
             anyFault(before);
         }
@@ -398,7 +484,8 @@ class EntryPublisherTest {
         assertInstanceOf(StoreResult.Duplicate.class, publish());
         assertEquals(List.of("HEAD"), store.requests());
         Entry other = entries.entry(entry.id(), 50);
-        assertInstanceOf(StoreResult.Divergent.class, publisher.publish(other, KEY, Existing.TRUSTED));
+        assertInstanceOf(
+                StoreResult.Divergent.class, publisher.publish(other, KEY, Existing.TRUSTED));
         assertStored(entry);
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.forgetRequests();
@@ -408,7 +495,9 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R13 without conditions, the response was lost: a HEAD shows that it is ours, or that it must be written again")
+    @DisplayName(
+            "R13 without conditions, the response was lost: a HEAD shows that it is ours, or that"
+                    + " it must be written again")
     void withoutConditionsReplyLost() {
         capabilities.known = ConditionalWriteSupport.NONE;
         store.script(new Fault.None(), new Fault.AnswerLost(TIMEOUT));
@@ -440,7 +529,9 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R2 an unsupported conditional write: plain writes from then on if a probe says so, else read-only")
+    @DisplayName(
+            "R2 an unsupported conditional write: plain writes from then on if a probe says so,"
+                    + " else read-only")
     void conditionRefused() {
         store.script(new Fault.Lost(NOT_SUPPORTED));
         capabilities.afterProbe = ConditionalWriteSupport.NONE;
@@ -451,13 +542,20 @@ class EntryPublisherTest {
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.forgetRequests();
         capabilities.afterProbe = ConditionalWriteSupport.FULL;
-        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(NOT_SUPPORTED));
+        store.script(
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.Lost(NOT_SUPPORTED));
         assertInstanceOf(StoreResult.Stored.class, publish());
-        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match", "PUT"), store.requests());
+        assertEquals(
+                List.of("PUT none-match", "HEAD", "GET", "PUT match", "PUT"), store.requests());
     }
 
     @Test
-    @DisplayName("R18 a duplicate older than half the retention is rewritten with the same content, by If-Match; a newer one is kept")
+    @DisplayName(
+            "R18 a duplicate older than half the retention is rewritten with the same content, by"
+                    + " If-Match; a newer one is kept")
     void refresh() {
         place(entry);
         store.pass(Duration.ofDays(45));
@@ -481,7 +579,10 @@ class EntryPublisherTest {
     void refreshFails() {
         place(entry);
         store.pass(Duration.ofDays(60));
-        for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.Lost(DENIED), new Fault.Conflicting(Fault.Moment.BEFORE))) {
+        for (Fault fault : List.of(
+                new Fault.Lost(TIMEOUT),
+                new Fault.Lost(DENIED),
+                new Fault.Conflicting(Fault.Moment.BEFORE))) {
             store.script(new Fault.None(), new Fault.None(), fault);
             assertInstanceOf(StoreResult.Duplicate.class, publish());
         }
@@ -494,13 +595,17 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R18 an old duplicate that was read as damaged, or with fewer capabilities: refreshed as well; divergent or dateless: kept")
+    @DisplayName(
+            "R18 an old duplicate that was read as damaged, or with fewer capabilities: refreshed"
+                    + " as well; divergent or dateless: kept")
     void refreshOtherwise() {
         place(entry);
         store.pass(Duration.ofDays(60));
-        assertInstanceOf(StoreResult.Duplicate.class, publisher.publish(entry, KEY, Existing.SUSPECT));
+        assertInstanceOf(
+                StoreResult.Duplicate.class, publisher.publish(entry, KEY, Existing.SUSPECT));
         assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
-        for (ConditionalWriteSupport known : List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
+        for (ConditionalWriteSupport known :
+                List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
             capabilities.known = known;
             store.pass(Duration.ofDays(60));
             assertInstanceOf(StoreResult.Duplicate.class, publish());
@@ -509,16 +614,25 @@ class EntryPublisherTest {
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
         capabilities.known = ConditionalWriteSupport.FULL;
         store.pass(Duration.ofDays(60));
-        assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED));
+        assertInstanceOf(
+                StoreResult.Divergent.class,
+                publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED));
         assertStored(entry);
-        EntryPublisher never = new EntryPublisher(store, capabilities, pause, Duration.ZERO, counters, ticker, TestSeed.random("never"));
+        EntryPublisher never = new EntryPublisher(
+                store,
+                capabilities,
+                pause,
+                Duration.ZERO,
+                counters,
+                ticker,
+                TestSeed.random("never"));
         assertInstanceOf(StoreResult.Duplicate.class, never.publish(entry, KEY, Existing.TRUSTED));
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
     }
 
     private void prepare(Before before) {
         switch (before) {
-            case NOTHING -> { }
+            case NOTHING -> {}
             case SAME -> place(entry);
             case OTHER -> place(entries.entry(entry.id(), 321));
             case DAMAGED -> store.place(KEY, entries.bytes(99), ObjectMarks.NONE);
@@ -526,6 +640,8 @@ class EntryPublisherTest {
     }
 
     private List<Object> snapshot() {
-        return store.keys().isEmpty() ? List.of() : List.of(MemorySegment.ofArray(store.body(KEY)).asByteBuffer(), store.marks(KEY));
+        return store.keys().isEmpty()
+                ? List.of()
+                : List.of(MemorySegment.ofArray(store.body(KEY)).asByteBuffer(), store.marks(KEY));
     }
 }

@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.testing.TestTicker;
-import java.time.Duration;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
 
 /** Tests of expiry and eviction. */
 class ExpiringSetTest {
@@ -14,7 +16,9 @@ class ExpiringSetTest {
     private final ExpiringSet<String> set = new ExpiringSet<>(3, Duration.ofSeconds(5), ticker);
 
     @Test
-    @DisplayName("R12 an element stays for the lifetime, not longer, and the oldest is evicted above the capacity")
+    @DisplayName(
+            "R12 an element stays for the lifetime, not longer, and the oldest is evicted above"
+                    + " the capacity")
     void lifetime() {
         set.add("a", set.mark());
         ticker.pass(Duration.ofSeconds(4));

@@ -1,6 +1,7 @@
 package dev.granary.s3.resilience;
 
 import static dev.granary.s3.contract.Fault.ERROR_500;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,6 +15,10 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,8 +28,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** Tests of the layers around a transport. */
 class ResilientObjectStoreTest {
@@ -55,9 +58,13 @@ class ResilientObjectStoreTest {
         transport.forgetRequests();
         store = store();
         transport.script(lost);
-        assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("other", new byte[1], ObjectMarks.NONE));
+        assertInstanceOf(
+                WriteResult.Unknown.class,
+                store.putIfAbsent("other", new byte[1], ObjectMarks.NONE));
         transport.script(lost);
-        assertInstanceOf(WriteResult.Unknown.class, store.replaceIfMatch("other", "v", new byte[1], ObjectMarks.NONE));
+        assertInstanceOf(
+                WriteResult.Unknown.class,
+                store.replaceIfMatch("other", "v", new byte[1], ObjectMarks.NONE));
         transport.script(lost);
         assertInstanceOf(WriteResult.Unknown.class, store.delete("other"));
         assertEquals(List.of("PUT none-match", "PUT match", "DELETE"), transport.requests());
@@ -75,8 +82,9 @@ class ResilientObjectStoreTest {
     @Test
     @DisplayName("R16 no retry that could end after the deadline")
     void deadline() {
-        S3Config.Builder config =
-                S3Config.builder("bucket").requestTimeout(Duration.ofSeconds(4)).loadDeadline(Duration.ofSeconds(10));
+        S3Config.Builder config = S3Config.builder("bucket")
+                .requestTimeout(Duration.ofSeconds(4))
+                .loadDeadline(Duration.ofSeconds(10));
         MemoryObjectStore slow = new MemoryObjectStore() {
             @Override
             public GetResult get(String key, long limit) {
@@ -112,7 +120,8 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName("R17 1,000 threads over four connections: at most four at once, and all are served")
+    @DisplayName(
+            "R17 1,000 threads over four connections: at most four at once, and all are served")
     void bulkhead() throws Exception {
         AtomicInteger running = new AtomicInteger();
         AtomicInteger max = new AtomicInteger();
@@ -126,7 +135,9 @@ class ResilientObjectStoreTest {
                 return result;
             }
         };
-        ResilientObjectStore store = store(S3Config.builder("bucket").maxConnections(4).loadDeadline(Duration.ofMinutes(2)), watched);
+        ResilientObjectStore store = store(
+                S3Config.builder("bucket").maxConnections(4).loadDeadline(Duration.ofMinutes(2)),
+                watched);
         List<Future<GetResult>> results = new ArrayList<>();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             for (int i = 0; i < 1000; i++) {
@@ -141,7 +152,9 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName("R17 a thread whose wait for a connection ends gets a failure, and no request is sent for it")
+    @DisplayName(
+            "R17 a thread whose wait for a connection ends gets a failure, and no request is sent"
+                    + " for it")
     void busy() throws Exception {
         CountDownLatch active = new CountDownLatch(1);
         CountDownLatch leave = new CountDownLatch(1);
@@ -157,12 +170,18 @@ class ResilientObjectStoreTest {
                 return super.get(key, limit);
             }
         };
-        ResilientObjectStore store = store(S3Config.builder("bucket").maxConnections(1)
-                .requestTimeout(Duration.ofMillis(100)).loadDeadline(Duration.ofMillis(110)), stuck);
+        ResilientObjectStore store = store(
+                S3Config.builder("bucket")
+                        .maxConnections(1)
+                        .requestTimeout(Duration.ofMillis(100))
+                        .loadDeadline(Duration.ofMillis(110)),
+                stuck);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<GetResult> first = threads.submit(() -> store.get("key", 10));
             active.await();
-            assertInstanceOf(WriteResult.NotSent.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
+            assertInstanceOf(
+                    WriteResult.NotSent.class,
+                    store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
             leave.countDown();
             assertInstanceOf(GetResult.Absent.class, first.get());
         }

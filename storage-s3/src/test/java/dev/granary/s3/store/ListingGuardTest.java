@@ -4,15 +4,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Tests of the limits of endless listings and responses. */
 class ListingGuardTest {
     @Test
-    @DisplayName("T5 a listing has at most 10,000 pages, at most 100 consecutive empty ones, none twice, and each names the next")
+    @DisplayName("T5 a listing has at most 10,000 pages, at most 100 consecutive empty ones, none"
+            + " twice, and each names the next")
     void pages() {
         ListingGuard many = new ListingGuard();
         int page = 1;
@@ -22,7 +24,9 @@ class ListingGuardTest {
         assertEquals(ListingGuard.MAX_PAGES, page);
         ListingGuard empty = new ListingGuard();
         page = 1;
-        while (empty.recordPage(page % ListingGuard.MAX_EMPTY == 50 && page < 500 ? 1 : 0, "token-" + page).isEmpty()) {
+        while (empty.recordPage(
+                        page % ListingGuard.MAX_EMPTY == 50 && page < 500 ? 1 : 0, "token-" + page)
+                .isEmpty()) {
             page++;
         }
         assertEquals(450 + ListingGuard.MAX_EMPTY, page);
@@ -34,13 +38,15 @@ class ListingGuardTest {
     }
 
     @Test
-    @DisplayName("S5 S6 a listing has at most 2,000,000 objects and takes at most 10 minutes in total")
+    @DisplayName(
+            "S5 S6 a listing has at most 2,000,000 objects and takes at most 10 minutes in total")
     void whole() {
         ListingGuard full = new ListingGuard(() -> 0);
         for (int page = 1; page < ListingGuard.MAX_OBJECTS / 1000; page++) {
             assertTrue(full.recordPage(1000, "token-" + page).isEmpty());
         }
-        assertTrue(full.recordPage(1000, "last").orElseThrow().message().contains("2000000 objects"));
+        assertTrue(
+                full.recordPage(1000, "last").orElseThrow().message().contains("2000000 objects"));
         AtomicLong now = new AtomicLong(Long.MAX_VALUE - 5);
         ListingGuard slow = new ListingGuard(now::get);
         now.addAndGet(ListingGuard.MAX_TIME.toNanos() - 1);

@@ -3,21 +3,34 @@ package dev.granary.s3.store;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Locale;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import java.util.Locale;
 
 /** Tests of runs of letters and digits in messages. */
 class SecretRedactorTest {
     private static final String LOWER = "abcdefghijklmnopqrstuvwxyz";
 
     @Test
-    @DisplayName("S11 a run of 32 characters with both cases and a digit, anywhere in it, is redacted; others stay")
+    @DisplayName(
+            "S11 a run of 32 characters with both cases and a digit, anywhere in it, is redacted;"
+                    + " others stay")
     void runs() {
-        for (String token : new String[] {"1A" + LOWER + "abcd", LOWER + "abcdA1", LOWER + "1A++//=="}) {
-            assertEquals("<[hidden]> and [hidden]", SecretRedactor.withoutTokens("<" + token + "> and " + token));
+        for (String token :
+                new String[] {"1A" + LOWER + "abcd", LOWER + "abcdA1", LOWER + "1A++//=="}) {
+            assertEquals(
+                    "<[hidden]> and [hidden]",
+                    SecretRedactor.withoutTokens("<" + token + "> and " + token));
         }
-        for (String plain : new String[] {"1A" + LOWER + "abc", LOWER + "abcdef", LOWER + "12345678", LOWER.toUpperCase(Locale.ROOT) + "12345678", LOWER + "ABCDEFGH", LOWER + "$A1 \\"}) {
+        for (String plain : new String[] {
+            "1A" + LOWER + "abc",
+            LOWER + "abcdef",
+            LOWER + "12345678",
+            LOWER.toUpperCase(Locale.ROOT) + "12345678",
+            LOWER + "ABCDEFGH",
+            LOWER + "$A1 \\"
+        }) {
             assertEquals(plain, SecretRedactor.withoutTokens(plain));
         }
     }

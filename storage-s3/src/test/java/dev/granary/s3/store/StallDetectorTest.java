@@ -3,16 +3,17 @@ package dev.granary.s3.store;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of the progress of a request, without time. */
 class StallDetectorTest {
@@ -21,9 +22,12 @@ class StallDetectorTest {
     private final TrafficCounter traffic = new TrafficCounter();
 
     @Test
-    @DisplayName("S5 dripping bytes are no progress: each 1,024 are, in any portions, and the head of a response is none of a bucket")
+    @DisplayName(
+            "S5 dripping bytes are no progress: each 1,024 are, in any portions, and the head of a"
+                    + " response is none of a bucket")
     void progress() {
-        try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic); StallDetector.Watch watch = detector.watch(() -> {})) {
+        try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic);
+                StallDetector.Watch watch = detector.watch(() -> {})) {
             watch.responseStarted();
             for (int piece = 1; piece <= 3; piece++) {
                 long before = traffic.progress();
@@ -41,7 +45,9 @@ class StallDetectorTest {
     }
 
     @Test
-    @DisplayName("S5 a request is watched until its body is read to its end, or closed before; a second end has no effect")
+    @DisplayName(
+            "S5 a request is watched until its body is read to its end, or closed before; a second"
+                    + " end has no effect")
     void ends() throws IOException {
         byte[] bytes = new byte[2];
         try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic)) {
@@ -95,13 +101,16 @@ class StallDetectorTest {
                 last = before;
             }
         }
-        assertTrue(!isAborted.get() || longest >= limit, "aborted, although there was progress each " + longest + " ns");
+        assertTrue(
+                !isAborted.get() || longest >= limit,
+                "aborted, although there was progress each " + longest + " ns");
     }
 
     @Test
     @DisplayName("S5 an exception of a request that was not aborted by the detector is unchanged")
     void unchangedException() {
-        try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic); StallDetector.Watch watch = detector.watch(() -> {})) {
+        try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic);
+                StallDetector.Watch watch = detector.watch(() -> {})) {
             IOException reset = new IOException("reset");
             assertEquals(reset, watch.translate(reset));
         }

@@ -6,6 +6,7 @@ import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackLocation;
 import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.UnpackedEntry;
+
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -38,7 +39,11 @@ public final class CompactionPlan {
      * @param orphans packs that were never named, for longer than a commit can take: their writers
      *     ended
      */
-    record InPacks(List<OldPack> merge, List<PackInfo> lost, List<PackManifest.Retired> expired, List<BucketRemover.Orphan> orphans) {
+    record InPacks(
+            List<OldPack> merge,
+            List<PackInfo> lost,
+            List<PackManifest.Retired> expired,
+            List<BucketRemover.Orphan> orphans) {
         InPacks {
             merge = List.copyOf(merge);
             lost = List.copyOf(lost);
@@ -57,7 +62,12 @@ public final class CompactionPlan {
      * @param isTruncated true if the listing ended at the limit of one plan, so that there may be
      *     more unpacked entries
      */
-    record Unpacked(List<UnpackedEntry> toPack, List<Redundant> redundant, Map<Sha256, UnpackedEntry> packed, long tooLarge, boolean isTruncated) {
+    record Unpacked(
+            List<UnpackedEntry> toPack,
+            List<Redundant> redundant,
+            Map<Sha256, UnpackedEntry> packed,
+            long tooLarge,
+            boolean isTruncated) {
         Unpacked {
             toPack = List.copyOf(toPack);
             redundant = List.copyOf(redundant);
@@ -117,7 +127,9 @@ public final class CompactionPlan {
      * have not been named, for longer than the grace period.
      */
     public long removed() {
-        return (long) unpacked.redundant().size() + packs.expired().size() + packs.orphans().size();
+        return (long) unpacked.redundant().size()
+                + packs.expired().size()
+                + packs.orphans().size();
     }
 
     /** Returns the number of objects that will be removed after their grace period. */
@@ -135,8 +147,14 @@ public final class CompactionPlan {
      * a removal.
      */
     public long bytes() {
-        return foldedBytes() + packs.merge().stream().flatMap(old -> old.live().stream()).mapToLong(PackLocation::length).sum()
-                + unpacked.redundant().stream().mapToLong(one -> one.location().length()).sum();
+        return foldedBytes()
+                + packs.merge().stream()
+                        .flatMap(old -> old.live().stream())
+                        .mapToLong(PackLocation::length)
+                        .sum()
+                + unpacked.redundant().stream()
+                        .mapToLong(one -> one.location().length())
+                        .sum();
     }
 
     PackManifest base() {

@@ -17,6 +17,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -67,7 +68,12 @@ public final class CompactionPlanner {
     /** The location at which readers find an entry. */
     private record InPack(CompactionPlan.OldPack pack, PackLocation location) {}
 
-    CompactionPlanner(ObjectStore store, TargetLayout keys, PackIndexCache indexCache, Duration grace, PackManifest manifest) {
+    CompactionPlanner(
+            ObjectStore store,
+            TargetLayout keys,
+            PackIndexCache indexCache,
+            Duration grace,
+            PackManifest manifest) {
         this.store = store;
         this.keys = keys;
         this.indexCache = indexCache;
@@ -81,26 +87,32 @@ public final class CompactionPlanner {
     PackCompactor.Planned plan() {
         Map<Sha256, Long> present = new HashMap<>();
         List<Sha256> unnamed = new ArrayList<>();
-        ListResult packs = store.list(keys.packPrefix(), object -> keys.packName(object.key()).ifPresent(name -> {
-            if (named.contains(name)) {
-                present.put(name, object.bytes());
-            } else if (unnamed.size() < MAX_UNNAMED) {
-                unnamed.add(name); // the next run continues
-            }
-        }));
+        ListResult packs = store.list(
+                keys.packPrefix(), object -> keys.packName(object.key()).ifPresent(name -> {
+                    if (named.contains(name)) {
+                        present.put(name, object.bytes());
+                    } else if (unnamed.size() < MAX_UNNAMED) {
+                        unnamed.add(name); // the next run continues
+                    }
+                }));
         if (packs instanceof ListResult.Unavailable failed) {
-            return new PackCompactor.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
+            return new PackCompactor.Planned.Unavailable(
+                    "the bucket cannot be listed: " + failed.failure());
         }
         for (PackInfo pack : manifest.packs()) {
             switch (index(pack, present.getOrDefault(pack.name(), -1L) == pack.bytes())) {
                 case TargetPackReader.IndexResult.Ok ok -> sort(pack, ok.index());
-                case TargetPackReader.IndexResult.Forbidden forbidden when present.containsKey(pack.name()) -> {
-                    return new PackCompactor.Planned.Unavailable("the index of a pack cannot be read: " + forbidden.failure());
+                case TargetPackReader.IndexResult.Forbidden forbidden
+                when present.containsKey(pack.name()) -> {
+                    return new PackCompactor.Planned.Unavailable(
+                            "the index of a pack cannot be read: " + forbidden.failure());
                 }
-                case TargetPackReader.IndexResult.Lost _, TargetPackReader.IndexResult.Forbidden _ -> lost.add(pack);
+                case TargetPackReader.IndexResult.Lost _,
+                        TargetPackReader.IndexResult.Forbidden _ -> lost.add(pack);
                 case TargetPackReader.IndexResult.Newer _ -> {} // left to a newer version
                 case TargetPackReader.IndexResult.Unavailable unavailable -> {
-                    return new PackCompactor.Planned.Unavailable("the index of a pack cannot be read: " + unavailable.failure());
+                    return new PackCompactor.Planned.Unavailable(
+                            "the index of a pack cannot be read: " + unavailable.failure());
                 }
             }
         }
@@ -108,17 +120,22 @@ public final class CompactionPlanner {
         boolean isTruncated = false;
         ListResult entries;
         try {
-            entries = store.list(prefix, object -> UnpackedEntry.of(object, prefix).ifPresent(this::sort));
+            entries = store.list(
+                    prefix, object -> UnpackedEntry.of(object, prefix).ifPresent(this::sort));
         } catch (StopListingException e) {
             entries = new ListResult.Complete(0);
             isTruncated = true;
         }
         if (entries instanceof ListResult.Unavailable failed) {
-            return new PackCompactor.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
+            return new PackCompactor.Planned.Unavailable(
+                    "the bucket cannot be listed: " + failed.failure());
         }
-        return new PackCompactor.Planned.Ready(new CompactionPlan(manifest,
+        return new PackCompactor.Planned.Ready(new CompactionPlan(
+                manifest,
                 new CompactionPlan.InPacks(merge(), lost, expired(), orphans(unnamed)),
-                new CompactionPlan.Unpacked(toPack, redundant, packedAndUnpacked, tooLarge, isTruncated), waiting));
+                new CompactionPlan.Unpacked(
+                        toPack, redundant, packedAndUnpacked, tooLarge, isTruncated),
+                waiting));
     }
 
     private static <T> void addTo(List<T> list, T one, int most) {
@@ -133,16 +150,22 @@ public final class CompactionPlanner {
      * enough for a pack to count as present: the listing, or a request for the pack, must show it.
      */
     private TargetPackReader.IndexResult index(PackInfo pack, boolean isListed) {
-        TargetPackReader.IndexResult indexed = TargetPackReader.fetchIndex(pack, keys, indexCache, store);
-        if (indexed instanceof TargetPackReader.IndexResult.Lost || indexed instanceof TargetPackReader.IndexResult.Forbidden) {
+        TargetPackReader.IndexResult indexed =
+                TargetPackReader.fetchIndex(pack, keys, indexCache, store);
+        if (indexed instanceof TargetPackReader.IndexResult.Lost
+                || indexed instanceof TargetPackReader.IndexResult.Forbidden) {
             return TargetPackReader.fetchIndex(pack, keys, indexCache, store);
         }
-        return !(indexed instanceof TargetPackReader.IndexResult.Ok) || isListed ? indexed : switch (TargetPackReader.presence(pack, keys, store)) {
-            case THERE -> indexed;
-            case GONE -> new TargetPackReader.IndexResult.Lost("it is not there");
-            case UNKNOWN -> new TargetPackReader.IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.SERVER, "a listing does not show "
-                    + keys.pack(pack.name())));
-        };
+        return !(indexed instanceof TargetPackReader.IndexResult.Ok) || isListed
+                ? indexed
+                : switch (TargetPackReader.presence(pack, keys, store)) {
+                    case THERE -> indexed;
+                    case GONE -> new TargetPackReader.IndexResult.Lost("it is not there");
+                    case UNKNOWN ->
+                        new TargetPackReader.IndexResult.Unavailable(StoreFailure.of(
+                                StoreFailure.Kind.SERVER,
+                                "a listing does not show " + keys.pack(pack.name())));
+                };
     }
 
     private List<CompactionPlan.OldPack> merge() {
@@ -192,7 +215,10 @@ public final class CompactionPlanner {
         }
         packedAndUnpacked.put(entry.id(), entry);
         if (isOverGrace(in.pack().pack().since())) {
-            addTo(redundant, new CompactionPlan.Redundant(entry, in.pack(), in.location()), MAX_UNPACKED);
+            addTo(
+                    redundant,
+                    new CompactionPlan.Redundant(entry, in.pack(), in.location()),
+                    MAX_UNPACKED);
         } else {
             waiting++;
         }
@@ -205,14 +231,16 @@ public final class CompactionPlanner {
     private boolean isOverGrace(long number) {
         return overGrace.computeIfAbsent(number, _ -> switch (store.head(keys.manifest(number))) {
             case HeadResult.Found found -> BucketRemover.isOlder(found.dates(), grace);
-            case HeadResult.Absent _ -> store.head(keys.manifest(manifest.number())) instanceof HeadResult.Found newest
-                    && BucketRemover.isOlder(newest.dates(), grace);
+            case HeadResult.Absent _ ->
+                store.head(keys.manifest(manifest.number())) instanceof HeadResult.Found newest
+                        && BucketRemover.isOlder(newest.dates(), grace);
             case HeadResult.Unavailable _ -> false;
         });
     }
 
     private List<BucketRemover.Orphan> orphans(List<Sha256> unnamed) {
-        Duration age = grace.compareTo(BucketRemover.ORPHAN_AGE) > 0 ? grace : BucketRemover.ORPHAN_AGE;
+        Duration age =
+                grace.compareTo(BucketRemover.ORPHAN_AGE) > 0 ? grace : BucketRemover.ORPHAN_AGE;
         List<BucketRemover.Orphan> orphans = new ArrayList<>();
         for (Sha256 name : unnamed) {
             if (store.head(keys.pack(name)) instanceof HeadResult.Found found) {

@@ -15,6 +15,7 @@ import dev.granary.s3.pack.TargetPackReader;
 import dev.granary.s3.pack.UnpackedEntry;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -55,7 +56,13 @@ public final class PackCompactor {
     private final BucketRemover remover;
     private final RandomGenerator random;
 
-    public PackCompactor(ObjectStore store, TargetLayout keys, PackIndexCache indexCache, PackManifestLog log, PackWriter writer, RandomGenerator random) {
+    public PackCompactor(
+            ObjectStore store,
+            TargetLayout keys,
+            PackIndexCache indexCache,
+            PackManifestLog log,
+            PackWriter writer,
+            RandomGenerator random) {
         this.store = store;
         this.keys = keys;
         this.indexCache = indexCache;
@@ -94,7 +101,14 @@ public final class PackCompactor {
      * @param isTruncated true if there are more unpacked entries than one compaction takes; the
      *     next one continues
      */
-    public record Left(long damaged, List<String> damagedKeys, long unread, long tooLarge, long otherVersion, long gone, boolean isTruncated) {
+    public record Left(
+            long damaged,
+            List<String> damagedKeys,
+            long unread,
+            long tooLarge,
+            long otherVersion,
+            long gone,
+            boolean isTruncated) {
         /** The largest number of damaged entries that are named. */
         public static final int MAX_NAMED = 100;
 
@@ -111,29 +125,42 @@ public final class PackCompactor {
         }
 
         Left plusDamaged(String key) {
-            List<String> keys = damaged < MAX_NAMED ? Stream.concat(damagedKeys.stream(), Stream.of(key)).toList() : damagedKeys;
+            List<String> keys = damaged < MAX_NAMED
+                    ? Stream.concat(damagedKeys.stream(), Stream.of(key)).toList()
+                    : damagedKeys;
             return new Left(damaged + 1, keys, unread, tooLarge, otherVersion, gone, isTruncated);
         }
 
         Left plusUnread(long more) {
-            return new Left(damaged, damagedKeys, unread + more, tooLarge, otherVersion, gone, isTruncated);
+            return new Left(
+                    damaged, damagedKeys, unread + more, tooLarge, otherVersion, gone, isTruncated);
         }
 
         Left plusTooLarge(long more) {
-            return new Left(damaged, damagedKeys, unread, tooLarge + more, otherVersion, gone, isTruncated);
+            return new Left(
+                    damaged, damagedKeys, unread, tooLarge + more, otherVersion, gone, isTruncated);
         }
 
         Left plusOtherVersion() {
-            return new Left(damaged, damagedKeys, unread, tooLarge, otherVersion + 1, gone, isTruncated);
+            return new Left(
+                    damaged, damagedKeys, unread, tooLarge, otherVersion + 1, gone, isTruncated);
         }
 
         Left plusGone() {
-            return new Left(damaged, damagedKeys, unread, tooLarge, otherVersion, gone + 1, isTruncated);
+            return new Left(
+                    damaged, damagedKeys, unread, tooLarge, otherVersion, gone + 1, isTruncated);
         }
 
         /** Returns these entries and those that the plan left out. */
         Left and(CompactionPlan.Unpacked planned) {
-            return new Left(damaged, damagedKeys, unread, tooLarge + planned.tooLarge(), otherVersion, gone, planned.isTruncated());
+            return new Left(
+                    damaged,
+                    damagedKeys,
+                    unread,
+                    tooLarge + planned.tooLarge(),
+                    otherVersion,
+                    gone,
+                    planned.isTruncated());
         }
     }
 
@@ -150,8 +177,15 @@ public final class PackCompactor {
          * @param dropped the number of damaged entries that were in packs and no longer are
          * @param unpackedEntries the state of unpacked entries in the manifest now
          */
-        record Done(long packed, long written, long removed, long unremoved, Left left, long dropped,
-                PackManifest.UnpackedEntries unpackedEntries) implements Result {}
+        record Done(
+                long packed,
+                long written,
+                long removed,
+                long unremoved,
+                Left left,
+                long dropped,
+                PackManifest.UnpackedEntries unpackedEntries)
+                implements Result {}
 
         /** Another writer has replaced packs that were to be merged: plan again. */
         record Overtaken() implements Result {}
@@ -172,8 +206,10 @@ public final class PackCompactor {
      */
     public Planned plan(Duration grace) {
         return switch (log.confirmed()) {
-            case PackManifestLog.Newest.Found found -> new CompactionPlanner(store, keys, indexCache, grace, found.manifest()).plan();
-            case PackManifestLog.Newest.Unavailable unavailable -> new Planned.Unavailable(unavailable.cause());
+            case PackManifestLog.Newest.Found found ->
+                new CompactionPlanner(store, keys, indexCache, grace, found.manifest()).plan();
+            case PackManifestLog.Newest.Unavailable unavailable ->
+                new Planned.Unavailable(unavailable.cause());
         };
     }
 
@@ -183,7 +219,10 @@ public final class PackCompactor {
      * @param unpackedEntries the state to commit afterwards if no unpacked entry is left
      * @param progress called with the number of bytes read so far
      */
-    public Result run(CompactionPlan plan, PackManifest.UnpackedEntries unpackedEntries, LongConsumer progress) {
+    public Result run(
+            CompactionPlan plan,
+            PackManifest.UnpackedEntries unpackedEntries,
+            LongConsumer progress) {
         PackRewriter rewriter = new PackRewriter(store, keys, writer, random, progress);
         List<BucketRemover.VerifiedCopy> removable = new ArrayList<>();
         Set<CompactionPlan.OldPack> merge = new LinkedHashSet<>(plan.inPacks().merge());
@@ -196,7 +235,9 @@ public final class PackCompactor {
         }
         Left left = rewriter.left().and(plan.unpacked());
         boolean areSomeLeft = left.total() > 0 || left.isTruncated();
-        Sealing sealing = !areSomeLeft && unpackedEntries == PackManifest.UnpackedEntries.NONE ? Sealing.WANTED : Sealing.UNWANTED;
+        Sealing sealing = !areSomeLeft && unpackedEntries == PackManifest.UnpackedEntries.NONE
+                ? Sealing.WANTED
+                : Sealing.UNWANTED;
         return commit(plan, merge, removable, sealing, rewriter);
     }
 
@@ -204,20 +245,32 @@ public final class PackCompactor {
      * Verifies the packed copies of entries that are to be removed; returns the packs with unsound
      * copies.
      */
-    private static Set<CompactionPlan.OldPack> check(List<CompactionPlan.Redundant> redundant, PackRewriter rewriter,
+    private static Set<CompactionPlan.OldPack> check(
+            List<CompactionPlan.Redundant> redundant,
+            PackRewriter rewriter,
             List<BucketRemover.VerifiedCopy> removable) {
-        Map<CompactionPlan.OldPack, Map<PackLocation, UnpackedEntry>> byPack = new LinkedHashMap<>();
-        redundant.forEach(one -> byPack.computeIfAbsent(one.pack(), _ -> new LinkedHashMap<>()).put(one.location(), one.entry()));
+        Map<CompactionPlan.OldPack, Map<PackLocation, UnpackedEntry>> byPack =
+                new LinkedHashMap<>();
+        redundant.forEach(one -> byPack.computeIfAbsent(one.pack(), _ -> new LinkedHashMap<>())
+                .put(one.location(), one.entry()));
         Set<CompactionPlan.OldPack> unsound = new LinkedHashSet<>();
-        byPack.forEach((old, entries) -> rewriter.check(old.pack(), List.copyOf(entries.keySet()),
-                location -> removable.add(new BucketRemover.VerifiedCopy(Objects.requireNonNull(entries.get(location)), old.pack())), _ -> unsound.add(old)));
+        byPack.forEach((old, entries) -> rewriter.check(
+                old.pack(),
+                List.copyOf(entries.keySet()),
+                location -> removable.add(new BucketRemover.VerifiedCopy(
+                        Objects.requireNonNull(entries.get(location)), old.pack())),
+                _ -> unsound.add(old)));
         return unsound;
     }
 
     /**
      * Moves entries into new packs. An entry that is unsound in one place is read from the others.
      */
-    private static void repack(CompactionPlan.Unpacked unpacked, Set<CompactionPlan.OldPack> merge, PackRewriter rewriter) throws PackRewriter.PackWriteException {
+    private static void repack(
+            CompactionPlan.Unpacked unpacked,
+            Set<CompactionPlan.OldPack> merge,
+            PackRewriter rewriter)
+            throws PackRewriter.PackWriteException {
         for (CompactionPlan.OldPack old : merge) {
             rewriter.moveLive(old);
         }
@@ -237,7 +290,8 @@ public final class PackCompactor {
 
     /** Whether the target is to be sealed. */
     private enum Sealing {
-        WANTED, UNWANTED;
+        WANTED,
+        UNWANTED;
 
         /**
          * Returns the state that the next manifest commits. A seal is retained if every entry that
@@ -245,32 +299,55 @@ public final class PackCompactor {
          * listed again.
          */
         PackManifest.UnpackedEntries nextState(PackManifest base, boolean areAllKept) {
-            return this == UNWANTED ? PackManifest.UnpackedEntries.POSSIBLE
-                    : base.unpackedEntries() == PackManifest.UnpackedEntries.NONE && areAllKept ? PackManifest.UnpackedEntries.NONE
+            return this == UNWANTED
+                    ? PackManifest.UnpackedEntries.POSSIBLE
+                    : base.unpackedEntries() == PackManifest.UnpackedEntries.NONE && areAllKept
+                            ? PackManifest.UnpackedEntries.NONE
                             : PackManifest.UnpackedEntries.SEALING;
         }
     }
 
-    private Result commit(CompactionPlan plan, Set<CompactionPlan.OldPack> merge, List<BucketRemover.VerifiedCopy> removable, Sealing sealing,
+    private Result commit(
+            CompactionPlan plan,
+            Set<CompactionPlan.OldPack> merge,
+            List<BucketRemover.VerifiedCopy> removable,
+            Sealing sealing,
             PackRewriter rewriter) {
         Set<Sha256> replaced = new HashSet<>(rewriter.moved());
         replaced.addAll(plan.lostNames());
         boolean areAllKept = plan.lostNames().isEmpty() && rewriter.missing().isEmpty();
-        boolean isChanged = !replaced.isEmpty() || !rewriter.written().isEmpty()
+        boolean isChanged = !replaced.isEmpty()
+                || !rewriter.written().isEmpty()
                 || plan.base().unpackedEntries() != sealing.nextState(plan.base(), areAllKept);
         String[] lost = {""};
         PackManifestLog.Committed committed = isChanged || !log.repairHint(plan.base())
                 ? log.commit(base -> {
-                    lost[0] = lost(rewriter.written(), pack -> writer.stateBeforeCommit(pack, keys)).orElse(""); // after base was read: see BucketRemover
-                    return lost[0].isEmpty() ? next(base, replaced, rewriter.written(), sealing.nextState(base, areAllKept)) : Optional.empty();
+                    // after base was read: see BucketRemover
+                    lost[0] = lost(rewriter.written(), pack -> writer.stateBeforeCommit(pack, keys))
+                            .orElse("");
+                    return lost[0].isEmpty()
+                            ? next(
+                                    base,
+                                    replaced,
+                                    rewriter.written(),
+                                    sealing.nextState(base, areAllKept))
+                            : Optional.empty();
                 })
                 : new PackManifestLog.Committed.Done(plan.base());
         return switch (committed) {
             case PackManifestLog.Committed.Done(PackManifest done) -> {
-                Optional<String> since = lost(rewriter.written(), pack -> writer.stateAfterCommit(pack, keys, done.number()));
+                Optional<String> since = lost(
+                        rewriter.written(),
+                        pack -> writer.stateAfterCommit(pack, keys, done.number()));
                 yield since.isPresent()
                         ? undo(merge, rewriter, since.get())
-                        : finish(plan, removable, sealing == Sealing.WANTED ? sealed(done) : PackManifest.UnpackedEntries.POSSIBLE, rewriter);
+                        : finish(
+                                plan,
+                                removable,
+                                sealing == Sealing.WANTED
+                                        ? sealed(done)
+                                        : PackManifest.UnpackedEntries.POSSIBLE,
+                                rewriter);
             }
             case PackManifestLog.Committed.Overtaken _ -> {
                 remover.removeOwn(rewriter.written());
@@ -285,17 +362,24 @@ public final class PackCompactor {
         };
     }
 
-    private static Optional<PackManifest> next(PackManifest base, Set<Sha256> replaced, List<PackInfo> with, PackManifest.UnpackedEntries unpackedEntries) {
+    private static Optional<PackManifest> next(
+            PackManifest base,
+            Set<Sha256> replaced,
+            List<PackInfo> with,
+            PackManifest.UnpackedEntries unpackedEntries) {
         Set<Sha256> named = new HashSet<>();
         base.packs().forEach(pack -> named.add(pack.name()));
-        return named.containsAll(replaced) ? Optional.of(base.replacing(replaced, with, unpackedEntries)) : Optional.empty();
+        return named.containsAll(replaced)
+                ? Optional.of(base.replacing(replaced, with, unpackedEntries))
+                : Optional.empty();
     }
 
     /**
      * Returns why the new packs cannot be relied on, or empty if they can. This process may have
      * been suspended, and another one may have taken them for orphans.
      */
-    private static Optional<String> lost(List<PackInfo> written, Function<PackInfo, PackWriter.PackState> stateOf) {
+    private static Optional<String> lost(
+            List<PackInfo> written, Function<PackInfo, PackWriter.PackState> stateOf) {
         for (PackInfo pack : written) {
             switch (stateOf.apply(pack)) {
                 case PackWriter.PackState.Lasting _ -> {}
@@ -303,10 +387,12 @@ public final class PackCompactor {
                     return Optional.of("a pack that was just written is gone");
                 }
                 case PackWriter.PackState.Late _ -> {
-                    return Optional.of("a pack that was written is older than " + BucketRemover.LONGEST_COMMIT.toHours() + " hours before its commit");
+                    return Optional.of("a pack that was written is older than "
+                            + BucketRemover.LONGEST_COMMIT.toHours() + " hours before its commit");
                 }
                 case PackWriter.PackState.Unknown unknown -> {
-                    return Optional.of("the presence of a pack that was just written is unknown: " + unknown.failure());
+                    return Optional.of("the presence of a pack that was just written is unknown: "
+                            + unknown.failure());
                 }
             }
         }
@@ -319,20 +405,35 @@ public final class PackCompactor {
      * replaced packs meanwhile.
      */
     private Result undo(Set<CompactionPlan.OldPack> merge, PackRewriter rewriter, String cause) {
-        List<PackInfo> old = merge.stream().map(CompactionPlan.OldPack::pack).filter(pack -> rewriter.moved().contains(pack.name())).toList();
+        List<PackInfo> old = merge.stream()
+                .map(CompactionPlan.OldPack::pack)
+                .filter(pack -> rewriter.moved().contains(pack.name()))
+                .toList();
         PackManifestLog.Committed undone = log.commit(base -> {
-            Set<Sha256> gone = rewriter.written().stream().filter(pack -> base.names(pack.name()) && isGone(pack)).map(PackInfo::name)
+            Set<Sha256> gone = rewriter.written().stream()
+                    .filter(pack -> base.names(pack.name()) && isGone(pack))
+                    .map(PackInfo::name)
                     .collect(Collectors.toSet());
             List<PackInfo> back = old.stream()
-                    .filter(pack -> !base.names(pack.name()) && TargetPackReader.presence(pack, keys, store) == TargetPackReader.Presence.THERE).toList();
-            return gone.isEmpty() && back.isEmpty() ? Optional.empty() : Optional.of(base.restoring(gone, back));
+                    .filter(pack -> !base.names(pack.name())
+                            && TargetPackReader.presence(pack, keys, store)
+                                    == TargetPackReader.Presence.THERE)
+                    .toList();
+            return gone.isEmpty() && back.isEmpty()
+                    ? Optional.empty()
+                    : Optional.of(base.restoring(gone, back));
         });
-        return new Result.Failed(cause + switch (undone) {
-            case PackManifestLog.Committed.Done _ -> "; the manifest names the replaced packs again that exist";
-            case PackManifestLog.Committed.Overtaken _ -> "; no replaced pack exists to be named again";
-            case PackManifestLog.Committed.Failed failed -> "; the manifest could not be repaired: " + failed.cause();
-            case PackManifestLog.Committed.Unknown unknown -> "; the outcome of repairing the manifest is unknown: " + unknown.cause();
-        });
+        return new Result.Failed(cause
+                + switch (undone) {
+                    case PackManifestLog.Committed.Done _ ->
+                        "; the manifest names the replaced packs again that exist";
+                    case PackManifestLog.Committed.Overtaken _ ->
+                        "; no replaced pack exists to be named again";
+                    case PackManifestLog.Committed.Failed failed ->
+                        "; the manifest could not be repaired: " + failed.cause();
+                    case PackManifestLog.Committed.Unknown unknown ->
+                        "; the outcome of repairing the manifest is unknown: " + unknown.cause();
+                });
     }
 
     private boolean isGone(PackInfo pack) {
@@ -342,13 +443,22 @@ public final class PackCompactor {
     /**
      * Removes the planned objects; those that cannot be removed are left to the next compaction.
      */
-    private Result.Done finish(CompactionPlan plan, List<BucketRemover.VerifiedCopy> removable, PackManifest.UnpackedEntries unpackedEntries,
+    private Result.Done finish(
+            CompactionPlan plan,
+            List<BucketRemover.VerifiedCopy> removable,
+            PackManifest.UnpackedEntries unpackedEntries,
             PackRewriter rewriter) {
         CompactionPlan.InPacks packs = plan.inPacks();
-        long removed = remover.removeCopied(removable) + remover.removeUnused(packs.orphans(), packs.expired());
-        return new Result.Done(rewriter.packed(), rewriter.written().size(), removed,
+        long removed = remover.removeCopied(removable)
+                + remover.removeUnused(packs.orphans(), packs.expired());
+        return new Result.Done(
+                rewriter.packed(),
+                rewriter.written().size(),
+                removed,
                 removable.size() + packs.expired().size() + packs.orphans().size() - removed,
-                rewriter.left().and(plan.unpacked()), rewriter.missing().size(), unpackedEntries);
+                rewriter.left().and(plan.unpacked()),
+                rewriter.missing().size(),
+                unpackedEntries);
     }
 
     /**
@@ -366,18 +476,29 @@ public final class PackCompactor {
      */
     private PackManifest.UnpackedEntries sealed(PackManifest committed) {
         PackManifest newest = committed;
-        for (int attempt = 0; attempt < MAX_SEALINGS && newest.unpackedEntries() == PackManifest.UnpackedEntries.SEALING && isEveryEntryPacked(newest); attempt++) {
+        for (int attempt = 0;
+                attempt < MAX_SEALINGS
+                        && newest.unpackedEntries() == PackManifest.UnpackedEntries.SEALING
+                        && isEveryEntryPacked(newest);
+                attempt++) {
             PackManifest intent = newest;
-            if (log.commit(base -> base.isSameAs(intent) ? Optional.of(intent.with(PackManifest.UnpackedEntries.NONE)) : Optional.empty())
+            if (log.commit(base -> base.isSameAs(intent)
+                            ? Optional.of(intent.with(PackManifest.UnpackedEntries.NONE))
+                            : Optional.empty())
                     instanceof PackManifestLog.Committed.Done) {
                 return PackManifest.UnpackedEntries.NONE;
             }
-            newest = log.confirmed() instanceof PackManifestLog.Newest.Found(PackManifest now) ? now : PackManifest.NONE; // packs or unpacked entries were published
+            // packs or unpacked entries were published
+            newest = log.confirmed() instanceof PackManifestLog.Newest.Found(PackManifest now)
+                    ? now
+                    : PackManifest.NONE;
         }
-        if (newest.unpackedEntries() == PackManifest.UnpackedEntries.NONE && isEveryEntryPacked(newest)) {
+        if (newest.unpackedEntries() == PackManifest.UnpackedEntries.NONE
+                && isEveryEntryPacked(newest)) {
             return PackManifest.UnpackedEntries.NONE;
         }
-        log.commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE ? Optional.empty()
+        log.commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE
+                ? Optional.empty()
                 : Optional.of(base.with(PackManifest.UnpackedEntries.POSSIBLE)));
         return PackManifest.UnpackedEntries.POSSIBLE;
     }
@@ -391,7 +512,9 @@ public final class PackCompactor {
         String prefix = keys.unpackedPrefix();
         for (int listing = 0; listing < LISTINGS; listing++) {
             try {
-                if (store.list(prefix, object -> UnpackedEntry.of(object, prefix).ifPresent(entry -> add(unpacked, entry.id()))) instanceof ListResult.Unavailable) {
+                if (store.list(prefix, object -> UnpackedEntry.of(object, prefix)
+                                .ifPresent(entry -> add(unpacked, entry.id())))
+                        instanceof ListResult.Unavailable) {
                     return false;
                 }
             } catch (StopListingException e) {

@@ -18,6 +18,7 @@ import dev.granary.s3.pack.UnpackedEntry;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -51,7 +52,12 @@ final class PackRewriter {
     private long packed;
     private PackCompactor.Left left = PackCompactor.Left.NONE;
 
-    PackRewriter(ObjectStore store, TargetLayout keys, PackWriter writer, RandomGenerator random, LongConsumer progress) {
+    PackRewriter(
+            ObjectStore store,
+            TargetLayout keys,
+            PackWriter writer,
+            RandomGenerator random,
+            LongConsumer progress) {
         this.store = store;
         this.keys = keys;
         this.writer = writer;
@@ -103,12 +109,21 @@ final class PackRewriter {
      * Passes each location to {@code sound} or {@code unsound}; to neither if it cannot be read
      * now.
      */
-    void check(PackInfo pack, List<PackLocation> locations, Consumer<PackLocation> sound, Consumer<PackLocation> unsound) {
+    void check(
+            PackInfo pack,
+            List<PackLocation> locations,
+            Consumer<PackLocation> sound,
+            Consumer<PackLocation> unsound) {
         for (PackRange range : PackRange.of(pack, locations, RANGE_BYTES)) {
             switch (read(range)) {
-                case GetResult.Found found -> range.locations().forEach(location ->
-                        (isSound(slice(found.bytes(), range, location), location) ? sound : unsound).accept(location));
-                case GetResult.Absent _, GetResult.TooLarge _ -> range.locations().forEach(unsound);
+                case GetResult.Found found ->
+                    range.locations().forEach(location -> (isSound(
+                                            slice(found.bytes(), range, location), location)
+                                    ? sound
+                                    : unsound)
+                            .accept(location));
+                case GetResult.Absent _, GetResult.TooLarge _ ->
+                    range.locations().forEach(unsound);
                 case GetResult.Unavailable _ -> {}
             }
         }
@@ -131,18 +146,20 @@ final class PackRewriter {
         }
     }
 
-    private boolean moveRange(PackInfo pack, List<PackLocation> locations) throws PackWriteException {
+    private boolean moveRange(PackInfo pack, List<PackLocation> locations)
+            throws PackWriteException {
         boolean isWhole = true;
         for (PackRange range : PackRange.of(pack, locations, RANGE_BYTES)) {
-            List<PackLocation> unsound = switch (read(range)) {
-                case GetResult.Found found -> moveSound(range, found.bytes());
-                case GetResult.Absent _, GetResult.TooLarge _ -> range.locations();
-                case GetResult.Unavailable _ -> {
-                    left = left.plusUnread(range.locations().size());
-                    isWhole = false;
-                    yield List.of();
-                }
-            };
+            List<PackLocation> unsound =
+                    switch (read(range)) {
+                        case GetResult.Found found -> moveSound(range, found.bytes());
+                        case GetResult.Absent _, GetResult.TooLarge _ -> range.locations();
+                        case GetResult.Unavailable _ -> {
+                            left = left.plusUnread(range.locations().size());
+                            isWhole = false;
+                            yield List.of();
+                        }
+                    };
             for (PackLocation location : unsound) {
                 isWhole &= reread(pack, location);
             }
@@ -151,7 +168,8 @@ final class PackRewriter {
     }
 
     /** Moves the sound entries of a range; returns the locations of the others. */
-    private List<PackLocation> moveSound(PackRange range, MemorySegment bytes) throws PackWriteException {
+    private List<PackLocation> moveSound(PackRange range, MemorySegment bytes)
+            throws PackWriteException {
         List<PackLocation> unsound = new ArrayList<>();
         for (PackLocation location : range.locations()) {
             MemorySegment stored = slice(bytes, range, location);
@@ -170,8 +188,10 @@ final class PackRewriter {
      */
     private boolean reread(PackInfo pack, PackLocation location) throws PackWriteException {
         switch (store.range(keys.pack(pack.name()), location.offset(), location.length())) {
-            case GetResult.Found found when isSound(found.bytes(), location) -> append(location, found.bytes());
-            case GetResult.Found _, GetResult.Absent _, GetResult.TooLarge _ -> missing.add(location.id());
+            case GetResult.Found found
+            when isSound(found.bytes(), location) -> append(location, found.bytes());
+            case GetResult.Found _, GetResult.Absent _, GetResult.TooLarge _ ->
+                missing.add(location.id());
             case GetResult.Unavailable _ -> {
                 left = left.plusUnread(1);
                 return false;
@@ -188,7 +208,8 @@ final class PackRewriter {
     /** Adds an unpacked entry to a pack. One wrong response does not make it damaged. */
     void addUnpacked(UnpackedEntry entry) throws PackWriteException {
         GetResult result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);
-        if (result instanceof GetResult.Found first && !(decoded(first.bytes(), entry.id()) instanceof LoadResult.Hit)) {
+        if (result instanceof GetResult.Found first
+                && !(decoded(first.bytes(), entry.id()) instanceof LoadResult.Hit)) {
             result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);
         }
         switch (result) {
@@ -207,8 +228,10 @@ final class PackRewriter {
                 missing.remove(entry.id());
                 add(entry.id(), stored, sound.compileTime().toNanos());
             }
-            case LoadResult.Damaged bad when isOfOtherVersion(bad) -> left = left.plusOtherVersion();
-            case LoadResult.Damaged _, LoadResult.Absent _, LoadResult.Unavailable _ -> left = left.plusDamaged(entry.key());
+            case LoadResult.Damaged bad
+            when isOfOtherVersion(bad) -> left = left.plusOtherVersion();
+            case LoadResult.Damaged _, LoadResult.Absent _, LoadResult.Unavailable _ ->
+                left = left.plusDamaged(entry.key());
         }
     }
 
@@ -238,13 +261,15 @@ final class PackRewriter {
     }
 
     private GetResult read(PackRange range) {
-        GetResult result = store.range(keys.pack(range.pack().name()), range.offset(), range.length());
+        GetResult result =
+                store.range(keys.pack(range.pack().name()), range.offset(), range.length());
         bytesRead += range.length();
         progress.accept(bytesRead);
         return result;
     }
 
-    private static MemorySegment slice(MemorySegment bytes, PackRange range, PackLocation location) {
+    private static MemorySegment slice(
+            MemorySegment bytes, PackRange range, PackLocation location) {
         long at = Math.min(location.offset() - range.offset(), bytes.byteSize());
         return bytes.asSlice(at, Math.min(location.length(), bytes.byteSize() - at));
     }
@@ -256,8 +281,10 @@ final class PackRewriter {
     private boolean isSound(MemorySegment stored, PackLocation location) {
         return switch (decoded(stored, location.id())) {
             case LoadResult.Hit _ -> true;
-            case LoadResult.Damaged bad when isOfOtherVersion(bad) ->
-                PackIndex.crc(stored.toArray(ValueLayout.JAVA_BYTE), 0, (int) stored.byteSize()) == location.checksum();
+            case LoadResult.Damaged bad
+            when isOfOtherVersion(bad) ->
+                PackIndex.crc(stored.toArray(ValueLayout.JAVA_BYTE), 0, (int) stored.byteSize())
+                        == location.checksum();
             case LoadResult.Damaged _, LoadResult.Absent _, LoadResult.Unavailable _ -> false;
         };
     }

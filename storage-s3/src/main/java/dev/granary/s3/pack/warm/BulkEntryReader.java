@@ -17,6 +17,7 @@ import dev.granary.s3.pack.TargetPackReader;
 import dev.granary.s3.pack.UnpackedEntry;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
+
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,8 +36,8 @@ import java.util.function.Predicate;
  * <p>On request it also reads unpacked entries, with one request each.
  *
  * <p>Memory holds at most {@value #WORKERS} ranges, each at most {@value #MAX_RANGE_BYTES} bytes, a
- * gap and one entry long. For each range, decompressed entries take at most
- * {@value #BATCH_BYTES} bytes and one entry.
+ * gap and one entry long. For each range, decompressed entries take at most {@value #BATCH_BYTES}
+ * bytes and one entry.
  */
 public final class BulkEntryReader {
     /** The number of ranges that are read at once. */
@@ -59,7 +60,12 @@ public final class BulkEntryReader {
         this(store, keys, indexCache, WORKERS, UNPACKED_WORKERS);
     }
 
-    private BulkEntryReader(ObjectStore store, TargetLayout keys, PackIndexCache indexCache, int workers, int unpackedWorkers) {
+    private BulkEntryReader(
+            ObjectStore store,
+            TargetLayout keys,
+            PackIndexCache indexCache,
+            int workers,
+            int unpackedWorkers) {
         this.store = store;
         this.keys = keys;
         this.indexCache = indexCache;
@@ -125,19 +131,28 @@ public final class BulkEntryReader {
      * @param wanted selects entries by the hash of the id
      * @throws InterruptedException if the caller was interrupted
      */
-    public BulkReadPlan plan(PackManifest manifest, UnpackedEntries unpackedEntries, Predicate<Sha256> wanted) throws InterruptedException {
+    public BulkReadPlan plan(
+            PackManifest manifest, UnpackedEntries unpackedEntries, Predicate<Sha256> wanted)
+            throws InterruptedException {
         Map<Sha256, TargetPackReader.IndexResult> indexes = new ConcurrentHashMap<>();
-        ParallelTasks.run(workers, manifest.packs(),
-                () -> pack -> indexes.put(pack.name(), TargetPackReader.fetchIndex(pack, keys, indexCache, store)));
+        ParallelTasks.run(
+                workers,
+                manifest.packs(),
+                () -> pack -> indexes.put(
+                        pack.name(), TargetPackReader.fetchIndex(pack, keys, indexCache, store)));
         indexCache.store(manifest);
-        BulkReadPlan plan = new BulkReadPlan(Math.clamp(manifest.bytes() / (2L * WORKERS), MIN_RANGE_BYTES, MAX_RANGE_BYTES), wanted);
+        BulkReadPlan plan = new BulkReadPlan(
+                Math.clamp(manifest.bytes() / (2L * WORKERS), MIN_RANGE_BYTES, MAX_RANGE_BYTES),
+                wanted);
         for (PackInfo pack : manifest.packs()) {
             plan.add(pack, Objects.requireNonNull(indexes.get(pack.name())));
         }
-        if (unpackedEntries == UnpackedEntries.READ && manifest.unpackedEntries() != PackManifest.UnpackedEntries.NONE) {
+        if (unpackedEntries == UnpackedEntries.READ
+                && manifest.unpackedEntries() != PackManifest.UnpackedEntries.NONE) {
             String prefix = keys.unpackedPrefix();
             try {
-                plan.listed(store.list(prefix, object -> UnpackedEntry.of(object, prefix).ifPresent(plan::add)));
+                plan.listed(store.list(
+                        prefix, object -> UnpackedEntry.of(object, prefix).ifPresent(plan::add)));
             } catch (StopListingException e) {
                 plan.setTruncated();
             }
@@ -154,13 +169,21 @@ public final class BulkEntryReader {
      */
     public void run(BulkReadPlan plan, Receiver receiver) throws InterruptedException {
         SkippedEntries skippedEntries = new SkippedEntries(plan, receiver);
-        int longestRange = plan.ranges().stream().mapToInt(PackRange::length).max().orElse(0);
+        int longestRange =
+                plan.ranges().stream().mapToInt(PackRange::length).max().orElse(0);
         ParallelTasks.run(workers, plan.ranges(), () -> {
-            byte[] memory = new byte[longestRange]; // reused for all ranges of this thread: new memory is slower than the network
+            // reused for all ranges of this thread: new memory is slower than the network
+            byte[] memory = new byte[longestRange];
             return range -> read(range, memory, receiver, skippedEntries);
         });
-        ParallelTasks.run(unpackedWorkers, plan.unpacked(), () -> entry -> read(entry, receiver, skippedEntries));
-        ParallelTasks.run(unpackedWorkers, List.copyOf(skippedEntries.retryable()), () -> skipped -> readCopies(skipped, plan.copies(skipped.id()), receiver));
+        ParallelTasks.run(
+                unpackedWorkers,
+                plan.unpacked(),
+                () -> entry -> read(entry, receiver, skippedEntries));
+        ParallelTasks.run(
+                unpackedWorkers,
+                List.copyOf(skippedEntries.retryable()),
+                () -> skipped -> readCopies(skipped, plan.copies(skipped.id()), receiver));
     }
 
     /** An entry that could not be read from its first location. */
@@ -170,7 +193,8 @@ public final class BulkEntryReader {
      * Reports entries that could not be read; those with another copy are retained for a retry.
      * Thread-safe.
      */
-    private record SkippedEntries(BulkReadPlan plan, Receiver receiver, Queue<SkippedEntry> retryable) {
+    private record SkippedEntries(
+            BulkReadPlan plan, Receiver receiver, Queue<SkippedEntry> retryable) {
         SkippedEntries(BulkReadPlan plan, Receiver receiver) {
             this(plan, receiver, new ConcurrentLinkedQueue<>());
         }
@@ -184,7 +208,9 @@ public final class BulkEntryReader {
         }
 
         void skip(PackRange range, String cause) {
-            List<PackLocation> lost = range.locations().stream().filter(location -> plan.copies(location.id()).isEmpty()).toList();
+            List<PackLocation> lost = range.locations().stream()
+                    .filter(location -> plan.copies(location.id()).isEmpty())
+                    .toList();
             if (lost.size() == range.locations().size()) {
                 receiver.skipped(lost.size(), range.length(), cause);
                 return;
@@ -194,12 +220,17 @@ public final class BulkEntryReader {
     }
 
     /** Reads the other copies of an entry, one after the other, until one is sound. */
-    private void readCopies(SkippedEntry skipped, List<BulkReadPlan.Copy> copies, Receiver receiver) {
+    private void readCopies(
+            SkippedEntry skipped, List<BulkReadPlan.Copy> copies, Receiver receiver) {
         for (BulkReadPlan.Copy copy : copies) {
-            GetResult read = switch (copy) {
-                case BulkReadPlan.Copy.InPack(PackInfo pack, PackLocation location) -> store.range(keys.pack(pack.name()), location.offset(), location.length());
-                case BulkReadPlan.Copy.Unpacked(UnpackedEntry entry) -> store.get(entry.key(), EntryFormat.MAX_BYTES);
-            };
+            GetResult read =
+                    switch (copy) {
+                        case BulkReadPlan.Copy.InPack(PackInfo pack, PackLocation location) ->
+                            store.range(
+                                    keys.pack(pack.name()), location.offset(), location.length());
+                        case BulkReadPlan.Copy.Unpacked(UnpackedEntry entry) ->
+                            store.get(entry.key(), EntryFormat.MAX_BYTES);
+                    };
             if (read instanceof GetResult.Found found) {
                 receiver.received(found.bytes().byteSize());
                 if (decoded(skipped.id(), found.bytes()) instanceof LoadResult.Hit(Entry entry)) {
@@ -215,28 +246,40 @@ public final class BulkEntryReader {
         switch (store.get(entry.key(), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
-                open(entry.id(), found.bytes(), skippedEntries).ifPresent(arrival -> receiver.entries(List.of(arrival)));
+                open(entry.id(), found.bytes(), skippedEntries)
+                        .ifPresent(arrival -> receiver.entries(List.of(arrival)));
             }
-            case GetResult.Absent _ -> receiver.skipped(1, entry.bytes(), "it is not there any more");
-            case GetResult.TooLarge _ -> receiver.skipped(1, entry.bytes(), "it is larger than an entry can be");
-            case GetResult.Unavailable unavailable -> receiver.skipped(1, entry.bytes(), unavailable.failure().toString());
+            case GetResult.Absent _ ->
+                receiver.skipped(1, entry.bytes(), "it is not there any more");
+            case GetResult.TooLarge _ ->
+                receiver.skipped(1, entry.bytes(), "it is larger than an entry can be");
+            case GetResult.Unavailable unavailable ->
+                receiver.skipped(1, entry.bytes(), unavailable.failure().toString());
         }
     }
 
-    private void read(PackRange range, byte[] memory, Receiver receiver, SkippedEntries skippedEntries) {
-        switch (store.range(keys.pack(range.pack().name()), range.offset(), range.length(), memory)) {
+    private void read(
+            PackRange range, byte[] memory, Receiver receiver, SkippedEntries skippedEntries) {
+        switch (store.range(
+                keys.pack(range.pack().name()), range.offset(), range.length(), memory)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
                 passOn(range, found.bytes(), receiver, skippedEntries);
             }
             case GetResult.Absent _ -> skippedEntries.skip(range, "the pack is not there any more");
-            case GetResult.TooLarge _ -> skippedEntries.skip(range, "the server sent more than was asked for");
-            case GetResult.Unavailable unavailable -> skippedEntries.skip(range, unavailable.failure().toString());
+            case GetResult.TooLarge _ ->
+                skippedEntries.skip(range, "the server sent more than was asked for");
+            case GetResult.Unavailable unavailable ->
+                skippedEntries.skip(range, unavailable.failure().toString());
         }
     }
 
     /** Passes entries on in batches: decompressed ones take memory of their own until then. */
-    private void passOn(PackRange range, MemorySegment bytes, Receiver receiver, SkippedEntries skippedEntries) {
+    private void passOn(
+            PackRange range,
+            MemorySegment bytes,
+            Receiver receiver,
+            SkippedEntries skippedEntries) {
         List<Arrival> batch = new ArrayList<>();
         long batchBytes = 0;
         for (PackLocation location : range.locations()) {
@@ -259,10 +302,15 @@ public final class BulkEntryReader {
         }
     }
 
-    private Optional<Arrival> unpack(PackLocation location, PackRange range, MemorySegment bytes, SkippedEntries skippedEntries) {
+    private Optional<Arrival> unpack(
+            PackLocation location,
+            PackRange range,
+            MemorySegment bytes,
+            SkippedEntries skippedEntries) {
         long at = location.offset() - range.offset();
         if (location.length() > bytes.byteSize() - at) {
-            skippedEntries.skip(location.id(), location.length(), "the pack is shorter than its index says");
+            skippedEntries.skip(
+                    location.id(), location.length(), "the pack is shorter than its index says");
             return Optional.empty();
         }
         return open(location.id(), bytes.asSlice(at, location.length()), skippedEntries);
@@ -275,7 +323,8 @@ public final class BulkEntryReader {
                 skippedEntries.skip(id, stored.byteSize(), "damaged: " + bad.detail());
                 yield Optional.empty();
             }
-            case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
+            case LoadResult.Absent _, LoadResult.Unavailable _ ->
+                throw new IllegalStateException("Decoding ends in a hit or damage");
         };
     }
 

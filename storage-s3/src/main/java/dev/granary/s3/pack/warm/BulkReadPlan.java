@@ -9,6 +9,7 @@ import dev.granary.s3.pack.StopListingException;
 import dev.granary.s3.pack.TargetPackReader;
 import dev.granary.s3.pack.UnpackedEntry;
 import dev.granary.s3.store.ListResult;
+
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -65,15 +66,27 @@ public final class BulkReadPlan {
                         addCopy(location.id(), new Copy.InPack(pack, location));
                     }
                 }
-                List<PackLocation> missing = firstCopies.stream().filter(location -> wanted.test(location.id())).toList();
+                List<PackLocation> missing = firstCopies.stream()
+                        .filter(location -> wanted.test(location.id()))
+                        .toList();
                 present += firstCopies.size() - missing.size();
                 ranges.addAll(PackRange.of(pack, missing, rangeBytes));
             }
-            case TargetPackReader.IndexResult.Lost gone -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
-            case TargetPackReader.IndexResult.Forbidden gone -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
-            case TargetPackReader.IndexResult.Newer newer -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), newer.cause()));
+            case TargetPackReader.IndexResult.Lost gone ->
+                lost.add(new BulkEntryReader.LostPack(
+                        pack.name(), pack.entries(), pack.bytes(), gone.cause()));
+            case TargetPackReader.IndexResult.Forbidden gone ->
+                lost.add(new BulkEntryReader.LostPack(
+                        pack.name(), pack.entries(), pack.bytes(), gone.cause()));
+            case TargetPackReader.IndexResult.Newer newer ->
+                lost.add(new BulkEntryReader.LostPack(
+                        pack.name(), pack.entries(), pack.bytes(), newer.cause()));
             case TargetPackReader.IndexResult.Unavailable unavailable ->
-                lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), unavailable.failure().toString()));
+                lost.add(new BulkEntryReader.LostPack(
+                        pack.name(),
+                        pack.entries(),
+                        pack.bytes(),
+                        unavailable.failure().toString()));
         }
     }
 
@@ -119,7 +132,8 @@ public final class BulkReadPlan {
     }
 
     void setTruncated() {
-        unlisted = Optional.of("more than " + MAX_UNPACKED + " unpacked entries; granary compact puts them into packs");
+        unlisted = Optional.of("more than " + MAX_UNPACKED
+                + " unpacked entries; granary compact puts them into packs");
     }
 
     List<PackRange> ranges() {
@@ -142,7 +156,9 @@ public final class BulkReadPlan {
 
     /** Returns the number of bytes to be read, with the gaps between entries. */
     public long bytes() {
-        return SizeSum.sum(LongStream.concat(ranges.stream().mapToLong(PackRange::length), unpacked.stream().mapToLong(UnpackedEntry::bytes)));
+        return SizeSum.sum(LongStream.concat(
+                ranges.stream().mapToLong(PackRange::length),
+                unpacked.stream().mapToLong(UnpackedEntry::bytes)));
     }
 
     /** Returns the number of existing entries that are not wanted. */

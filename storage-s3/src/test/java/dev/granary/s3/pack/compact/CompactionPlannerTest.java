@@ -1,6 +1,7 @@
 package dev.granary.s3.pack.compact;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -20,36 +21,46 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Packs that count as lost if the bucket refuses reads or its responses differ: lost packs are no
  * longer named.
  */
 class CompactionPlannerTest {
-    private static final StoreFailure NO = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+    private static final StoreFailure NO =
+            new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
     private final PackFixture bucket = new PackFixture("CompactionPlannerTest");
     private final TestEntries entries = new TestEntries("CompactionPlannerTest");
     private final PackInfo pack = bucket.publish(entries.entry(100), entries.entry(100));
 
     private PackCompactor.Planned plan(ObjectStore over, PackIndexCache indexCache) {
-        PackCompactor compaction = new PackCompactor(over, PackFixture.KEYS, indexCache, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}),
+        PackCompactor compaction = new PackCompactor(
+                over,
+                PackFixture.KEYS,
+                indexCache,
+                bucket.log(over),
+                new PackWriter(over, bucket.random(), _ -> {}),
                 bucket.random());
         return compaction.plan(Duration.ofDays(1));
     }
 
     private long lost(ObjectStore over) {
         PackCompactor.Planned planned = plan(over, PackIndexCache.NONE);
-        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan().lost();
+        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString)
+                .plan()
+                .lost();
     }
 
     /** A store that returns 403 for reads of packs; the predicate selects them, counted from 1. */
@@ -58,23 +69,31 @@ class CompactionPlannerTest {
         return new ForwardingStore(bucket.store) {
             @Override
             public GetResult range(String key, long offset, int length, byte[] into) {
-                return which.test(++reads[0]) ? new GetResult.Unavailable(NO) : super.range(key, offset, length, into);
+                return which.test(++reads[0])
+                        ? new GetResult.Unavailable(NO)
+                        : super.range(key, offset, length, into);
             }
 
             @Override
             public HeadResult head(String key) {
-                return key.endsWith(".pack") && which.test(++reads[0]) ? new HeadResult.Unavailable(NO) : super.head(key);
+                return key.endsWith(".pack") && which.test(++reads[0])
+                        ? new HeadResult.Unavailable(NO)
+                        : super.head(key);
             }
         };
     }
 
     @Test
-    @DisplayName("B2 a listing shows a pack, and all reads of it return 403: it is not lost, and nothing is planned")
+    @DisplayName("B2 a listing shows a pack, and all reads of it return 403: it is not lost, and"
+            + " nothing is planned")
     void listedAndForbidden() throws Exception {
         PackCompactor.Planned planned = plan(forbidding(_ -> true), PackIndexCache.NONE);
-        String cause = assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString).cause();
+        String cause = assertInstanceOf(
+                        PackCompactor.Planned.Unavailable.class, planned, planned::toString)
+                .cause();
         assertTrue(cause.contains("AccessDenied"), cause);
-        PackListing listing = new PackListing(forbidding(_ -> true), PackFixture.KEYS, PackIndexCache.NONE, bucket.log());
+        PackListing listing = new PackListing(
+                forbidding(_ -> true), PackFixture.KEYS, PackIndexCache.NONE, bucket.log());
         Map<String, Long> written = Map.of(PackFixture.KEYS.pack(pack.name()), 1L);
         assertThrows(IOException.class, () -> listing.list(new ListedEntrySet(), written, _ -> {}));
     }
@@ -87,7 +106,8 @@ class CompactionPlannerTest {
     }
 
     @Test
-    @DisplayName("B2 R18 the first responses to reads of a pack are 403, or one is 404: requested again, and not lost")
+    @DisplayName("B2 R18 the first responses to reads of a pack are 403, or one is 404: requested"
+            + " again, and not lost")
     void forbiddenOnce() {
         assertEquals(0, lost(forbidding(read -> read <= 2)));
         int[] reads = {0};
@@ -100,19 +120,27 @@ class CompactionPlannerTest {
     }
 
     @Test
-    @DisplayName("B1 a cached index, a listing without its pack, and no response for the pack: neither present nor lost")
+    @DisplayName(
+            "B1 a cached index, a listing without its pack, and no response for the pack: neither"
+                    + " present nor lost")
     void unlistedAndSilent(@TempDir Path indexDirectory) {
         PackIndexCache indexCache = bucket.indexCache(indexDirectory);
-        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, bucket.store));
+        assertInstanceOf(
+                TargetPackReader.IndexResult.Ok.class,
+                TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, bucket.store));
         ObjectStore lagging = new ForwardingStore(bucket.store) {
             @Override
             public ListResult list(String prefix, Consumer<Listed> visitor) {
-                return prefix.equals(PackFixture.KEYS.packPrefix()) ? new ListResult.Complete(0) : super.list(prefix, visitor);
+                return prefix.equals(PackFixture.KEYS.packPrefix())
+                        ? new ListResult.Complete(0)
+                        : super.list(prefix, visitor);
             }
 
             @Override
             public HeadResult head(String key) {
-                return key.endsWith(".pack") ? new HeadResult.Unavailable(TIMEOUT) : super.head(key);
+                return key.endsWith(".pack")
+                        ? new HeadResult.Unavailable(TIMEOUT)
+                        : super.head(key);
             }
         };
         PackCompactor.Planned planned = plan(lagging, indexCache);

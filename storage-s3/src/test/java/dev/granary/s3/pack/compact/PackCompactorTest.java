@@ -2,6 +2,7 @@ package dev.granary.s3.pack.compact;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -21,6 +22,10 @@ import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,8 +34,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /** The entries and packs that compaction packs, merges, rewrites, removes, and leaves. */
 class PackCompactorTest {
@@ -59,7 +62,8 @@ class PackCompactorTest {
 
     private CompactionPlan plan() {
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
-        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan();
+        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString)
+                .plan();
     }
 
     private PackCompactor.Result.Done compact() {
@@ -86,27 +90,60 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("R18 an unpacked entry goes into a pack; it is removed when the grace period is over by the server's clock, and not earlier")
+    @DisplayName(
+            "R18 an unpacked entry goes into a pack; it is removed when the grace period is over"
+                    + " by the server's clock, and not earlier")
     void folds() {
         List<Entry> all = placeUnpacked(100);
-        assertEquals(List.of(100L, 0L, 0L, 0L), List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
-        assertEquals(new PackCompactor.Result.Done(100, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
+        assertEquals(
+                List.of(100L, 0L, 0L, 0L),
+                List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        100,
+                        1,
+                        0,
+                        0,
+                        PackCompactor.Left.NONE,
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
+                compact());
         assertEquals(List.of(1L, 100L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
         store.pass(GRACE.minus(MOMENT));
         assertEquals(List.of(0L, 100L), List.of(plan().removed(), plan().waiting()));
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        0,
+                        0,
+                        0,
+                        0,
+                        PackCompactor.Left.NONE,
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
+                compact());
         assertEquals(1, bucket.newest().number(), "nothing was to be committed");
         store.pass(MOMENT);
         assertEquals(List.of(100L, 0L), List.of(plan().removed(), plan().waiting()));
-        assertEquals(new PackCompactor.Result.Done(0, 0, 100, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        0,
+                        0,
+                        100,
+                        0,
+                        PackCompactor.Left.NONE,
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
+                compact());
         assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
         assertTrue(plan().isEmpty());
     }
 
     @Test
-    @DisplayName("small packs are merged, a shared entry is stored once; the old ones are removed after the grace period, and the manifest drops them")
+    @DisplayName(
+            "small packs are merged, a shared entry is stored once; the old ones are removed after"
+                    + " the grace period, and the manifest drops them")
     void merges() {
         List<Entry> all = entries(40, 100);
         for (int i = 0; i < 4; i++) {
@@ -114,8 +151,19 @@ class PackCompactorTest {
         }
         List<Entry> unpackedEntries = placeUnpacked(3);
         assertEquals(4, plan().merged());
-        assertEquals(new PackCompactor.Result.Done(43, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
-        assertEquals(List.of(43), bucket.newest().packs().stream().map(PackInfo::entries).toList());
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        43,
+                        1,
+                        0,
+                        0,
+                        PackCompactor.Left.NONE,
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
+                compact());
+        assertEquals(
+                List.of(43),
+                bucket.newest().packs().stream().map(PackInfo::entries).toList());
         assertEquals(4, bucket.newest().retired().size());
         store.pass(GRACE.minus(MOMENT));
         assertEquals(0, compact().removed());
@@ -139,8 +187,19 @@ class PackCompactorTest {
         assertEquals(0, plan().merged());
         publish(less);
         assertEquals(1, plan().merged());
-        assertEquals(new PackCompactor.Result.Done(2, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
-        assertEquals(List.of(5, 4, 2), bucket.newest().packs().stream().map(PackInfo::entries).toList());
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        2,
+                        1,
+                        0,
+                        0,
+                        PackCompactor.Left.NONE,
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
+                compact());
+        assertEquals(
+                List.of(5, 4, 2),
+                bucket.newest().packs().stream().map(PackInfo::entries).toList());
         assertFound(all(first, all(half, less)));
         assertTrue(plan().merged() == 0, "a single small pack has no company");
     }
@@ -154,9 +213,14 @@ class PackCompactorTest {
         publish(all.subList(37, 44));
         List<Long> reported = new ArrayList<>();
         CompactionPlan plan = plan();
-        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, reported::add));
+        assertInstanceOf(
+                PackCompactor.Result.Done.class,
+                bucket.compaction()
+                        .run(plan, PackManifest.UnpackedEntries.POSSIBLE, reported::add));
         assertEquals(3, bucket.newest().packs().size());
-        assertTrue(store.longestRange() <= (8 << 20) + (3 << 20), store.longestRange() + " bytes in one part");
+        assertTrue(
+                store.longestRange() <= (8 << 20) + (3 << 20),
+                store.longestRange() + " bytes in one part");
         assertEquals(reported.stream().sorted().toList(), reported);
         assertEquals(plan.bytes(), reported.getLast());
         assertFound(all);
@@ -180,44 +244,79 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("D6 unpacked entries that remain are counted by cause, damaged ones are named, and nothing is sealed")
+    @DisplayName("D6 unpacked entries that remain are counted by cause, damaged ones are named, and"
+            + " nothing is sealed")
     void leaves() {
         List<Entry> sound = placeUnpacked(5);
         String damaged = placeDamaged(entries.entry(100));
-        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE.plusDamaged(damaged), 0, PackManifest.UnpackedEntries.POSSIBLE),
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        5,
+                        1,
+                        0,
+                        0,
+                        PackCompactor.Left.NONE.plusDamaged(damaged),
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
                 compact(PackManifest.UnpackedEntries.NONE));
         store.remove(damaged);
         String newer = placeOfOtherVersion(entries.entry(100));
-        assertEquals(PackCompactor.Left.NONE.plusOtherVersion(), compact(PackManifest.UnpackedEntries.NONE).left());
+        assertEquals(
+                PackCompactor.Left.NONE.plusOtherVersion(),
+                compact(PackManifest.UnpackedEntries.NONE).left());
         store.remove(newer);
         Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
         bucket.placeUnpacked(large);
         assertEquals(1, plan().tooLarge());
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusTooLarge(1), 0, PackManifest.UnpackedEntries.POSSIBLE),
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        0,
+                        0,
+                        0,
+                        0,
+                        PackCompactor.Left.NONE.plusTooLarge(1),
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
                 compact(PackManifest.UnpackedEntries.NONE));
         assertFound(all(sound, List.of(large)));
     }
 
     @Test
-    @DisplayName("D6 an unpacked entry that cannot be read now, or is gone since the listing, is no damage, nor is one wrong response")
+    @DisplayName("D6 an unpacked entry that cannot be read now, or is gone since the listing, is no"
+            + " damage, nor is one wrong response")
     void unread() {
         Entry entry = placeUnpacked(1).getFirst();
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
-        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
-        assertEquals(PackCompactor.Left.NONE.plusUnread(1), assertInstanceOf(PackCompactor.Result.Done.class, result).left());
+        PackCompactor.Result result =
+                bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
+        assertEquals(
+                PackCompactor.Left.NONE.plusUnread(1),
+                assertInstanceOf(PackCompactor.Result.Done.class, result).left());
         store.beforeEach(() -> {
             if (store.namedRequests().getLast().equals("GET entry")) {
                 store.remove(PackFixture.unpackedKey(entry));
             }
         });
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusGone(), 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        0,
+                        0,
+                        0,
+                        0,
+                        PackCompactor.Left.NONE.plusGone(),
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
+                compact());
         store.beforeEach(() -> {});
         bucket.placeUnpacked(entry);
         CompactionPlan again = plan();
         store.script(new Fault.Changed(Fault.Change.LONGER));
         result = bucket.compaction().run(again, PackManifest.UnpackedEntries.NONE, _ -> {});
-        assertEquals(new PackCompactor.Result.Done(1, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE), result);
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        1, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE),
+                result);
         assertFound(List.of(entry));
     }
 
@@ -228,14 +327,20 @@ class PackCompactorTest {
             placeDamaged(entries.entry(10));
         }
         PackCompactor.Left left = compact().left();
-        assertEquals(List.of(103L, 103L, 100), List.of(left.damaged(), left.total(), left.damagedKeys().size()));
+        assertEquals(
+                List.of(103L, 103L, 100),
+                List.of(left.damaged(), left.total(), left.damagedKeys().size()));
     }
 
     @Test
-    @DisplayName("R12 sealed: absent ids cost no request; the next compaction without sealing removes the seal")
+    @DisplayName(
+            "R12 sealed: absent ids cost no request; the next compaction without sealing removes"
+                    + " the seal")
     void seals() {
         List<Entry> all = placeUnpacked(5);
-        assertEquals(PackManifest.UnpackedEntries.NONE, compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
+        assertEquals(
+                PackManifest.UnpackedEntries.NONE,
+                compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
             store.newRequests();
@@ -243,30 +348,44 @@ class PackCompactorTest {
             assertEquals(List.of(), store.newRequests());
         }
         long number = bucket.newest().number();
-        assertEquals(PackManifest.UnpackedEntries.NONE, compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
+        assertEquals(
+                PackManifest.UnpackedEntries.NONE,
+                compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
         assertEquals(number, bucket.newest().number());
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, compact().unpackedEntries());
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 
     @Test
-    @DisplayName("R18 a lost or damaged pack is no longer named, its entries that are also unpacked are packed; a silent one stays")
+    @DisplayName(
+            "R18 a lost or damaged pack is no longer named, its entries that are also unpacked are"
+                    + " packed; a silent one stays")
     void lostPacks() {
         List<Entry> gone = entries(3, 100);
         List<Entry> unreadable = entries(4, 100);
         List<Entry> sound = entries(5, 100);
         bucket.remove(publish(gone));
         PackInfo bad = publish(unreadable);
-        store.place(PackFixture.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
+        store.place(
+                PackFixture.KEYS.pack(bad.name()),
+                entries.bytes((int) bad.bytes()),
+                ObjectMarks.NONE);
         publish(sound);
         bucket.placeUnpacked(gone.get(1));
-        store.plan(FaultPlan.when(request -> request.operation().equals("GET range"), new Fault.Lost(TIMEOUT)));
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("GET range"), new Fault.Lost(TIMEOUT)));
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
-        assertTrue(assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned).cause().contains("index of a pack"), planned::toString);
+        assertTrue(
+                assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned)
+                        .cause()
+                        .contains("index of a pack"),
+                planned::toString);
         store.plan(FaultPlan.SOUND);
         CompactionPlan plan = plan();
         assertEquals(List.of(2L, 1L), List.of(plan.lost(), plan.folded()));
-        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
+        assertInstanceOf(
+                PackCompactor.Result.Done.class,
+                bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(1, bucket.newest().packs().size());
         assertEquals(6, bucket.newest().entries());
         assertFound(all(sound, gone.subList(1, 2)));
@@ -284,14 +403,25 @@ class PackCompactorTest {
         publish(second);
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
-        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
-        assertEquals(new PackCompactor.Result.Done(3, 1, 0, 0, PackCompactor.Left.NONE.plusUnread(3), 0, PackManifest.UnpackedEntries.POSSIBLE), result);
+        PackCompactor.Result result =
+                bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        3,
+                        1,
+                        0,
+                        0,
+                        PackCompactor.Left.NONE.plusUnread(3),
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
+                result);
         assertEquals(2, bucket.newest().packs().size());
         assertFound(all(first, second));
     }
 
     @Test
-    @DisplayName("D6 an entry that is damaged in a pack and was stored unpacked since is replaced, during the grace period and after it")
+    @DisplayName("D6 an entry that is damaged in a pack and was stored unpacked since is replaced,"
+            + " during the grace period and after it")
     void replacesDamaged() {
         List<Entry> all = entries(6, 100);
         PackInfo pack = publish(all);
@@ -301,9 +431,13 @@ class PackCompactorTest {
         assertFound(all);
         store.pass(GRACE);
         assertEquals(2, plan().removed());
-        assertEquals(new PackCompactor.Result.Done(6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE),
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE),
                 compact(PackManifest.UnpackedEntries.NONE));
-        assertEquals(List.of(PackFixture.unpackedKey(all.get(2))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        assertEquals(
+                List.of(PackFixture.unpackedKey(all.get(2))),
+                store.keys().stream().filter(key -> key.contains("/e/")).toList());
         assertFound(all);
         store.pass(GRACE);
         assertEquals(2, compact(PackManifest.UnpackedEntries.NONE).removed());
@@ -312,7 +446,9 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("D6 a damaged entry is taken from another merged pack, or an unpacked entry; otherwise it is dropped and reported")
+    @DisplayName(
+            "D6 a damaged entry is taken from another merged pack, or an unpacked entry; otherwise"
+                    + " it is dropped and reported")
     void copies() {
         List<Entry> all = entries(6, 100);
         PackInfo first = publish(all);
@@ -321,7 +457,9 @@ class PackCompactorTest {
         bucket.damage(first, all.get(2));
         bucket.damage(first, all.get(3));
         bucket.placeUnpacked(all.get(2));
-        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.UnpackedEntries.NONE),
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.UnpackedEntries.NONE),
                 compact(PackManifest.UnpackedEntries.NONE));
         List<Entry> retained = new ArrayList<>(all);
         retained.remove(3);
@@ -332,7 +470,8 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("K11 a pack of a newer version is left, and so is a newer entry in a pack of this version")
+    @DisplayName("K11 a pack of a newer version is left, and so is a newer entry in a pack of this"
+            + " version")
     void newer() {
         List<Entry> ours = entries(3, 100);
         publish(ours);
@@ -343,13 +482,30 @@ class PackCompactorTest {
         bucket.publish(builder.build());
         PackInfo newer = publish(entries(2, strange.length));
         byte[] body = store.body(PackFixture.KEYS.pack(newer.name()));
-        ByteBuffer footer = ByteBuffer.wrap(body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES).slice();
+        ByteBuffer footer = ByteBuffer.wrap(
+                        body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES)
+                .slice();
         footer.putInt(8, PackIndex.VERSION + 1);
-        footer.putInt(PackIndex.FOOTER_BYTES - 4, PackIndex.crc(body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES - 4));
+        footer.putInt(
+                PackIndex.FOOTER_BYTES - 4,
+                PackIndex.crc(
+                        body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES - 4));
         store.place(PackFixture.KEYS.pack(newer.name()), body, ObjectMarks.NONE);
         assertEquals(0, plan().lost());
-        assertEquals(new PackCompactor.Result.Done(4, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
-        assertEquals(Set.of(2, 4), Set.copyOf(bucket.newest().packs().stream().map(PackInfo::entries).toList()));
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        4,
+                        1,
+                        0,
+                        0,
+                        PackCompactor.Left.NONE,
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
+                compact());
+        assertEquals(
+                Set.of(2, 4),
+                Set.copyOf(
+                        bucket.newest().packs().stream().map(PackInfo::entries).toList()));
         assertFound(ours);
     }
 
@@ -360,7 +516,8 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("packs that were never named are removed after the orphan age or the grace period, whichever is longer")
+    @DisplayName("packs that were never named are removed after the orphan age or the grace period,"
+            + " whichever is longer")
     void orphans() {
         bucket.place(bucket.pack(entries(3, 100)));
         publish(entries(2, 100));
@@ -368,41 +525,77 @@ class PackCompactorTest {
         store.pass(GRACE.minus(MOMENT));
         assertEquals(0, compact().removed());
         PackCompactor.Planned planned = bucket.compaction().plan(Duration.ZERO);
-        assertEquals(1, assertInstanceOf(PackCompactor.Planned.Ready.class, planned).plan().removed());
+        assertEquals(
+                1,
+                assertInstanceOf(PackCompactor.Planned.Ready.class, planned)
+                        .plan()
+                        .removed());
         store.pass(MOMENT);
         assertEquals(1, compact().removed());
         assertEquals(1, count("/p/"));
         bucket.place(bucket.pack(entries(3, 100)));
         planned = bucket.compaction().plan(Duration.ZERO);
-        assertEquals(0, assertInstanceOf(PackCompactor.Planned.Ready.class, planned).plan().removed());
+        assertEquals(
+                0,
+                assertInstanceOf(PackCompactor.Planned.Ready.class, planned)
+                        .plan()
+                        .removed());
     }
 
     @Test
-    @DisplayName("objects that may not be removed are reported; without conditional deletes the version is compared first")
+    @DisplayName(
+            "objects that may not be removed are reported; without conditional deletes the version"
+                    + " is compared first")
     void removal() {
         List<Entry> all = placeUnpacked(3);
         compact();
         store.pass(GRACE);
-        store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(DENIED)));
+        store.plan(FaultPlan.when(
+                request -> request.operation().startsWith("DELETE"), new Fault.Lost(DENIED)));
         assertEquals(List.of(0L, 3L), List.of(compact().removed(), plan().removed()));
         assertEquals(3, compact().unremoved());
-        StoreFailure unsupported = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no conditions here");
-        store.plan(FaultPlan.when(request -> request.operation().equals("DELETE match"), new Fault.Lost(unsupported)));
+        StoreFailure unsupported = new StoreFailure(
+                StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no conditions here");
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("DELETE match"),
+                new Fault.Lost(unsupported)));
         CompactionPlan plan = plan();
         bucket.placeUnpacked(all.get(1)); // another writer has just replaced it
-        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
-        assertEquals(new PackCompactor.Result.Done(0, 0, 2, 1, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), result);
-        assertEquals(List.of(PackFixture.unpackedKey(all.get(1))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        PackCompactor.Result result =
+                bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        0,
+                        0,
+                        2,
+                        1,
+                        PackCompactor.Left.NONE,
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
+                result);
+        assertEquals(
+                List.of(PackFixture.unpackedKey(all.get(1))),
+                store.keys().stream().filter(key -> key.contains("/e/")).toList());
         store.plan(FaultPlan.SOUND);
         CompactionPlan exact = plan();
         bucket.placeUnpacked(all.get(1));
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 1, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
+        assertEquals(
+                new PackCompactor.Result.Done(
+                        0,
+                        0,
+                        0,
+                        1,
+                        PackCompactor.Left.NONE,
+                        0,
+                        PackManifest.UnpackedEntries.POSSIBLE),
                 bucket.compaction().run(exact, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertFound(all);
     }
 
     @Test
-    @DisplayName("if an old manifest is gone, the newest one determines the time: later, and never too early")
+    @DisplayName(
+            "if an old manifest is gone, the newest one determines the time: later, and never too"
+                    + " early")
     void manifestGone() {
         placeUnpacked(3);
         compact();
@@ -425,14 +618,23 @@ class PackCompactorTest {
         store.newRequests();
         plan();
         assertEquals(before, store.keys());
-        assertFalse(store.namedRequests().stream().anyMatch(note -> note.startsWith("PUT") || note.startsWith("DELETE") || note.startsWith("REPLACE")));
-        store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
+        assertFalse(store.namedRequests().stream()
+                .anyMatch(note -> note.startsWith("PUT")
+                        || note.startsWith("DELETE")
+                        || note.startsWith("REPLACE")));
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
-        assertTrue(assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned).cause().contains("cannot be listed"), planned::toString);
+        assertTrue(
+                assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned)
+                        .cause()
+                        .contains("cannot be listed"),
+                planned::toString);
     }
 
     @Test
-    @DisplayName("another writer replaced a pack meanwhile: overtaken, and the unneeded packs are removed")
+    @DisplayName("another writer replaced a pack meanwhile: overtaken, and the unneeded packs are"
+            + " removed")
     void overtaken() {
         List<Entry> first = entries(3, 100);
         List<Entry> second = entries(3, 100);
@@ -440,11 +642,15 @@ class PackCompactorTest {
         publish(second);
         CompactionPlan plan = plan();
         bucket.replace(old, first.toArray(Entry[]::new));
-        assertInstanceOf(PackCompactor.Result.Overtaken.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
+        assertInstanceOf(
+                PackCompactor.Result.Overtaken.class,
+                bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(2, count("/p/"));
         assertFound(all(first, second));
         assertEquals(1, compact().written());
         assertFound(all(first, second));
-        assertEquals(Optional.of(6), bucket.newest().packs().stream().map(PackInfo::entries).findFirst());
+        assertEquals(
+                Optional.of(6),
+                bucket.newest().packs().stream().map(PackInfo::entries).findFirst());
     }
 }

@@ -3,6 +3,7 @@ package dev.granary.s3.pack.warm;
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -27,6 +28,10 @@ import dev.granary.s3.pack.PackLocation;
 import dev.granary.s3.pack.PackRange;
 import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.store.ObjectMarks;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -45,8 +50,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 
 /**
  * Filling a node from packs: planning, reading, and that damage to a pack costs only its own
@@ -58,7 +61,8 @@ class BulkEntryReaderTest {
     private final PackFixture bucket = new PackFixture("BulkEntryReaderTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("BulkEntryReaderTest");
-    private final BulkEntryReader reader = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
+    private final BulkEntryReader reader =
+            new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
     private final Taken taken = new Taken();
 
     /**
@@ -76,7 +80,9 @@ class BulkEntryReaderTest {
         public void entries(List<BulkEntryReader.Arrival> arrivals) {
             for (BulkEntryReader.Arrival arrival : arrivals) {
                 calls.incrementAndGet();
-                entries.put(arrival.entry().id().hash(), arrival.stored().toArray(ValueLayout.JAVA_BYTE));
+                entries.put(
+                        arrival.entry().id().hash(),
+                        arrival.stored().toArray(ValueLayout.JAVA_BYTE));
             }
         }
 
@@ -110,8 +116,8 @@ class BulkEntryReaderTest {
         for (Entry entry : expected) {
             byte[] stored = taken.entries.get(entry.id().hash());
             assertArrayEquals(PackFixture.encoded(entry), stored);
-            LoadResult read = EntryFormat.decode(MemorySegment.ofArray(stored), entry.id(),
-                    VerificationLevel.CONTENT_HASH);
+            LoadResult read = EntryFormat.decode(
+                    MemorySegment.ofArray(stored), entry.id(), VerificationLevel.CONTENT_HASH);
             PersistentCacheContract.assertHit(entry, read);
         }
     }
@@ -137,13 +143,16 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("A3 R7 an entry that is damaged or missing in its first pack is read from another, or unpacked; none is reported as skipped")
+    @DisplayName(
+            "A3 R7 an entry that is damaged or missing in its first pack is read from another, or"
+                    + " unpacked; none is reported as skipped")
     void otherCopies() throws Exception {
         List<Entry> all = entries(4, 100);
         PackInfo cut = publish(all.subList(0, 3));
         PackInfo damaged = publish(all.subList(1, 4));
         publish(all.subList(0, 2));
-        BulkReadPlan plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        BulkReadPlan plan =
+                reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
         bucket.remove(cut);
         bucket.damage(damaged, all.get(1));
         bucket.damage(damaged, all.get(3));
@@ -152,20 +161,28 @@ class BulkEntryReaderTest {
         assertEquals(List.of(1, 1), List.of(taken.skippedEntries.get(), taken.causes.size()));
         Taken again = new Taken();
         bucket.placeUnpacked(all.get(3));
-        reader.run(reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true), again);
+        reader.run(
+                reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true),
+                again);
         assertEquals(List.of(4, 0), List.of(again.entries.size(), again.skippedEntries.get()));
     }
 
     @Test
-    @DisplayName("R12 the plan omits present entries and duplicates in newer packs; if all are present nothing is read")
+    @DisplayName(
+            "R12 the plan omits present entries and duplicates in newer packs; if all are present"
+                    + " nothing is read")
     void planned() throws Exception {
         List<Entry> first = entries(10, 100);
         List<Entry> second = new ArrayList<>(entries(5, 100));
         second.addAll(first.subList(0, 7));
         publish(first);
         publish(second);
-        Set<Sha256> present = Set.of(first.get(0).id().hash(), first.get(9).id().hash(), second.get(2).id().hash());
-        BulkReadPlan plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, id -> !present.contains(id));
+        Set<Sha256> present = Set.of(
+                first.get(0).id().hash(),
+                first.get(9).id().hash(),
+                second.get(2).id().hash());
+        BulkReadPlan plan = reader.plan(
+                bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, id -> !present.contains(id));
         assertEquals(3, plan.present());
         assertEquals(12, plan.entries());
         reader.run(plan, taken);
@@ -173,8 +190,11 @@ class BulkEntryReaderTest {
         expected.addAll(second.subList(0, 5));
         expected.removeIf(entry -> present.contains(entry.id().hash()));
         assertTaken(expected);
-        BulkReadPlan nothing = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> false);
-        assertEquals(List.of(15L, 0L, 0L), List.of(nothing.present(), nothing.entries(), nothing.bytes()));
+        BulkReadPlan nothing =
+                reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> false);
+        assertEquals(
+                List.of(15L, 0L, 0L),
+                List.of(nothing.present(), nothing.entries(), nothing.bytes()));
         store.newRequests();
         reader.run(nothing, taken);
         assertEquals(List.of(), store.newRequests());
@@ -184,13 +204,16 @@ class BulkEntryReaderTest {
     @DisplayName("no packs result in an empty plan")
     void nothing() throws Exception {
         BulkReadPlan plan = plan();
-        assertEquals(0, plan.entries() + plan.bytes() + plan.present() + plan.lost().size());
+        assertEquals(
+                0, plan.entries() + plan.bytes() + plan.present() + plan.lost().size());
         reader.run(plan, taken);
         assertEquals(0, taken.calls.get());
     }
 
     @Test
-    @DisplayName("a range has 8 MiB if there are enough entries, and never more than 16 MiB, a gap and one entry")
+    @DisplayName(
+            "a range has 8 MiB if there are enough entries, and never more than 16 MiB, a gap and"
+                    + " one entry")
     void ranges() throws Exception {
         List<Entry> expected = new ArrayList<>();
         for (int p = 0; p < 2; p++) {
@@ -205,32 +228,55 @@ class BulkEntryReaderTest {
         reader.run(plan, taken);
         int requests = store.newRequests().size();
         assertTaken(expected);
-        assertTrue(requests <= plan.bytes() / (8 * MIB) + 2, requests + " requests for " + plan.bytes() + " bytes");
-        assertTrue(store.longestRange() <= 16 * MIB + (256 << 10) + (20 << 20) + 1000, store.longestRange() + " bytes in one part");
+        assertTrue(
+                requests <= plan.bytes() / (8 * MIB) + 2,
+                requests + " requests for " + plan.bytes() + " bytes");
+        assertTrue(
+                store.longestRange() <= 16 * MIB + (256 << 10) + (20 << 20) + 1000,
+                store.longestRange() + " bytes in one part");
     }
 
     @Test
-    @DisplayName("any range length and gap: the ranges contain all wanted locations once, in order, and no long gap")
+    @DisplayName(
+            "any range length and gap: the ranges contain all wanted locations once, in order, and"
+                    + " no long gap")
     void rangesOfAnyIndex() {
         for (int round = 0; round < 200; round++) {
             List<PackLocation> locations = new ArrayList<>();
             long at = PackIndex.HEADER_BYTES;
             for (int i = 0; i < 100; i++) {
                 int length = 1 + bucket.random().nextInt(1 << bucket.random().nextInt(1, 21));
-                locations.add(new PackLocation(PackFixture.hash(bucket.random()), at, length, 0, 0));
+                locations.add(
+                        new PackLocation(PackFixture.hash(bucket.random()), at, length, 0, 0));
                 at += length;
             }
             long end = at;
-            List<PackLocation> sorted = locations.stream().sorted((a, b) -> Arrays.compareUnsigned(a.id().bytes(), b.id().bytes())).toList();
-            PackIndex.Read read = PackIndex.decode(PackIndex.encode(sorted, end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE);
+            List<PackLocation> sorted = locations.stream()
+                    .sorted((a, b) -> Arrays.compareUnsigned(a.id().bytes(), b.id().bytes()))
+                    .toList();
+            PackIndex.Read read = PackIndex.decode(
+                    PackIndex.encode(sorted, end, PackFixture.NAMESPACE),
+                    end,
+                    PackFixture.NAMESPACE);
             Set<Sha256> wanted = ConcurrentHashMap.newKeySet();
-            locations.stream().filter(_ -> bucket.random().nextInt(3) > 0).forEach(location -> wanted.add(location.id()));
+            locations.stream()
+                    .filter(_ -> bucket.random().nextInt(3) > 0)
+                    .forEach(location -> wanted.add(location.id()));
             long rangeBytes = 1L << bucket.random().nextInt(10, 23);
             PackIndex index = ((PackIndex.Read.Ok) read).index();
-            List<PackRange> ranges = PackRange.of(PackFixture.info(bucket.random(), 1),
-                    index.locations().stream().filter(location -> wanted.contains(location.id())).toList(), rangeBytes);
-            List<PackLocation> inParts = ranges.stream().flatMap(range -> range.locations().stream()).toList();
-            assertEquals(locations.stream().filter(location -> wanted.contains(location.id())).toList(), inParts);
+            List<PackRange> ranges = PackRange.of(
+                    PackFixture.info(bucket.random(), 1),
+                    index.locations().stream()
+                            .filter(location -> wanted.contains(location.id()))
+                            .toList(),
+                    rangeBytes);
+            List<PackLocation> inParts =
+                    ranges.stream().flatMap(range -> range.locations().stream()).toList();
+            assertEquals(
+                    locations.stream()
+                            .filter(location -> wanted.contains(location.id()))
+                            .toList(),
+                    inParts);
             for (PackRange range : ranges) {
                 assertEquals(range.offset(), range.locations().getFirst().offset());
                 long last = range.locations().getLast().length();
@@ -240,7 +286,9 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("R6 R18 a lost pack, a damaged index, a truncated pack, a damaged entry: reported with a cause, and all others are received")
+    @DisplayName(
+            "R6 R18 a lost pack, a damaged index, a truncated pack, a damaged entry: reported with"
+                    + " a cause, and all others are received")
     void damages() throws Exception {
         List<Entry> lost = entries(3, 100);
         List<Entry> unreadable = entries(4, 100);
@@ -250,19 +298,30 @@ class BulkEntryReaderTest {
         List<Entry> sound = entries(8, 100);
         bucket.remove(publish(lost));
         PackInfo bad = publish(unreadable);
-        store.place(PackFixture.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
+        store.place(
+                PackFixture.KEYS.pack(bad.name()),
+                entries.bytes((int) bad.bytes()),
+                ObjectMarks.NONE);
         PackInfo removed = publish(gone);
         PackInfo shorter = publish(cut);
         bucket.damage(publish(damaged), damaged.get(3));
         publish(sound);
         BulkReadPlan plan = plan();
-        assertEquals(List.of(3, 4), plan.lost().stream().map(BulkEntryReader.LostPack::entries).toList());
+        assertEquals(
+                List.of(3, 4),
+                plan.lost().stream().map(BulkEntryReader.LostPack::entries).toList());
         assertTrue(plan.lost().get(0).cause().contains("not there"), plan.lost()::toString);
         assertTrue(plan.lost().get(1).cause().contains("damaged"), plan.lost()::toString);
         bucket.remove(removed);
         byte[] body = store.body(PackFixture.KEYS.pack(shorter.name()));
-        int retained = PackIndex.HEADER_BYTES + PackFixture.encoded(cut.get(0)).length + PackFixture.encoded(cut.get(1)).length + 5;
-        store.place(PackFixture.KEYS.pack(shorter.name()), Arrays.copyOf(body, retained), ObjectMarks.NONE);
+        int retained = PackIndex.HEADER_BYTES
+                + PackFixture.encoded(cut.get(0)).length
+                + PackFixture.encoded(cut.get(1)).length
+                + 5;
+        store.place(
+                PackFixture.KEYS.pack(shorter.name()),
+                Arrays.copyOf(body, retained),
+                ObjectMarks.NONE);
         reader.run(plan, taken);
         List<Entry> expected = new ArrayList<>(cut.subList(0, 2));
         expected.addAll(damaged);
@@ -270,13 +329,20 @@ class BulkEntryReaderTest {
         expected.addAll(sound);
         assertTaken(expected);
         assertEquals(5 + 4 + 1, taken.skippedEntries.get());
-        assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("not there any more")), taken.causes::toString);
-        assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("shorter")), taken.causes::toString);
-        assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("damaged")), taken.causes::toString);
+        assertTrue(
+                taken.causes.stream().anyMatch(cause -> cause.contains("not there any more")),
+                taken.causes::toString);
+        assertTrue(
+                taken.causes.stream().anyMatch(cause -> cause.contains("shorter")),
+                taken.causes::toString);
+        assertTrue(
+                taken.causes.stream().anyMatch(cause -> cause.contains("damaged")),
+                taken.causes::toString);
     }
 
     @Test
-    @DisplayName("R6 a server that is silent at some requests: reported, and all others are received")
+    @DisplayName(
+            "R6 a server that is silent at some requests: reported, and all others are received")
     void silence() throws Exception {
         publish(entries(3, 100));
         List<Entry> sound = entries(4, 100);
@@ -293,10 +359,13 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("D6 a sound entry under the id of another, or of another target: reported, not passed on")
+    @DisplayName(
+            "D6 a sound entry under the id of another, or of another target: reported, not passed"
+                    + " on")
     void misplaced() throws Exception {
         Entry stranger = TestEntries.entry(
-                Id.builder(TestEntries.OTHER_TARGET).field("test", "stranger").build(), entries.entry(10).binaries());
+                Id.builder(TestEntries.OTHER_TARGET).field("test", "stranger").build(),
+                entries.entry(10).binaries());
         Entry own = entries.entry(10);
         PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
         builder.add(stranger.id().hash(), PackFixture.encoded(stranger), 0);
@@ -367,41 +436,63 @@ class BulkEntryReaderTest {
         publish(packed);
         packed.subList(0, 3).forEach(bucket::placeUnpacked);
         unpacked.forEach(bucket::placeUnpacked);
-        BulkReadPlan plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        BulkReadPlan plan =
+                reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertEquals(List.of(45L, 40L), List.of(plan.entries(), plan.unpackedEntries()));
         store.newRequests();
         reader.run(plan, taken);
         List<Entry> expected = new ArrayList<>(packed);
         expected.addAll(unpacked);
         assertTaken(expected);
-        assertEquals(40, store.newRequests().stream().filter("GET entry"::equals).count());
+        assertEquals(
+                40, store.newRequests().stream().filter("GET entry"::equals).count());
         assertEquals(plan.bytes(), taken.received.get());
-        assertEquals(0, reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> true).unpackedEntries());
+        assertEquals(
+                0,
+                reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> true)
+                        .unpackedEntries());
         bucket.seal();
         store.newRequests();
-        assertEquals(0, reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true).unpackedEntries());
-        assertEquals(List.of("RANGE pack"), store.newRequests(), "there can be no unpacked entries, so nothing is listed");
+        assertEquals(
+                0,
+                reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true)
+                        .unpackedEntries());
+        assertEquals(
+                List.of("RANGE pack"),
+                store.newRequests(),
+                "there can be no unpacked entries, so nothing is listed");
     }
 
     @Test
-    @DisplayName("R3 without the right to list, packs are still read, and the plan reports the cause; a damaged unpacked entry is reported")
+    @DisplayName(
+            "R3 without the right to list, packs are still read, and the plan reports the cause; a"
+                    + " damaged unpacked entry is reported")
     void unlisted() throws Exception {
         List<Entry> packed = entries(5, 100);
         List<Entry> unpacked = entries(2, 100);
         publish(packed);
         unpacked.forEach(bucket::placeUnpacked);
-        store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
-        BulkReadPlan plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
-        assertTrue(plan.unlisted().orElseThrow().contains("AccessDenied"), plan.unlisted()::toString);
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
+        BulkReadPlan plan =
+                reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        assertTrue(
+                plan.unlisted().orElseThrow().contains("AccessDenied"), plan.unlisted()::toString);
         reader.run(plan, taken);
         assertTaken(packed);
         store.plan(FaultPlan.SOUND);
         store.place(PackFixture.unpackedKey(unpacked.get(0)), entries.bytes(50), ObjectMarks.NONE);
-        plan = reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, id -> unpacked.stream().anyMatch(entry -> entry.id().hash().equals(id)));
+        plan = reader.plan(
+                bucket.newest(), BulkEntryReader.UnpackedEntries.READ, id -> unpacked.stream()
+                        .anyMatch(entry -> entry.id().hash().equals(id)));
         store.remove(PackFixture.unpackedKey(unpacked.get(1)));
         reader.run(plan, taken);
         assertEquals(2, taken.skippedEntries.get());
-        assertTrue(taken.causes.stream().anyMatch(cause -> cause.startsWith("damaged")), taken.causes::toString);
-        assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("not there any more")), taken.causes::toString);
+        assertTrue(
+                taken.causes.stream().anyMatch(cause -> cause.startsWith("damaged")),
+                taken.causes::toString);
+        assertTrue(
+                taken.causes.stream().anyMatch(cause -> cause.contains("not there any more")),
+                taken.causes::toString);
     }
 }
