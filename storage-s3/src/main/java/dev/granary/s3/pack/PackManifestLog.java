@@ -585,9 +585,7 @@ public final class PackManifestLog {
      */
     private Reachability advanceHint(PackManifest manifest, Origin origin) {
         byte[] text = PackManifestChain.hintText(manifest.number());
-        Reachability reachability = Reachability.UNKNOWN;
         for (int attempt = 1; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
-            reachability = Reachability.UNKNOWN; // the hint may be gone since the last attempt
             try {
                 Optional<PackManifestChain.Hint> now = chain.hint();
                 Route route = route(manifest, origin, now);
@@ -600,13 +598,25 @@ public final class PackManifestLog {
                 if (isAhead || isHintWritten(now, text)) {
                     return Reachability.REACHED;
                 }
-                reachability = route == Route.HINT ? Reachability.REACHED : Reachability.UNKNOWN;
             } catch (UnknownStateException e) {
                 // retried
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt));
         }
-        return reachability;
+        return reachability(manifest, origin);
+    }
+
+    /** Determines the same without a write. The hint may be gone since the last attempt. */
+    private Reachability reachability(PackManifest manifest, Origin origin) {
+        try {
+            return switch (route(manifest, origin, chain.hint())) {
+                case HINT -> Reachability.REACHED;
+                case NONE -> Reachability.NOT_REACHED;
+                case LISTING -> Reachability.UNKNOWN;
+            };
+        } catch (UnknownStateException e) {
+            return Reachability.UNKNOWN;
+        }
     }
 
     /** How a process that starts anew reaches a manifest. */

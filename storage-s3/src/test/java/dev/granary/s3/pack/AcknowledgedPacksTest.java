@@ -39,6 +39,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -552,6 +553,27 @@ class AcknowledgedPacksTest {
         assertStored(populate(store, some(2)));
         assertTrue(once.get());
         assertHint("2");
+    }
+
+    @Test
+    @DisplayName("B5 the hint expires just before the last attempt to advance it: no success")
+    void hintExpiresWhileAdvanced() {
+        assertStored(populate(store, some(2)));
+        AtomicInteger attempts = new AtomicInteger();
+        ObjectStore expiring = new ForwardingStore(store) {
+            @Override
+            public WriteResult replaceIfMatch(
+                    String key, String etag, byte[] body, ObjectMarks marks) {
+                if (attempts.incrementAndGet() < 3) {
+                    return WriteResult.failed(Fault.DENIED);
+                }
+                store.remove(PackFixture.KEYS.hint());
+                return super.replaceIfMatch(key, etag, body, marks);
+            }
+        };
+        populate(expiring, some(2))
+                .forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result));
+        assertEquals(3, attempts.get());
     }
 
     @Test
