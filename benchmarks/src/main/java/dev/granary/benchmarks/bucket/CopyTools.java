@@ -28,7 +28,8 @@ final class CopyTools {
     }
 
     /**
-     * What fetches the one object: the fastest is the limit of what this machine and server can do.
+     * Returns the programs that fetch the one object. The fastest of them is the limit of this
+     * machine and server.
      */
     List<DirectoryFiller> objectFillers() throws IOException {
         List<DirectoryFiller> fillers = new ArrayList<>();

@@ -3,8 +3,8 @@ package dev.granary.benchmarks.bucket;
 import java.util.Arrays;
 
 /**
- * What happens next, by its time: a binary heap of numbers, since there are many millions. Not
- * thread-safe.
+ * Queue of future events in the order of their times: a binary heap of numbers, since there are
+ * many millions. Not thread-safe.
  */
 final class EventQueue {
     private static final int SLOT_BITS = 24;

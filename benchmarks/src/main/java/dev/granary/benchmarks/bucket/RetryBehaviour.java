@@ -5,8 +5,8 @@ import java.util.SplittableRandom;
 /** What a node does about a request that was turned down. */
 enum RetryBehaviour {
     /**
-     * What the bucket tier does: two more attempts, after about 50 and 100 ms; then the entry or
-     * the part is left out.
+     * The behaviour of the bucket tier: two more attempts, after about 50 and 100 ms; then the
+     * entry or the part is left out.
      */
     THREE_ATTEMPTS("3 attempts", 3) {
         @Override

@@ -23,8 +23,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a hit of an entry that lies alone costs beyond the bare client's reading of the same object,
- * and where that goes.
+ * Measure of a hit of an unpacked entry against a read of the same object by the bare client, with
+ * the time of each part.
  */
 final class UnpackedEntryMeasure {
     private static final String PREFIX = "path";

@@ -10,8 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
 /**
- * What peers verify with: the entry format that the tier stores, checked by the code that the tier
- * uses.
+ * Frames with which peers verify entries: the entry format of the tier, checked by the tier's own
+ * code.
  */
 final class EntryFrames {
     /** No frame is larger. */

@@ -41,8 +41,8 @@ final class LocalWorkspace extends Workspace {
     }
 
     /**
-     * Has the system write what is unwritten, so that nobody pays in the next round for what
-     * another candidate wrote.
+     * Writes all unwritten pages of the file system, so that the next round does not include the
+     * writes of another candidate.
      */
     void settle() throws IOException, InterruptedException {
         output("sync", "-f", directory().toString());
