@@ -6,14 +6,11 @@ import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
-import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.NetworkFileSystemPolicy;
 import dev.granary.s3.config.S3ClientLibrary;
 
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 import java.net.URI;
 import java.nio.file.Path;
@@ -24,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Configuration of Granary in this process. Immutable.
@@ -76,9 +72,6 @@ public record GranaryConfig(
 
     /** The default bucket wait: 4 seconds. */
     public static final Duration DEFAULT_BUCKET_WAIT = Duration.ofSeconds(4);
-
-    private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
-    private static final Set<String> REPORTED_MISTAKES = ConcurrentHashMap.newKeySet();
 
     /**
      * Creates a configuration with an absolute directory.
@@ -316,34 +309,32 @@ public record GranaryConfig(
          * @throws ConfigException if a value in the environment or the file is wrong
          */
         public GranaryConfig build() throws ConfigException {
-            ConfigFile file = ConfigFile.find(environment);
-            Path chosenDirectory = first(directory, Setting.DIRECTORY, file);
-            Long chosenCapacity = first(capacityBytes, Setting.CAPACITY, file);
-            EvictionPolicy chosenEviction = first(eviction, Setting.EVICTION, file);
+            ConfigSources sources = new ConfigSources(environment);
+            Path chosenDirectory = sources.first(directory, Setting.DIRECTORY);
+            Long chosenCapacity = sources.first(capacityBytes, Setting.CAPACITY);
+            EvictionPolicy chosenEviction = sources.first(eviction, Setting.EVICTION);
             NetworkFileSystemPolicy chosenNetwork =
-                    first(networkDirectory, Setting.NETWORK_DIRECTORY, file);
-            Duration chosenWait = first(localWait, Setting.LOCAL_WAIT, file);
-            Duration chosenBucketWait = first(bucketWait, Setting.BUCKET_WAIT, file);
+                    sources.first(networkDirectory, Setting.NETWORK_DIRECTORY);
+            Duration chosenWait = sources.first(localWait, Setting.LOCAL_WAIT);
+            Duration chosenBucketWait = sources.first(bucketWait, Setting.BUCKET_WAIT);
             return new GranaryConfig(
-                    isOffline ? List.of() : chooseBuckets(file),
-                    chosenDirectory == null ? defaultDirectory() : chosenDirectory,
+                    isOffline ? List.of() : chooseBuckets(sources),
+                    chosenDirectory == null ? sources.defaultDirectory() : chosenDirectory,
                     chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity,
                     chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
                     chosenNetwork == null ? NetworkFileSystemPolicy.REFUSE : chosenNetwork,
-                    lenient(
+                    sources.lenient(
                             primitiveCacheCapacity,
                             Setting.PRIMITIVE_CACHE_CAPACITY,
-                            file,
                             PrimitiveCache.DEFAULT_CAPACITY),
-                    lenient(
+                    sources.lenient(
                             primitiveCachePolicy,
                             Setting.PRIMITIVE_CACHE_POLICY,
-                            file,
                             PrimitiveCachePolicy.LRU),
                     chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
                     chosenBucketWait == null ? DEFAULT_BUCKET_WAIT : chosenBucketWait,
                     flushLimit,
-                    chooseConstantLimits(file));
+                    constantLimits.orElse(sources.constantLimits()));
         }
 
         private static Duration checked(Duration wait, String name) throws ConfigException {
@@ -354,12 +345,12 @@ public record GranaryConfig(
             return wait;
         }
 
-        private List<BucketConfig> chooseBuckets(ConfigFile file) throws ConfigException {
+        private List<BucketConfig> chooseBuckets(ConfigSources sources) throws ConfigException {
             List<BucketUri> configured =
-                    first(buckets.isEmpty() ? null : buckets, Setting.BUCKET, file);
+                    sources.first(buckets.isEmpty() ? null : buckets, Setting.BUCKET);
             Optional<URI> defaultEndpoint =
-                    Optional.ofNullable(first(endpoint, Setting.ENDPOINT, file));
-            S3ClientLibrary chosenClient = first(client, Setting.CLIENT, file);
+                    Optional.ofNullable(sources.first(endpoint, Setting.ENDPOINT));
+            S3ClientLibrary chosenClient = sources.first(client, Setting.CLIENT);
             List<BucketConfig> layers = new ArrayList<>();
             Set<String> names = new HashSet<>();
             for (BucketUri each : configured == null ? List.<BucketUri>of() : configured) {
@@ -372,77 +363,6 @@ public record GranaryConfig(
                 layers.add(layer);
             }
             return layers;
-        }
-
-        /**
-         * Returns the value of a setting whose wrong values in the environment are ignored: they
-         * must not keep a program from starting.
-         */
-        private <T> T lenient(@Nullable T inCode, Setting<T> setting, ConfigFile file, T fallback)
-                throws ConfigException {
-            T chosen = inCode;
-            if (chosen == null) {
-                try {
-                    chosen = inEnvironment(setting);
-                } catch (ConfigException e) {
-                    LOG.warn("{} It is ignored.", e.getMessage());
-                }
-            }
-            if (chosen == null) {
-                chosen = file.value(setting);
-            }
-            return chosen == null ? fallback : chosen;
-        }
-
-        /**
-         * Returns the limits. Wrong parts in the environment are ignored and logged once; correct
-         * parts apply.
-         */
-        private ConstantLimits chooseConstantLimits(ConfigFile file) throws ConfigException {
-            Setting<ConstantLimits> setting = Setting.CONSTANT_TENSOR_CACHE_CAPACITY;
-            ConstantLimits.Parsed inEnvironment =
-                    ConstantLimits.parse(environment.getOrDefault(setting.environment(), ""));
-            if (!inEnvironment.mistakes().isEmpty()) {
-                String wrong = String.join(
-                        "' and '",
-                        inEnvironment.mistakes().stream().map(SafeText::of).toList());
-                if (REPORTED_MISTAKES.add(wrong)) {
-                    LOG.warn(
-                            "The environment variable {} has '{}', but should be {}. That is"
-                                    + " ignored.",
-                            setting.environment(),
-                            wrong,
-                            setting.expected());
-                }
-            }
-            ConstantLimits inFile = file.value(setting);
-            return constantLimits
-                    .orElse(inEnvironment.limits())
-                    .orElse(inFile == null ? ConstantLimits.NONE : inFile);
-        }
-
-        private <T> @Nullable T first(@Nullable T inCode, Setting<T> setting, ConfigFile file)
-                throws ConfigException {
-            if (inCode != null) {
-                return inCode;
-            }
-            T found = inEnvironment(setting);
-            return found != null ? found : file.value(setting);
-        }
-
-        private <T> @Nullable T inEnvironment(Setting<T> setting) throws ConfigException {
-            String text = environment.get(setting.environment());
-            return text == null || text.isBlank()
-                    ? null
-                    : setting.parse(text, "The environment variable " + setting.environment());
-        }
-
-        private Path defaultDirectory() throws ConfigException {
-            return ConfigFile.homeOf(environment, "XDG_CACHE_HOME", ".cache")
-                    .orElseThrow(() -> new ConfigException(
-                            "This user has no home directory for the cache; set "
-                                    + Setting.DIRECTORY.environment() + " or XDG_CACHE_HOME."))
-                    .resolve("granary");
         }
     }
 }
