@@ -25,7 +25,7 @@ final class DoctorCommand extends TierCommand {
     public Integer call() throws Exception {
         PrintWriter out = out();
         GranaryConfig config = stores().config();
-        List<Check> checks = Doctor.examine(config);
+        List<Check> checks = Doctor.examine(config, OpenClExaminer.examine());
         boolean isHealthy = checks.stream().noneMatch(Check.Problem.class::isInstance);
         if (isJson()) {
             JsonArray array = new JsonArray();

@@ -152,7 +152,7 @@ class PersistentCacheSeedTest {
         assertEquals(PrimitiveSource.COMPILED, get(byCall, A), "it is not read");
         assertEquals(1, entries(byCall).size(), "nor does a read-only tool evict");
         assertEquals(PrimitiveSource.LOCAL, get(on, A), "it was not evicted");
-        assertTrue(Doctor.examine(byCall).stream()
+        assertTrue(Doctor.examine(byCall, List.of()).stream()
                 .anyMatch(check -> check.toString().contains("the capacity is 0")));
     }
 

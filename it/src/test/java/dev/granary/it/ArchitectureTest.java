@@ -108,6 +108,18 @@ class ArchitectureTest {
     }
 
     @Test
+    @DisplayName("The coordinator uses no particular engine, so that programs with another one need"
+            + " no LWJGL")
+    void engines() {
+        assertRule(noClasses()
+                .that()
+                .resideInAPackage(ROOT + ".coordinator..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(ROOT + ".gpu.opencl..", "org.lwjgl.."));
+    }
+
+    @Test
     @DisplayName("Each library is used only in its packages")
     void libraries() {
         Map<String, String[]> homes = Map.of(

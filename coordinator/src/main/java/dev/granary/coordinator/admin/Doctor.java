@@ -6,8 +6,6 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.LocalTierFactory;
-import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.local.LocalTier;
 import dev.granary.local.directory.FileSystemType;
 import dev.granary.s3.BucketTier;
@@ -56,38 +54,19 @@ public final class Doctor {
         record Problem(String subject, String cause, String cure) implements Check {}
     }
 
-    /** Checks the driver, the local directory and the buckets, in this order. */
-    public static List<Check> examine(GranaryConfig config) {
+    /**
+     * Checks the local directory and the buckets, in this order.
+     *
+     * @param engines the results of checks of the engines in use, which come first
+     */
+    public static List<Check> examine(GranaryConfig config, List<Check> engines) {
         Doctor doctor = new Doctor();
         doctor.sound(
                 "java", System.getProperty("java.version") + ", granary " + LibraryVersion.NUMBER);
-        doctor.examineOpenCl();
+        doctor.checks.addAll(engines);
         doctor.examineDirectory(config);
         doctor.examineBucket(config);
         return List.copyOf(doctor.checks);
-    }
-
-    private void examineOpenCl() {
-        switch (OpenCl.probe()) {
-            case OpenCl.Probe.Missing missing ->
-                problem(
-                        "opencl",
-                        missing.cause(),
-                        "install it and the driver of the device, on Debian: apt-get install"
-                                + " ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)");
-            case OpenCl.Probe.Found found
-            when found.devices().isEmpty() ->
-                problem(
-                        "opencl",
-                        "the loader reports no device",
-                        "install the driver of the device, on Debian for the CPU: apt-get install"
-                                + " pocl-opencl-icd");
-            case OpenCl.Probe.Found found -> {
-                for (OpenClDevice device : found.devices()) {
-                    sound("opencl", device + ", target " + device.target().path());
-                }
-            }
-        }
     }
 
     private void examineDirectory(GranaryConfig config) {
