@@ -110,19 +110,20 @@ final class PopulateCommand extends TierCommand {
                     .watching(readback.waits())) {
                 populated.readBack(readback, progress);
             }
+            KernelReport report = runner.report();
             if (isJson()) {
-                JsonObject result = runner.json(buildLog.extent());
+                JsonObject result = report.json(buildLog.extent());
                 result.add("published", populated.json());
                 result.add("lostPacks", LostPackReport.json(granary.statistics().layers()));
                 JsonOutput.print(out, result);
             } else {
-                runner.print(out, err, buildLog.extent());
+                report.print(out, err, buildLog.extent());
                 out.println(populated.summary());
                 out.flush();
             }
             populated.printProblems(err, config.directory());
             LostPackReport.printWarnings(err, granary.statistics().layers());
-            return runner.failures() == 0 && populated.isComplete() ? 0 : 1;
+            return report.failures() == 0 && populated.isComplete() ? 0 : 1;
         }
     }
 

@@ -86,13 +86,14 @@ final class RunCommand extends TierCommand {
             if (isBucketRequired) {
                 bucketFailures.probeUnproven();
             }
+            KernelReport report = runner.report();
             if (isJson()) {
-                JsonOutput.print(out, runner.json(buildLog.extent()));
+                JsonOutput.print(out, report.json(buildLog.extent()));
             } else {
-                runner.print(out, err, buildLog.extent());
+                report.print(out, err, buildLog.extent());
             }
             bucketFailures.print(err);
-            return runner.failures() > 0 || (isBucketRequired && bucketFailures.hasFailures())
+            return report.failures() > 0 || (isBucketRequired && bucketFailures.hasFailures())
                     ? 1
                     : 0;
         }

@@ -273,6 +273,44 @@ class PopulateTruthTest {
         run("populate", "ci").exits(0).prints("1 from disk", "1 published");
     }
 
+    private static List<Object> breaker(Cli json) {
+        JsonObject bucket = json.json().getAsJsonArray("buckets").get(0).getAsJsonObject();
+        return List.of(
+                bucket.get("requests").getAsLong() > 0,
+                bucket.get("retries").getAsLong() > 0,
+                bucket.get("breaker").getAsString(),
+                bucket.get("breakerOpenings").getAsLong());
+    }
+
+    @Test
+    @DisplayName("O1 run and populate show the requests to a bucket, their retries, and the state"
+            + " of its circuit breaker, as text and as JSON")
+    void breaker() {
+        String dead = "http://127.0.0.1:1";
+        assertEquals(
+                List.of(true, true, "open", 1L),
+                breaker(at("run", "a", "s3://kernels/ci", dead, "--json").exits(0)));
+        at("run", "b", "s3://kernels/ci", dead)
+                .exits(0)
+                .prints("bucket: ", "circuit breaker open (opened 1 time)");
+        assertEquals(
+                List.of(true, false, "closed", 0L),
+                breaker(run("populate", "c", "--json").exits(0)));
+        assertEquals(
+                List.of(true, false, "closed", 0L),
+                breaker(run("run", "d", "--json").exits(0)));
+        Cli text = run("run", "e").exits(0);
+        assertTrue(
+                text.out()
+                        .lines()
+                        .anyMatch(line -> line.matches(
+                                "bucket: \\d+ requests?, 0 retries, circuit breaker closed")),
+                text.out());
+        Cli.run("stats", "--dir", directory.resolve("a").toString())
+                .exits(0)
+                .prints("bucket-requests", "bucket-retries", "breaker-openings");
+    }
+
     @Test
     @DisplayName("O8 U3 run with a bucket that cannot be used: one line with the cause, and 0; with"
             + " --require-bucket 1, even if all are in the local tier")

@@ -21,6 +21,7 @@ import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.lookup.PrimitiveLookup;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.OpenLayer;
@@ -32,7 +33,6 @@ import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeHandle;
 import dev.granary.gpu.composite.EngineSet;
 import dev.granary.local.claim.LocalClaims;
-import dev.granary.s3.BucketTier;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -96,9 +96,8 @@ public final class Granary implements AutoCloseable {
         this.lookup = new PrimitiveLookup(
                 stores.local(), layers, stores.quarantine(), coordinator, writeBehind, counters);
         for (OpenLayer layer : stores.layers()) {
-            if (layer.tier().cache() instanceof BucketTier bucket) {
-                waits.watch(layer.name(), bucket.traffic()::quiet);
-            }
+            layer.bucketTier()
+                    .ifPresent(bucket -> waits.watch(layer.name(), bucket.traffic()::quiet));
         }
     }
 
@@ -207,7 +206,7 @@ public final class Granary implements AutoCloseable {
      * it.
      */
     private <P extends Primitive> P retain(P primitive) {
-        primitive.onCompiledAgain(counters.compiledAgain::increment);
+        primitive.onCompiledAgain(() -> counters.increment(LookupCounter.COMPILED_AGAIN));
         primitive.outliveEngine();
         return primitive;
     }
@@ -279,22 +278,7 @@ public final class Granary implements AutoCloseable {
                 memory.misses(),
                 stores.local().statistics().snapshot(),
                 layers.statistics(),
-                counters.compiled.sum(),
-                counters.compiledAgain.sum(),
-                counters.compileFailures.sum(),
-                counters.notCacheable.sum(),
-                counters.refusedByDriver.sum(),
-                counters.recompiledByDriver.sum(),
-                counters.quarantined.sum(),
-                counters.withoutBinaries.sum(),
-                counters.dropped.sum(),
-                counters.leftForLater.sum(),
-                counters.adopted.sum(),
-                counters.waited.sum(),
-                counters.waitsGivenUp.sum(),
-                counters.claimsUnavailable.sum(),
-                Duration.ofNanos(counters.compileNanos.sum()),
-                Duration.ofNanos(counters.savedNanos.sum()));
+                counters.snapshot());
     }
 
     /**

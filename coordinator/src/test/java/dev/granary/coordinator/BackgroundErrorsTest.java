@@ -16,6 +16,7 @@ import dev.granary.coordinator.layer.CompileTimeEstimate;
 import dev.granary.coordinator.layer.LookupTimeBudget;
 import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenLayer;
@@ -103,7 +104,9 @@ class BackgroundErrorsTest {
             LayerStatistics layer = granary.statistics().layers().getFirst();
             assertEquals(
                     List.of(1L, 1L),
-                    List.of(layer.results().unavailable(), granary.statistics().leftForLater()));
+                    List.of(
+                            layer.results().unavailable(),
+                            granary.statistics().count(LookupCounter.LEFT_FOR_LATER)));
             assertTrue(layer.failure().orElse("").contains(kind), layer::toString);
             assertTrue(
                     published.get() instanceof StoreResult.Failed(String cause)

@@ -15,6 +15,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.s3.BucketTier;
@@ -203,15 +204,17 @@ class BucketFaultsTest {
                             statistics.local().hits(),
                             statistics.local().absent(),
                             statistics.local().stored()));
-            assertEquals(compiled, statistics.compiled());
+            assertEquals(compiled, statistics.count(LookupCounter.COMPILED));
             assertEquals(compiled, stores(bucketResults));
             assertEquals(
                     bucketResults.failed() + bucketResults.unknown() + bucketResults.refused(),
-                    statistics.leftForLater());
+                    statistics.count(LookupCounter.LEFT_FOR_LATER));
             assertEquals(compiled, published.size());
             assertEquals(
                     0,
-                    statistics.dropped() + statistics.refusedByDriver() + statistics.quarantined());
+                    statistics.count(LookupCounter.DROPPED)
+                            + statistics.count(LookupCounter.REFUSED_BY_DRIVER)
+                            + statistics.count(LookupCounter.QUARANTINED));
             // With short timeouts a client may give up while it connects: a counted request then
             // never arrives.
             boolean mayHideRequests = isShort
@@ -248,7 +251,7 @@ class BucketFaultsTest {
             try (Granary granary = open(bucket.sound())) {
                 assertEquals(PrimitiveSource.LOCAL, granary.obtain(next, A).source());
                 assertTrue(granary.flush(FaultyBucket.LONG));
-                assertEquals(0, granary.statistics().leftForLater());
+                assertEquals(0, granary.statistics().count(LookupCounter.LEFT_FOR_LATER));
             }
             assertEquals(0, next.compiles.get());
             try (BucketTier fresh = bucket.sound()) {
@@ -306,7 +309,7 @@ class BucketFaultsTest {
                 assertTrue(granary.flush(FaultyBucket.LONG.multipliedBy(4)));
             }
             run.bucket.faulty.plan(FaultPlan.SOUND);
-            assertEquals(kernels, granary.statistics().compiled());
+            assertEquals(kernels, granary.statistics().count(LookupCounter.COMPILED));
             assertEquals(kernels + 1, granary.statistics().local().stored());
             assertEquals(0, granary.statistics().layers().getFirst().results().stored());
             LayerStatistics bucket = granary.statistics().layers().getFirst();

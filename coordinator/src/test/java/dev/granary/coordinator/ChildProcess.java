@@ -1,6 +1,7 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.BinaryKind;
+import dev.granary.coordinator.statistics.LookupCounter;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -53,7 +54,7 @@ public final class ChildProcess {
         engine.restoreBehavior = FakeEngine.RestoreBehavior.DIES;
         Granary granary = new TestNode(Path.of(arguments[1]), bucket).open();
         if (arguments[0].equals(PRINTS_ADOPTED)) {
-            System.out.println(granary.statistics().adopted());
+            System.out.println(granary.statistics().count(LookupCounter.ADOPTED));
             return;
         }
         granary.primitive(engine, FakeDescriptor.of("a"));
@@ -91,7 +92,7 @@ public final class ChildProcess {
             }
             return isRight
                     && granary.flush(TestNode.LONG)
-                    && granary.statistics().dropped() == 0;
+                    && granary.statistics().count(LookupCounter.DROPPED) == 0;
         }
     }
 

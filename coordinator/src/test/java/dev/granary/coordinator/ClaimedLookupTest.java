@@ -10,6 +10,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Mine;
@@ -141,7 +142,7 @@ class ClaimedLookupTest {
             assertFree(unlaunched);
             granary.primitive(engine, c); // its own claim does not stop it
             assertEquals(awaiting, claimOfOther(c));
-            assertEquals(0, granary.statistics().waitsGivenUp());
+            assertEquals(0, granary.statistics().count(LookupCounter.WAITS_GIVEN_UP));
         }
         assertFree(c);
     }
@@ -176,13 +177,13 @@ class ClaimedLookupTest {
             assertEquals(
                     List.of(1L, 0L, 0L),
                     List.of(
-                            statistics.waited(),
-                            statistics.waitsGivenUp(),
-                            statistics.claimsUnavailable()));
+                            statistics.count(LookupCounter.WAITED),
+                            statistics.count(LookupCounter.WAITS_GIVEN_UP),
+                            statistics.count(LookupCounter.CLAIMS_UNAVAILABLE)));
             assertEquals(
                     List.of(0L, 1L),
                     List.of(
-                            first.statistics().waited(),
+                            first.statistics().count(LookupCounter.WAITED),
                             first.statistics().local().misses()));
         }
         assertEquals(1, engine.compiles.get());
@@ -226,9 +227,9 @@ class ClaimedLookupTest {
             assertEquals(
                     List.of(0L, 1L, 0L),
                     List.of(
-                            statistics.waited(),
-                            statistics.waitsGivenUp(),
-                            statistics.claimsUnavailable()));
+                            statistics.count(LookupCounter.WAITED),
+                            statistics.count(LookupCounter.WAITS_GIVEN_UP),
+                            statistics.count(LookupCounter.CLAIMS_UNAVAILABLE)));
         }
         assertEquals(1, new LifetimeStatistics(node.directory).read().get("waits-given-up"));
     }
@@ -249,8 +250,8 @@ class ClaimedLookupTest {
             assertEquals(
                     List.of(1L, 0L),
                     List.of(
-                            granary.statistics().quarantined(),
-                            granary.statistics().waitsGivenUp()));
+                            granary.statistics().count(LookupCounter.QUARANTINED),
+                            granary.statistics().count(LookupCounter.WAITS_GIVEN_UP)));
         }
         node.now = node.now.plus(Duration.ofDays(2));
         FakeEngine updated = new FakeEngine("two");
@@ -260,8 +261,8 @@ class ClaimedLookupTest {
             assertEquals(
                     List.of(1L, 0L),
                     List.of(
-                            granary.statistics().refusedByDriver(),
-                            granary.statistics().waitsGivenUp()));
+                            granary.statistics().count(LookupCounter.REFUSED_BY_DRIVER),
+                            granary.statistics().count(LookupCounter.WAITS_GIVEN_UP)));
         }
     }
 
@@ -287,7 +288,7 @@ class ClaimedLookupTest {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().local().stored());
-            assertEquals(1, granary.statistics().claimsUnavailable());
+            assertEquals(1, granary.statistics().count(LookupCounter.CLAIMS_UNAVAILABLE));
         }
         assertEquals(1, new LifetimeStatistics(node.directory).read().get("claims-unavailable"));
     }

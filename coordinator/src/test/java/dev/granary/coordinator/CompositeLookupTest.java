@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.composite.CompositeHandle;
@@ -73,8 +74,8 @@ class CompositeLookupTest {
                         statistics.memoryHits(),
                         statistics.local().hits(),
                         statistics.layers().getFirst().results().hits(),
-                        statistics.compiled(),
-                        statistics.compiledAgain()));
+                        statistics.count(LookupCounter.COMPILED),
+                        statistics.count(LookupCounter.COMPILED_AGAIN)));
     }
 
     @Test
@@ -158,7 +159,7 @@ class CompositeLookupTest {
                             statistics.composites().created(),
                             statistics.memoryHits(),
                             statistics.memoryMisses(),
-                            statistics.compiled()));
+                            statistics.count(LookupCounter.COMPILED)));
         }
         assertEquals(1, driver.compiles());
     }
@@ -201,7 +202,7 @@ class CompositeLookupTest {
                 granary.primitive(engine, SharedProgramPrimitives.program(engine.target()));
             }
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(0, granary.statistics().withoutBinaries());
+            assertEquals(0, granary.statistics().count(LookupCounter.WITHOUT_BINARIES));
         }
         try (Granary granary = node.open();
                 OpenClEngine engine = driver.open()) {
@@ -230,9 +231,9 @@ class CompositeLookupTest {
             assertEquals(
                     List.of(1L, 0L, 1L),
                     List.of(
-                            granary.statistics().compiled(),
-                            granary.statistics().compiledAgain(),
-                            granary.statistics().notCacheable()));
+                            granary.statistics().count(LookupCounter.COMPILED),
+                            granary.statistics().count(LookupCounter.COMPILED_AGAIN),
+                            granary.statistics().count(LookupCounter.NOT_CACHEABLE)));
         }
         assertEquals(1, driver.compiles());
         assertEquals(Map.of(), bucket.entries);
@@ -251,8 +252,8 @@ class CompositeLookupTest {
                     assertEquals(
                             List.of((long) i, 1L),
                             List.of(
-                                    granary.statistics().compiledAgain(),
-                                    granary.statistics().compiled()));
+                                    granary.statistics().count(LookupCounter.COMPILED_AGAIN),
+                                    granary.statistics().count(LookupCounter.COMPILED)));
                 }
             }
             assertTrue(granary.flush(TestNode.LONG));

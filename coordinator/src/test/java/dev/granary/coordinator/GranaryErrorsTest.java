@@ -23,6 +23,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.publish.WriteBehindQueue;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.testing.Await;
@@ -214,21 +215,25 @@ class GranaryErrorsTest {
      */
     private void assertSound(Granary granary, BrokenEngine engine, List<FakeDescriptor> keys)
             throws Exception {
-        long waits = granary.statistics().waitsGivenUp() + granary.statistics().waited();
+        long waits = granary.statistics().count(LookupCounter.WAITS_GIVEN_UP)
+                + granary.statistics().count(LookupCounter.WAITED);
         for (FakeDescriptor key : keys) {
             assertSame(granary.primitive(engine, key), granary.primitive(engine, key));
         }
         assertTrue(granary.flush(TestNode.LONG));
         assertEquals(
                 waits,
-                granary.statistics().waitsGivenUp() + granary.statistics().waited());
+                granary.statistics().count(LookupCounter.WAITS_GIVEN_UP)
+                        + granary.statistics().count(LookupCounter.WAITED));
         try (Granary other = open()) {
             for (FakeDescriptor key : keys) {
                 other.primitive(engine, key);
             }
             assertEquals(
-                    0, other.statistics().waitsGivenUp() + other.statistics().waited());
-            assertEquals(0, other.statistics().quarantined());
+                    0,
+                    other.statistics().count(LookupCounter.WAITS_GIVEN_UP)
+                            + other.statistics().count(LookupCounter.WAITED));
+            assertEquals(0, other.statistics().count(LookupCounter.QUARANTINED));
         }
         FakeDescriptor last = FakeDescriptor.of("last");
         granary.primitive(engine, last);
@@ -374,7 +379,7 @@ class GranaryErrorsTest {
                         other.obtain(engine, FakeDescriptor.of("k" + (excess - 1)))
                                 .source());
             }
-            assertEquals(0, granary.statistics().dropped());
+            assertEquals(0, granary.statistics().count(LookupCounter.DROPPED));
         }
     }
 

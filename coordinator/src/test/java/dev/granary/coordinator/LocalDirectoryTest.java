@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
 import org.junit.jupiter.api.Assumptions;
@@ -90,8 +91,10 @@ class LocalDirectoryTest {
                         granary.obtain(engine, FakeDescriptor.of("c")).source());
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(
-                        0, granary.statistics().leftForLater(), "no process could find it later");
-                assertEquals(1, granary.statistics().dropped());
+                        0,
+                        granary.statistics().count(LookupCounter.LEFT_FOR_LATER),
+                        "no process could find it later");
+                assertEquals(1, granary.statistics().count(LookupCounter.DROPPED));
             }
         } finally {
             assertTrue(run("umount", "-l", node.directory.toString()));

@@ -11,6 +11,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.layer.PackUploader;
 import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.CountingCache;
@@ -126,12 +127,12 @@ class PackedUploadTest {
         compile(stopped, 5);
         Await.holds(() -> stopped.statistics().local().stored() >= 5);
         stopped.close();
-        assertEquals(5, stopped.statistics().leftForLater());
+        assertEquals(5, stopped.statistics().count(LookupCounter.LEFT_FOR_LATER));
         assertEquals(5, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         assertEquals(List.of(), fleet.keys("/p/"));
         try (Granary next = fleet.open("ci", PublishMode.IN_PACKS)) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(5, next.statistics().adopted());
+            assertEquals(5, next.statistics().count(LookupCounter.ADOPTED));
         }
         assertEquals(5, fleet.manifest().entries());
         assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
@@ -229,13 +230,13 @@ class PackedUploadTest {
                     .values()
                     .forEach(result -> assertTrue(
                             result.toString().contains("AccessDenied"), result::toString));
-            assertEquals(4, granary.statistics().leftForLater());
+            assertEquals(4, granary.statistics().count(LookupCounter.LEFT_FOR_LATER));
             assertEquals(4, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
         fleet.proxy.plan(FaultPlan.SOUND);
         try (Granary next = fleet.open("ci", PublishMode.IN_PACKS)) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(4, next.statistics().adopted());
+            assertEquals(4, next.statistics().count(LookupCounter.ADOPTED));
         }
         assertEquals(4, fleet.manifest().entries());
         assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));

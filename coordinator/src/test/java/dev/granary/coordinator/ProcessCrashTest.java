@@ -8,6 +8,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
@@ -69,12 +70,14 @@ class ProcessCrashTest {
                 .limit(20)
                 .map(i -> "kernel " + i)
                 .toArray(String[]::new);
-        assertEquals(20, closeWithPendingUploads("s3://test", names).leftForLater());
+        assertEquals(
+                20,
+                closeWithPendingUploads("s3://test", names).count(LookupCounter.LEFT_FOR_LATER));
         assertEquals(0, bucket.entries.size());
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(20, next.statistics().adopted());
-            assertEquals(0, next.statistics().leftForLater());
+            assertEquals(20, next.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(0, next.statistics().count(LookupCounter.LEFT_FOR_LATER));
         }
         assertEquals(20, bucket.entries.size());
         assertEquals(List.of(), list(node.directory.resolve("sessions")));
@@ -89,14 +92,14 @@ class ProcessCrashTest {
                 granary.primitive(engine, A);
                 granary.primitive(engine, FakeDescriptor.of("compiled in the pause"));
                 granary.flush(TestNode.LONG);
-                assertEquals(2, granary.statistics().leftForLater());
+                assertEquals(2, granary.statistics().count(LookupCounter.LEFT_FOR_LATER));
             }
             assertEquals(2, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
         bucket.behavior = FakeBucket.Behavior.WORKS;
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(2, next.statistics().adopted());
+            assertEquals(2, next.statistics().count(LookupCounter.ADOPTED));
         }
         assertEquals(2, bucket.entries.size());
         assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
@@ -108,13 +111,13 @@ class ProcessCrashTest {
         closeWithPendingUploads("s3://first", "a");
         try (Granary other = node.open("s3://second", TestNode.LONG);
                 Granary none = node.openWithoutBucket()) {
-            assertEquals(0, other.statistics().adopted());
-            assertEquals(0, none.statistics().adopted());
+            assertEquals(0, other.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(0, none.statistics().count(LookupCounter.ADOPTED));
         }
         assertEquals(Set.of(), bucket.entries.keySet());
         try (Granary first = node.open("s3://first", TestNode.LONG)) {
             assertTrue(first.flush(TestNode.LONG));
-            assertEquals(1, first.statistics().adopted());
+            assertEquals(1, first.statistics().count(LookupCounter.ADOPTED));
         }
         assertEquals(Set.of(A.getId()), bucket.entries.keySet());
     }
@@ -160,7 +163,7 @@ class ProcessCrashTest {
                 node.directory.resolve("sessions").resolve("strange").resolve("lock"));
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(1, next.statistics().adopted());
+            assertEquals(1, next.statistics().count(LookupCounter.ADOPTED));
         }
         assertEquals(Set.of(A.getId()), bucket.entries.keySet());
         assertFalse(Files.exists(outbox));
@@ -179,7 +182,7 @@ class ProcessCrashTest {
         }
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(1, next.statistics().dropped());
+            assertEquals(1, next.statistics().count(LookupCounter.DROPPED));
         }
         assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
     }
@@ -197,7 +200,7 @@ class ProcessCrashTest {
             bucket.storeStarted.await();
             for (TestNode other : List.of(node, aliased)) {
                 try (Granary second = other.open("s3://test", SOON)) {
-                    assertEquals(0, second.statistics().adopted());
+                    assertEquals(0, second.statistics().count(LookupCounter.ADOPTED));
                     assertEquals(PrimitiveSource.LOCAL, second.obtain(engine, A).source());
                 }
             }
@@ -227,7 +230,7 @@ class ProcessCrashTest {
             for (Future<Granary> each : futures) {
                 try (Granary granary = each.get()) {
                     assertTrue(granary.flush(TestNode.LONG));
-                    adopted += granary.statistics().adopted();
+                    adopted += granary.statistics().count(LookupCounter.ADOPTED);
                 }
             }
         }
@@ -242,12 +245,15 @@ class ProcessCrashTest {
         Process child = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, node.directory);
         ChildProcess.awaitLine(child, ChildProcess.WAITS_IN_UPLOAD);
         try (Granary concurrent = node.open()) {
-            assertEquals(0, concurrent.statistics().adopted(), "the child is running");
+            assertEquals(
+                    0,
+                    concurrent.statistics().count(LookupCounter.ADOPTED),
+                    "the child is running");
         }
         child.destroyForcibly().waitFor();
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(1, next.statistics().adopted());
+            assertEquals(1, next.statistics().count(LookupCounter.ADOPTED));
         }
         assertEquals(Set.of(A.getId()), bucket.entries.keySet());
     }
@@ -267,7 +273,7 @@ class ProcessCrashTest {
         int restoresBefore = engine.restores.get();
         try (Granary next = node.open()) {
             assertEquals(PrimitiveSource.COMPILED, next.obtain(engine, A).source());
-            assertEquals(2, next.statistics().quarantined(), "in both tiers");
+            assertEquals(2, next.statistics().count(LookupCounter.QUARANTINED), "in both tiers");
         }
         assertEquals(restoresBefore, engine.restores.get());
         try (Granary other = node.open()) {
@@ -284,7 +290,7 @@ class ProcessCrashTest {
                     PrimitiveSource.LOCAL,
                     later.obtain(engine, A).source(),
                     "a day has passed between processes");
-            assertEquals(0, later.statistics().quarantined());
+            assertEquals(0, later.statistics().count(LookupCounter.QUARANTINED));
         }
     }
 
@@ -304,7 +310,7 @@ class ProcessCrashTest {
         }
         try (Granary next = node.openWithoutBucket()) {
             assertEquals(PrimitiveSource.LOCAL, next.obtain(engine, A).source());
-            assertEquals(0, next.statistics().quarantined());
+            assertEquals(0, next.statistics().count(LookupCounter.QUARANTINED));
         }
     }
 

@@ -9,6 +9,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
 import org.junit.jupiter.api.DisplayName;
@@ -163,7 +164,7 @@ class SlowBucketTest {
                 assertEquals(1, hits(granary, 0));
                 assertEquals(
                         0,
-                        granary.statistics().claimsUnavailable(),
+                        granary.statistics().count(LookupCounter.CLAIMS_UNAVAILABLE),
                         "without a local tier there is nothing to wait for");
             }
         }
@@ -193,7 +194,7 @@ class SlowBucketTest {
                         granary.statistics().layers().getFirst().results().refused());
                 assertEquals(
                         kernels,
-                        granary.statistics().leftForLater(),
+                        granary.statistics().count(LookupCounter.LEFT_FOR_LATER),
                         "the permission may come back");
             } finally {
                 System.setErr(standardError);

@@ -14,6 +14,7 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.demo.DriverCacheSettings;
 import dev.granary.demo.kernels.DemoKernel;
 import dev.granary.demo.kernels.DemoKernels;
@@ -195,14 +196,14 @@ final class LookupProcess implements AutoCloseable {
             GranaryStatistics statistics = granary.statistics();
             System.out.println(new Gson()
                     .toJson(new Result(
-                            statistics.compiled(),
+                            statistics.count(LookupCounter.COMPILED),
                             statistics.local().hits(),
                             statistics.layers().stream()
                                     .mapToLong(layer -> layer.results().hits())
                                     .sum(),
-                            statistics.waited(),
-                            statistics.waitsGivenUp(),
-                            statistics.claimsUnavailable(),
+                            statistics.count(LookupCounter.WAITED),
+                            statistics.count(LookupCounter.WAITS_GIVEN_UP),
+                            statistics.count(LookupCounter.CLAIMS_UNAVAILABLE),
                             right)));
         }
     }

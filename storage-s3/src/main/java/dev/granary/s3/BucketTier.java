@@ -372,6 +372,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 counters.retries.sum(),
                 counters.unsent.sum(),
                 store.breaker(),
+                store.breakerOpenings(),
                 counters.refreshes(),
                 capabilities.peek(),
                 writeSuspension.remaining());

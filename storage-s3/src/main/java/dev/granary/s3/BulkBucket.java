@@ -108,6 +108,21 @@ public final class BulkBucket implements AutoCloseable {
         return counters.requests();
     }
 
+    /** Returns the number of reads that were retried; included in {@link #requests}. */
+    public long retries() {
+        return counters.retries.sum();
+    }
+
+    /** Returns the state of the circuit breaker. */
+    public BucketTierStatistics.Breaker breaker() {
+        return store.breaker();
+    }
+
+    /** Returns how often the circuit breaker opened. */
+    public long breakerOpenings() {
+        return store.breakerOpenings();
+    }
+
     /** Closes the connections. */
     @Override
     public void close() {

@@ -127,6 +127,7 @@ class OutageTest {
                     history.faulty.requests() < 20,
                     () -> history.faulty.requests() + " requests into a storm");
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
+            assertEquals(1, tier.statistics().breakerOpenings());
             history.faulty.plan(FaultPlan.SOUND);
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             ticker.pass(BREAKER_PAUSE.plusMillis(1));

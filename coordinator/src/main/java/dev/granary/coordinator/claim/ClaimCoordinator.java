@@ -5,6 +5,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.cache.support.Ticker;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Stage;
@@ -107,7 +108,7 @@ public final class ClaimCoordinator {
                     return claimed(id, localClaim, lookup, wait);
                 }
                 case ClaimResult.Unavailable(String reason) -> {
-                    counters.claimsUnavailable.increment();
+                    counters.increment(LookupCounter.CLAIMS_UNAVAILABLE);
                     LogOnce.warn(
                             "claims",
                             "Claims do not work, so the processes of this machine do not wait for"
@@ -118,7 +119,7 @@ public final class ClaimCoordinator {
                 case ClaimResult.Taken(Stage stage) -> {
                     long remaining = remaining(stage, wait);
                     if (remaining <= 0 || Thread.currentThread().isInterrupted()) {
-                        counters.waitsGivenUp.increment();
+                        counters.increment(LookupCounter.WAITS_GIVEN_UP);
                         chargeWait(wait);
                         return new Outcome.Unclaimed();
                     }
@@ -155,7 +156,7 @@ public final class ClaimCoordinator {
 
     private Outcome stored(Entry entry, Wait wait) {
         if (hasWaited(wait)) {
-            counters.waited.increment();
+            counters.increment(LookupCounter.WAITED);
             waitBudget.reset();
             if (wait.sawLaunch) {
                 launchWaitBudget.reset();

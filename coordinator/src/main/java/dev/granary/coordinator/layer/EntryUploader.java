@@ -2,8 +2,10 @@ package dev.granary.coordinator.layer;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.stores.CountingCache;
 
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /** Uploader of entries to a bucket for {@link UploadQueue}: unpacked, or in packs. Thread-safe. */
@@ -17,6 +19,11 @@ public interface EntryUploader extends AutoCloseable {
 
     /** Sends all buffered entries. */
     void finish();
+
+    /** Returns the requests over connections of its own; empty if it uses those of the tier. */
+    default Optional<LayerStatistics.Requests> requests() {
+        return Optional.empty();
+    }
 
     @Override
     void close();

@@ -2,6 +2,7 @@ package dev.granary.coordinator.layer;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
@@ -91,6 +92,11 @@ public final class PackUploader implements EntryUploader {
         if (!failures.isEmpty()) {
             throw new IllegalStateException(failures.getFirst().toString(), failures.getFirst());
         }
+    }
+
+    @Override
+    public Optional<LayerStatistics.Requests> requests() {
+        return Optional.of(LayerStatistics.Requests.of(packed));
     }
 
     @Override

@@ -21,6 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Stream;
 
 /**
  * One bucket as lookups and uploads use it: the tier with its counters, time budget, threads and
@@ -121,7 +122,17 @@ public final class RemoteLayer implements AutoCloseable {
                 failure.cause(),
                 failure.pending(),
                 failure.lateAnswers(),
-                layer.tier().lostPacks().snapshot());
+                layer.tier().lostPacks().snapshot(),
+                requests());
+    }
+
+    /** Returns the requests of lookups and uploads, over all connections. */
+    private Optional<LayerStatistics.Requests> requests() {
+        return Stream.of(
+                        layer.bucketTier().map(LayerStatistics.Requests::of),
+                        uploads.flatMap(UploadQueue::requests))
+                .flatMap(Optional::stream)
+                .reduce(LayerStatistics.Requests::plus);
     }
 
     /**

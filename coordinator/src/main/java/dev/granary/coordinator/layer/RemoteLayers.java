@@ -9,7 +9,6 @@ import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.SilenceMonitor;
-import dev.granary.s3.BucketTier;
 
 import org.jspecify.annotations.Nullable;
 
@@ -88,12 +87,12 @@ public final class RemoteLayers implements AutoCloseable {
         return switch (publishing) {
             case UNPACKED -> EntryUploader.unpacked(layer.tier());
             case IN_PACKS ->
-                layer.tier().cache() instanceof BucketTier bucket
-                        ? new PackUploader(
+                layer.bucketTier()
+                        .<EntryUploader>map(bucket -> new PackUploader(
                                 bucket,
                                 layer.tier(),
-                                packed -> waits.watch(layer.name(), packed.traffic()::quiet))
-                        : EntryUploader.unpacked(layer.tier());
+                                packed -> waits.watch(layer.name(), packed.traffic()::quiet)))
+                        .orElseGet(() -> EntryUploader.unpacked(layer.tier()));
         };
     }
 

@@ -10,6 +10,8 @@ import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
 
@@ -124,7 +126,7 @@ public final class UploadQueue implements AutoCloseable {
                 bytesInMemory + entry.binaries().byteSize() <= MEMORY_BYTES || queue.isEmpty();
         PendingUpload existing = pending.get(entry.id());
         if (existing == null && !hasRoom && !isReadable) {
-            counters.dropped.increment();
+            counters.increment(LookupCounter.DROPPED);
             return false;
         }
         PendingUpload upload = existing == null ? enqueue(entry.id()) : existing;
@@ -140,7 +142,7 @@ public final class UploadQueue implements AutoCloseable {
 
     /** Queues an upload that an ended process left. Its entry is in the local tier, if anywhere. */
     public synchronized void addInherited(Id id) {
-        counters.adopted.increment();
+        counters.increment(LookupCounter.ADOPTED);
         // several processes may have left the same upload
         PendingUpload upload = pending.containsKey(id) ? pending.get(id) : enqueue(id);
         upload.isInOutbox = true;
@@ -203,6 +205,11 @@ public final class UploadQueue implements AutoCloseable {
         return isIdle();
     }
 
+    /** Returns the requests over connections of the uploader; empty if it has none of its own. */
+    Optional<LayerStatistics.Requests> requests() {
+        return uploader.requests();
+    }
+
     /** Returns true if no upload is queued or in progress. Called with the lock held. */
     private boolean isIdle() {
         return pending.isEmpty() && activeWorkers == 0 && activeNotifications == 0;
@@ -226,7 +233,7 @@ public final class UploadQueue implements AutoCloseable {
     }
 
     private void countUndone(boolean isInOutbox) {
-        (isInOutbox ? counters.leftForLater : counters.dropped).increment();
+        counters.increment(isInOutbox ? LookupCounter.LEFT_FOR_LATER : LookupCounter.DROPPED);
     }
 
     /**
@@ -287,7 +294,7 @@ public final class UploadQueue implements AutoCloseable {
                 uploader.send(hit.entry(), result -> complete(next, result));
             }
             case LoadResult.Absent _, LoadResult.Damaged _ -> {
-                counters.dropped.increment();
+                counters.increment(LookupCounter.DROPPED);
                 complete(
                         next,
                         new StoreResult.Refused(

@@ -16,6 +16,7 @@ import dev.granary.coordinator.claim.CompileClaim;
 import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.session.RestoreQuarantine;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.CountingCache;
@@ -69,7 +70,7 @@ public final class PrimitiveLookup {
         StackReserve.require();
         Id id = descriptor.getId();
         if (id.isEmpty()) {
-            counters.notCacheable.increment();
+            counters.increment(LookupCounter.NOT_CACHEABLE);
             return compile(engine, descriptor, CompileClaim.NONE);
         }
         long start = System.nanoTime();
@@ -178,25 +179,26 @@ public final class PrimitiveLookup {
     }
 
     private void recompiled(Primitive primitive, Entry entry, CompileClaim claim) {
-        counters.recompiledByDriver.increment();
+        counters.increment(LookupCounter.RECOMPILED_BY_DRIVER);
         writeBehind.recompiled(primitive, entry.compileTime(), claim);
     }
 
     private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable P restore(
             Engine<D, P> engine, D descriptor, Entry entry, long start, Consumer<Entry> discard) {
         if (quarantine.isPresent() && quarantine.get().contains(entry)) {
-            counters.quarantined.increment();
+            counters.increment(LookupCounter.QUARANTINED);
             return null;
         }
         try {
             // a mark that remains would put the entry into quarantine
             quarantine.ifPresent(restores -> restores.begin(entry));
             P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
-            counters.savedNanos.add(
+            counters.add(
+                    LookupCounter.TIME_SAVED,
                     Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
             return primitive;
         } catch (RestoreException e) {
-            counters.refusedByDriver.increment();
+            counters.increment(LookupCounter.REFUSED_BY_DRIVER);
             LogOnce.warn(
                     "restore",
                     "The driver rejected a stored binary, which is discarded and compiled again: "
@@ -213,9 +215,9 @@ public final class PrimitiveLookup {
         long start = System.nanoTime();
         try {
             P primitive = engine.create(descriptor);
-            counters.compiled.increment();
+            counters.increment(LookupCounter.COMPILED);
             long took = System.nanoTime() - start;
-            counters.compileNanos.add(took);
+            counters.add(LookupCounter.COMPILE_TIME, took);
             if (!descriptor.getId().isEmpty()) {
                 layers.compileTimes()
                         .compiled(Math.max(took, primitive.compileTime().toNanos()));
@@ -223,7 +225,7 @@ public final class PrimitiveLookup {
             }
             return new FoundPrimitive<>(primitive, PrimitiveSource.COMPILED, OptionalInt.empty());
         } catch (CompileException e) {
-            counters.compileFailures.increment();
+            counters.increment(LookupCounter.COMPILE_FAILURES);
             throw e;
         }
     }

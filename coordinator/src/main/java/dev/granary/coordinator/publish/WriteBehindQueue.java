@@ -14,12 +14,12 @@ import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.layer.OpenTaskCounter;
 import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.layer.RemoteLayers;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
 
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -49,8 +49,7 @@ public final class WriteBehindQueue implements AutoCloseable {
     private final LookupCounters counters;
     private final InstantSource clock;
     private final BiConsumer<Id, StoreResult> whenPublished;
-    // guarded by itself; oldest first
-    private final LinkedHashSet<Compiled> incomplete = new LinkedHashSet<>();
+    private final IncompletePrimitives incomplete = new IncompletePrimitives(MAX_INCOMPLETE);
     private final OpenTaskCounter openTasks = new OpenTaskCounter();
     private final ThreadPoolExecutor worker = new ThreadPoolExecutor(
             1,
@@ -59,26 +58,6 @@ public final class WriteBehindQueue implements AutoCloseable {
             TimeUnit.SECONDS,
             new ArrayBlockingQueue<>(QUEUE_LENGTH),
             DaemonThreads.named("granary-write-behind"));
-
-    /** A primitive with incomplete binaries; compared by identity. */
-    private static final class Compiled {
-        private final Primitive primitive;
-        private final Optional<Duration> knownCompileTime;
-        // the part of its compile time that is in the counters already
-        private final long countedNanos;
-        private final CompileClaim claim;
-
-        Compiled(
-                Primitive primitive,
-                Optional<Duration> knownCompileTime,
-                long countedNanos,
-                CompileClaim claim) {
-            this.primitive = primitive;
-            this.knownCompileTime = knownCompileTime;
-            this.countedNanos = countedNanos;
-            this.claim = claim;
-        }
-    }
 
     public WriteBehindQueue(
             CountingCache local,
@@ -101,7 +80,7 @@ public final class WriteBehindQueue implements AutoCloseable {
      *     such as that of a driver that compiles at the launch, is added later
      */
     public void compiled(Primitive primitive, long countedNanos, CompileClaim claim) {
-        storeWhenComplete(new Compiled(primitive, Optional.empty(), countedNanos, claim));
+        storeWhenComplete(new CompiledPrimitive(primitive, Optional.empty(), countedNanos, claim));
     }
 
     /**
@@ -111,51 +90,23 @@ public final class WriteBehindQueue implements AutoCloseable {
      * @param compileTime the compile time of the stored entry
      */
     public void recompiled(Primitive primitive, Duration compileTime, CompileClaim claim) {
-        storeWhenComplete(new Compiled(primitive, Optional.of(compileTime), 0, claim));
+        storeWhenComplete(new CompiledPrimitive(primitive, Optional.of(compileTime), 0, claim));
     }
 
-    private void storeWhenComplete(Compiled compiled) {
+    private void storeWhenComplete(CompiledPrimitive compiled) {
         try {
-            Optional<Compiled> overflow = add(compiled);
+            Optional<CompiledPrimitive> overflow = incomplete.add(compiled);
             compiled.primitive.onBinariesComplete(() -> takeBinaries(compiled));
-            if (isIncomplete(compiled)) {
+            if (incomplete.contains(compiled)) {
                 compiled.claim.awaitLaunch();
             }
             overflow.ifPresent(this::takeBinaries);
         } catch (Throwable e) {
             // an error too: the caller has a valid primitive, and needs no report
-            remove(compiled);
+            incomplete.remove(compiled);
             compiled.claim.close();
-            counters.withoutBinaries.increment();
+            counters.increment(LookupCounter.WITHOUT_BINARIES);
             LogOnce.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
-        }
-    }
-
-    /** Adds an incomplete primitive; returns the oldest if there are too many. */
-    private Optional<Compiled> add(Compiled compiled) {
-        synchronized (incomplete) {
-            incomplete.add(compiled);
-            return incomplete.size() > MAX_INCOMPLETE
-                    ? Optional.of(incomplete.getFirst())
-                    : Optional.empty();
-        }
-    }
-
-    private boolean remove(Compiled compiled) {
-        synchronized (incomplete) {
-            return incomplete.remove(compiled);
-        }
-    }
-
-    private boolean isIncomplete(Compiled compiled) {
-        synchronized (incomplete) {
-            return incomplete.contains(compiled);
-        }
-    }
-
-    private List<Compiled> allIncomplete() {
-        synchronized (incomplete) {
-            return List.copyOf(incomplete);
         }
     }
 
@@ -189,7 +140,7 @@ public final class WriteBehindQueue implements AutoCloseable {
      * @return true if nothing is left to do
      */
     public boolean flush(long deadline) throws InterruptedException {
-        for (Compiled compiled : allIncomplete()) {
+        for (CompiledPrimitive compiled : incomplete.all()) {
             takeBinaries(compiled);
         }
         if (!openTasks.awaitNone(deadline)) {
@@ -202,14 +153,14 @@ public final class WriteBehindQueue implements AutoCloseable {
     public void close() {
         List<Runnable> unstarted = worker.shutdownNow();
         unstarted.forEach(task -> ((Task) task).end());
-        allIncomplete().forEach(compiled -> closeQuietly(compiled.claim));
-        counters.dropped.add(unstarted.size());
+        incomplete.all().forEach(compiled -> closeQuietly(compiled.claim));
+        counters.add(LookupCounter.DROPPED, unstarted.size());
     }
 
-    private void takeBinaries(Compiled compiled) {
+    private void takeBinaries(CompiledPrimitive compiled) {
         openTasks.begin(); // a concurrent flush must see it as incomplete or in progress
         try {
-            if (remove(compiled)) {
+            if (incomplete.remove(compiled)) {
                 launched(compiled.claim);
                 submit(
                         () -> takeAndStore(compiled),
@@ -245,16 +196,17 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
     }
 
-    private void takeAndStore(Compiled compiled) {
+    private void takeAndStore(CompiledPrimitive compiled) {
         Primitive primitive = compiled.primitive;
         KernelBinaries binaries = binaries(primitive);
         Id id = primitive.descriptor().getId();
         if (compiled.knownCompileTime.isEmpty()) {
-            counters.compileNanos.add(
+            counters.add(
+                    LookupCounter.COMPILE_TIME,
                     Math.max(0, primitive.compileTime().toNanos() - compiled.countedNanos));
         }
         if (binaries.isEmpty()) {
-            counters.withoutBinaries.increment();
+            counters.increment(LookupCounter.WITHOUT_BINARIES);
             whenPublished.accept(id, new StoreResult.Failed("the driver returned no binaries"));
             return;
         }
@@ -350,7 +302,7 @@ public final class WriteBehindQueue implements AutoCloseable {
     }
 
     private void drop(Consumer<StoreResult> whenFailed, String cause) {
-        counters.dropped.increment();
+        counters.increment(LookupCounter.DROPPED);
         try {
             whenFailed.accept(new StoreResult.Failed(cause));
         } catch (Throwable e) {

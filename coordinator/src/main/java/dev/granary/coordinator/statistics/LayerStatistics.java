@@ -1,7 +1,11 @@
 package dev.granary.coordinator.statistics;
 
 import dev.granary.cache.TierStatistics;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.BulkBucket;
+import dev.granary.s3.statistics.BucketTierStatistics;
 
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -17,6 +21,8 @@ import java.util.Optional;
  * @param lateAnswers answers that came too late for their callers and were no failures
  * @param lostPacks packs that the manifest names and the bucket has lost, as far as publishing
  *     found any
+ * @param requests the requests and the circuit breaker; empty if the tier is of another
+ *     implementation
  */
 public record LayerStatistics(
         String name,
@@ -25,7 +31,8 @@ public record LayerStatistics(
         Optional<String> failure,
         int late,
         long lateAnswers,
-        LostPacks lostPacks) {
+        LostPacks lostPacks,
+        Optional<Requests> requests) {
     /**
      * Counts of packs that the manifest names and the bucket does not have.
      *
@@ -35,4 +42,53 @@ public record LayerStatistics(
      * @param cause the cause of the first such failure, in one line; empty if there was none
      */
     public record LostPacks(long forgotten, long failures, Optional<String> cause) {}
+
+    /**
+     * The requests to the bucket, and its circuit breaker. Publishing in packs has connections and
+     * a breaker of its own: numbers are sums, and the state is that of the breaker that rejects
+     * more.
+     *
+     * @param sent requests sent, retries included
+     * @param retries reads that were retried after a failure
+     * @param breaker the state of the circuit breaker; it stays open after its pause until the next
+     *     request
+     * @param breakerOpenings how often the circuit breaker opened
+     */
+    public record Requests(
+            long sent, long retries, BucketTierStatistics.Breaker breaker, long breakerOpenings) {
+        private static final List<BucketTierStatistics.Breaker> BY_REJECTION = List.of(
+                BucketTierStatistics.Breaker.CLOSED,
+                BucketTierStatistics.Breaker.HALF_OPEN,
+                BucketTierStatistics.Breaker.OPEN);
+
+        /** Returns the requests of lookups and unpacked entries. */
+        public static Requests of(BucketTier tier) {
+            BucketTierStatistics statistics = tier.statistics();
+            return new Requests(
+                    statistics.requests().total(),
+                    statistics.retries(),
+                    statistics.breaker(),
+                    statistics.breakerOpenings());
+        }
+
+        /** Returns the requests of packs. */
+        public static Requests of(BulkBucket packed) {
+            return new Requests(
+                    packed.requests().total(),
+                    packed.retries(),
+                    packed.breaker(),
+                    packed.breakerOpenings());
+        }
+
+        /** Returns the sum over two sets of connections to one bucket. */
+        public Requests plus(Requests other) {
+            return new Requests(
+                    sent + other.sent,
+                    retries + other.retries,
+                    BY_REJECTION.indexOf(breaker) >= BY_REJECTION.indexOf(other.breaker)
+                            ? breaker
+                            : other.breaker,
+                    breakerOpenings + other.breakerOpenings);
+        }
+    }
 }

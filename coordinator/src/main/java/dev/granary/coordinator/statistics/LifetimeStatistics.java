@@ -1,7 +1,5 @@
 package dev.granary.coordinator.statistics;
 
-import dev.granary.cache.TierStatistics;
-
 import java.io.IOException;
 import java.io.Reader;
 import java.io.Writer;
@@ -20,12 +18,14 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Totals of the counters of all processes that have used a local directory, as shown by
- * {@code granary stats}. Each process adds its counters when it closes; those of a killed process
- * are missing.
+ * {@code granary stats}: each {@link TierCounter} and {@link LookupCounter}, and the number of
+ * processes. Each process adds its counters when it closes; those of a killed process are missing.
  */
 public final class LifetimeStatistics {
     // file locks do not exclude threads of one JVM from each other
     private static final Object JVM_LOCK = new Object();
+
+    private static final String PROCESSES = "processes";
 
     private static final long LOCK_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -100,54 +100,21 @@ public final class LifetimeStatistics {
 
     private static Map<String, Long> counters(GranaryStatistics statistics) {
         Map<String, Long> counters = new TreeMap<>();
-        counters.put("processes", 1L);
-        counters.put("primitive-hits", statistics.composites().hits());
-        counters.put("primitives-created", statistics.composites().created());
-        counters.put("nested-hits", statistics.composites().nestedHits());
-        counters.put("nested-created", statistics.composites().nestedCreated());
-        counters.put("kernel-hits", statistics.memoryHits());
-        counters.put("local-hits", statistics.local().hits());
-        counters.put(
-                "local-damaged",
-                statistics.local().damaged().values().stream()
-                        .mapToLong(Long::longValue)
-                        .sum());
-        counters.put("local-stored", statistics.local().stored());
-        statistics.layers().forEach(layer -> count(counters, layer));
+        counters.put(PROCESSES, 1L);
+        for (TierCounter counter : TierCounter.values()) {
+            counter.value(statistics).ifPresent(count -> counters.put(counter.label(), count));
+        }
         if (statistics.layers().size() > 1) {
             statistics
                     .layers()
                     .forEach(layer -> counters.put(
-                            "bucket-hits " + layer.name(), layer.results().hits()));
+                            TierCounter.BUCKET_HITS.label() + " " + layer.name(),
+                            layer.results().hits()));
         }
-        counters.put("compiled", statistics.compiled());
-        counters.put("compiled-again", statistics.compiledAgain());
-        counters.put("compile-failures", statistics.compileFailures());
-        counters.put("refused-by-driver", statistics.refusedByDriver());
-        counters.put("quarantined", statistics.quarantined());
-        counters.put("dropped", statistics.dropped());
-        counters.put("left-for-later", statistics.leftForLater());
-        counters.put("waited", statistics.waited());
-        counters.put("waits-given-up", statistics.waitsGivenUp());
-        counters.put("claims-unavailable", statistics.claimsUnavailable());
-        counters.put("compile-millis", statistics.compileTime().toMillis());
-        counters.put("saved-millis", statistics.timeSaved().toMillis());
+        for (LookupCounter counter : LookupCounter.values()) {
+            counters.put(counter.label(), statistics.count(counter));
+        }
         return counters;
-    }
-
-    /** Adds the counters of a layer to the sums over all buckets. */
-    private static void count(Map<String, Long> counters, LayerStatistics layer) {
-        TierStatistics.Snapshot bucket = layer.results();
-        counters.merge("bucket-hits", bucket.hits(), Long::sum);
-        counters.merge(
-                "bucket-damaged",
-                bucket.damaged().values().stream().mapToLong(Long::longValue).sum(),
-                Long::sum);
-        counters.merge("bucket-unavailable", bucket.unavailable(), Long::sum);
-        counters.merge("bucket-skipped", layer.skipped(), Long::sum);
-        counters.merge("bucket-stored", bucket.stored(), Long::sum);
-        counters.merge("lost-packs-forgotten", layer.lostPacks().forgotten(), Long::sum);
-        counters.merge("lost-packs-failures", layer.lostPacks().failures(), Long::sum);
     }
 
     private static void add(Map<String, Long> totals, String name, String count) {

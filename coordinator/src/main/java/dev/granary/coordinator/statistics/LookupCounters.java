@@ -1,26 +1,44 @@
 package dev.granary.coordinator.statistics;
 
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counters of lookups, besides those of the tiers. Thread-safe. */
+/** Values of all {@link LookupCounter}s. Thread-safe; counters only grow. */
 public final class LookupCounters {
-    public final LongAdder compiled = new LongAdder();
-    public final LongAdder compiledAgain = new LongAdder();
-    public final LongAdder compileFailures = new LongAdder();
-    public final LongAdder notCacheable = new LongAdder();
-    public final LongAdder refusedByDriver = new LongAdder();
-    public final LongAdder recompiledByDriver = new LongAdder();
-    public final LongAdder quarantined = new LongAdder();
-    public final LongAdder withoutBinaries = new LongAdder();
-    public final LongAdder dropped = new LongAdder();
-    public final LongAdder leftForLater = new LongAdder();
-    public final LongAdder adopted = new LongAdder();
-    public final LongAdder waited = new LongAdder();
-    public final LongAdder waitsGivenUp = new LongAdder();
-    public final LongAdder claimsUnavailable = new LongAdder();
-    public final LongAdder compileNanos = new LongAdder();
-    public final LongAdder savedNanos = new LongAdder();
+    private final Map<LookupCounter, LongAdder> adders = new EnumMap<>(LookupCounter.class);
 
     /** Creates counters that are 0. */
-    public LookupCounters() {}
+    public LookupCounters() {
+        for (LookupCounter counter : LookupCounter.values()) {
+            adders.put(counter, new LongAdder());
+        }
+    }
+
+    /** Counts one event. */
+    public void increment(LookupCounter counter) {
+        add(counter, 1);
+    }
+
+    /** Counts {@code amount} events or, if the counter is a time, nanoseconds. */
+    public void add(LookupCounter counter, long amount) {
+        adder(counter).add(amount);
+    }
+
+    /** Returns the counted events or nanoseconds. */
+    public long sum(LookupCounter counter) {
+        return adder(counter).sum();
+    }
+
+    /** Returns the current values, in events or nanoseconds. */
+    public Map<LookupCounter, Long> snapshot() {
+        Map<LookupCounter, Long> values = new EnumMap<>(LookupCounter.class);
+        adders.forEach((counter, adder) -> values.put(counter, adder.sum()));
+        return values;
+    }
+
+    private LongAdder adder(LookupCounter counter) {
+        return Objects.requireNonNull(adders.get(counter));
+    }
 }

@@ -3,6 +3,7 @@ package dev.granary.coordinator.stores;
 import dev.granary.cache.Id;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.s3.BucketTier;
 
 import java.util.List;
 import java.util.Optional;
@@ -23,5 +24,12 @@ public record OpenLayer(
         List<Id> inherited) {
     public String name() {
         return bucket.name();
+    }
+
+    /** Returns the tier as a bucket tier; empty if it is of another implementation. */
+    public Optional<BucketTier> bucketTier() {
+        return tier.cache() instanceof BucketTier bucketTier
+                ? Optional.of(bucketTier)
+                : Optional.empty();
     }
 }

@@ -13,6 +13,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeClaims;
 import dev.granary.coordinator.claim.ClaimCoordinator.Outcome;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Stage;
@@ -74,9 +75,9 @@ class ClaimCoordinatorTest {
         assertEquals(
                 List.of(waited, givenUp, unavailable),
                 List.of(
-                        counters.waited.sum(),
-                        counters.waitsGivenUp.sum(),
-                        counters.claimsUnavailable.sum()));
+                        counters.sum(LookupCounter.WAITED),
+                        counters.sum(LookupCounter.WAITS_GIVEN_UP),
+                        counters.sum(LookupCounter.CLAIMS_UNAVAILABLE)));
     }
 
     @Test

@@ -21,6 +21,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.OpenStores;
@@ -205,17 +206,17 @@ class RemoteLayersTest {
             Thread.onSpinWait();
         }
         stopped.close();
-        assertEquals(3, stopped.statistics().leftForLater());
+        assertEquals(3, stopped.statistics().count(LookupCounter.LEFT_FOR_LATER));
         team.behavior = FakeBucket.Behavior.WORKS;
         company.behavior = FakeBucket.Behavior.WORKS;
         try (Granary next = over(config("local", "s3://company").build(), company)) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(1, next.statistics().adopted());
+            assertEquals(1, next.statistics().count(LookupCounter.ADOPTED));
         }
         try (Granary next = over(
                 config("local", "s3://vendor?access=read", "s3://team").build(), vendor, team)) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(2, next.statistics().adopted());
+            assertEquals(2, next.statistics().count(LookupCounter.ADOPTED));
         }
         assertEquals(Set.of(A.getId()), company.entries.keySet());
         assertEquals(Set.of(A.getId(), B.getId()), team.entries.keySet());
@@ -248,7 +249,7 @@ class RemoteLayersTest {
         try (Granary granary =
                 over(config("other", "s3://team s3://company").build(), team, company)) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, B).source());
-            assertEquals(2, granary.statistics().refusedByDriver());
+            assertEquals(2, granary.statistics().count(LookupCounter.REFUSED_BY_DRIVER));
         }
     }
 
@@ -293,7 +294,9 @@ class RemoteLayersTest {
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().layers().getFirst().results().unavailable());
             assertEquals(
-                    1, granary.statistics().leftForLater(), "the copy for the bucket that is down");
+                    1,
+                    granary.statistics().count(LookupCounter.LEFT_FOR_LATER),
+                    "the copy for the bucket that is down");
         }
     }
 }

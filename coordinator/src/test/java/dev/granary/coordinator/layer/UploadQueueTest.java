@@ -16,6 +16,7 @@ import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.session.ProcessSession;
 import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
 
@@ -103,7 +104,7 @@ class UploadQueueTest {
             fillMemory();
             Entry lost = large("nowhere");
             queue.add(lost, new StoreResult.Failed("the disk is full"), results::put);
-            assertEquals(1, counters.dropped.sum());
+            assertEquals(1, counters.sum(LookupCounter.DROPPED));
             assertInstanceOf(StoreResult.Failed.class, results.get(lost.id()));
             bucket.released.countDown();
             assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
@@ -111,7 +112,8 @@ class UploadQueueTest {
         }
         Entry late = large("late");
         queue.add(late, StoreResult.DUPLICATE, results::put);
-        assertEquals(2, counters.dropped.sum(), "it is neither uploaded nor in an outbox");
+        assertEquals(
+                2, counters.sum(LookupCounter.DROPPED), "it is neither uploaded nor in an outbox");
     }
 
     private static Entry small(String name) {
@@ -225,7 +227,7 @@ class UploadQueueTest {
                             .filter(StoreResult.Failed.class::isInstance)
                             .count(),
                     results::toString);
-            assertEquals(3, counters.dropped.sum(), "none is in an outbox");
+            assertEquals(3, counters.sum(LookupCounter.DROPPED), "none is in an outbox");
             uploader.isSilent = false;
             queue.add(small("later"), StoreResult.DUPLICATE, results::put);
             assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
@@ -283,7 +285,7 @@ class UploadQueueTest {
             bucket.released.countDown();
             assertTrue(isIdleSoon(queue));
             assertInstanceOf(StoreResult.Stored.class, received.getFirst());
-            assertEquals(0, counters.dropped.sum());
+            assertEquals(0, counters.sum(LookupCounter.DROPPED));
         }
     }
 
@@ -349,7 +351,7 @@ class UploadQueueTest {
                         "first: " + new StoreResult.Failed("first"),
                         "second: " + new StoreResult.Failed("last")),
                 received);
-        assertEquals(2, counters.dropped.sum());
+        assertEquals(2, counters.sum(LookupCounter.DROPPED));
     }
 
     /**
@@ -404,7 +406,7 @@ class UploadQueueTest {
                             add),
                     success::toString);
         }
-        assertEquals(0, counters.leftForLater.sum());
+        assertEquals(0, counters.sum(LookupCounter.LEFT_FOR_LATER));
         for (StoreResult failure : List.of(
                 new StoreResult.Failed("no"),
                 new StoreResult.Unknown("outcome unknown"),
@@ -417,8 +419,8 @@ class UploadQueueTest {
                             add),
                     failure::toString);
         }
-        assertEquals(3, counters.leftForLater.sum());
-        assertEquals(0, counters.dropped.sum());
+        assertEquals(3, counters.sum(LookupCounter.LEFT_FOR_LATER));
+        assertEquals(0, counters.sum(LookupCounter.DROPPED));
     }
 
     @Test
@@ -431,7 +433,7 @@ class UploadQueueTest {
                 FakeBucket.Behavior.IS_DAMAGED,
                 FakeBucket.Behavior.IS_DOWN)) {
             local.behavior = behavior;
-            long dropped = counters.dropped.sum();
+            long dropped = counters.sum(LookupCounter.DROPPED);
             Path own = directory.resolve(behavior.name());
             try (ProcessSession session = ProcessSession.begin(own)) {
                 UploadOutbox outbox = new UploadOutbox(session, "s3://test");
@@ -451,8 +453,14 @@ class UploadQueueTest {
                                 .sessionFiles(UploadOutbox.DIRECTORY)
                                 .size(),
                         behavior::toString);
-                assertEquals(isLater ? 0 : 1, counters.dropped.sum() - dropped, behavior::toString);
-                assertEquals(isLater ? 1 : 0, counters.leftForLater.sum(), behavior::toString);
+                assertEquals(
+                        isLater ? 0 : 1,
+                        counters.sum(LookupCounter.DROPPED) - dropped,
+                        behavior::toString);
+                assertEquals(
+                        isLater ? 1 : 0,
+                        counters.sum(LookupCounter.LEFT_FOR_LATER),
+                        behavior::toString);
             }
         }
     }
@@ -496,7 +504,7 @@ class UploadQueueTest {
                                 small("not in the local tier"),
                                 new StoreResult.Failed("the disk is full"),
                                 results::put)));
-        assertEquals(1, counters.dropped.sum());
+        assertEquals(1, counters.sum(LookupCounter.DROPPED));
         try (ProcessSession session =
                 ProcessSession.begin(directory.resolve("not in the outbox"))) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
@@ -511,7 +519,11 @@ class UploadQueueTest {
                 assertTrue(isIdleSoon(queue));
             }
         }
-        assertEquals(List.of(2L, 0L), List.of(counters.dropped.sum(), counters.leftForLater.sum()));
+        assertEquals(
+                List.of(2L, 0L),
+                List.of(
+                        counters.sum(LookupCounter.DROPPED),
+                        counters.sum(LookupCounter.LEFT_FOR_LATER)));
     }
 
     private static Path outboxDirectory(Path node) throws IOException {
@@ -552,7 +564,11 @@ class UploadQueueTest {
                                 .size());
             }
         }
-        assertEquals(List.of(1L, 0L), List.of(counters.leftForLater.sum(), counters.dropped.sum()));
+        assertEquals(
+                List.of(1L, 0L),
+                List.of(
+                        counters.sum(LookupCounter.LEFT_FOR_LATER),
+                        counters.sum(LookupCounter.DROPPED)));
     }
 
     @Test
@@ -623,7 +639,7 @@ class UploadQueueTest {
             Thread.onSpinWait();
         }
         queue.close();
-        assertEquals(WORKERS + 3, counters.dropped.sum());
+        assertEquals(WORKERS + 3, counters.sum(LookupCounter.DROPPED));
         bucket.released.countDown();
         long deadline = System.nanoTime() + TestNode.LONG.toNanos();
         while (!queue.awaitIdle(0) && System.nanoTime() < deadline) {

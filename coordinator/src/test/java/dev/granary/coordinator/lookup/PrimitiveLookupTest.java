@@ -24,6 +24,7 @@ import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.testing.Await;
 
@@ -90,7 +91,7 @@ class PrimitiveLookupTest {
         try (Granary granary = node.openWithoutBucket()) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(updated, A).source());
             assertEquals(PrimitiveSource.MEMORY, granary.obtain(updated, A).source());
-            assertEquals(1, granary.statistics().refusedByDriver());
+            assertEquals(1, granary.statistics().count(LookupCounter.REFUSED_BY_DRIVER));
         }
         assertEquals(1, updated.compiles.get());
         assertEquals(1, updated.restores.get());
@@ -112,7 +113,7 @@ class PrimitiveLookupTest {
         try (Granary granary = node.open()) {
             assertEquals("a", granary.primitive(engine, A).descriptor().name());
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().withoutBinaries());
+            assertEquals(1, granary.statistics().count(LookupCounter.WITHOUT_BINARIES));
             assertInstanceOf(StoreResult.Failed.class, node.published.get(A.getId()));
         }
         assertEquals(0, bucket.stores.get());
@@ -129,9 +130,9 @@ class PrimitiveLookupTest {
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.LOCAL, granary.obtain(updated, A).source());
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().recompiledByDriver());
+            assertEquals(1, granary.statistics().count(LookupCounter.RECOMPILED_BY_DRIVER));
             assertEquals(1, granary.statistics().local().stored());
-            assertEquals(0, granary.statistics().compiled());
+            assertEquals(0, granary.statistics().count(LookupCounter.COMPILED));
         }
         Entry stored = bucket.entries.get(A.getId());
         assertEquals(FakeEngine.binaries(A, "two"), stored == null ? null : stored.binaries());
@@ -147,7 +148,7 @@ class PrimitiveLookupTest {
             assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, unknown).source());
             assertFalse(granary.publish(TestEntries.id("never stored")));
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().notCacheable());
+            assertEquals(1, granary.statistics().count(LookupCounter.NOT_CACHEABLE));
             assertEquals(0, granary.statistics().local().stored());
         }
         assertEquals(Map.of(), bucket.entries);
@@ -177,7 +178,7 @@ class PrimitiveLookupTest {
             engine.beforeCompile = () -> {};
             assertThrows(CompileException.class, () -> granary.primitive(engine, wrong));
             assertEquals(2, engine.compiles.get());
-            assertEquals(2, granary.statistics().compileFailures());
+            assertEquals(2, granary.statistics().count(LookupCounter.COMPILE_FAILURES));
         }
     }
 
@@ -214,7 +215,10 @@ class PrimitiveLookupTest {
                     statistics.damaged());
             assertEquals(
                     behavior == FakeBucket.Behavior.REFUSES_WRITES ? 1 : 0, statistics.refused());
-            assertEquals(1, granary.statistics().leftForLater(), "a refusal may be temporary, too");
+            assertEquals(
+                    1,
+                    granary.statistics().count(LookupCounter.LEFT_FOR_LATER),
+                    "a refusal may be temporary, too");
         }
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
@@ -257,10 +261,16 @@ class PrimitiveLookupTest {
                     List.of(0L, 2L, 1L),
                     List.of(bucketResults.hits(), bucketResults.absent(), bucketResults.stored()));
             assertEquals(
-                    List.of(1L, 1L), List.of(statistics.compiled(), statistics.compileFailures()));
+                    List.of(1L, 1L),
+                    List.of(
+                            statistics.count(LookupCounter.COMPILED),
+                            statistics.count(LookupCounter.COMPILE_FAILURES)));
             assertEquals(
                     List.of(0L, 0L, 0L),
-                    List.of(statistics.dropped(), statistics.leftForLater(), statistics.adopted()));
+                    List.of(
+                            statistics.count(LookupCounter.DROPPED),
+                            statistics.count(LookupCounter.LEFT_FOR_LATER),
+                            statistics.count(LookupCounter.ADOPTED)));
         }
         Map<String, Long> totals = new LifetimeStatistics(node.directory).read();
         assertEquals(2, totals.get("processes"));
@@ -277,7 +287,7 @@ class PrimitiveLookupTest {
         bucket.store(Entry.of(A.getId(), slow.binaries(), hour, slow.metadata().orElseThrow()));
         try (Granary granary = node.open()) {
             granary.primitive(engine, A);
-            Duration saved = granary.statistics().timeSaved();
+            Duration saved = granary.statistics().time(LookupCounter.TIME_SAVED);
             assertTrue(
                     saved.compareTo(hour) < 0 && saved.compareTo(hour.minusMinutes(5)) > 0,
                     saved.toString());
@@ -315,7 +325,7 @@ class PrimitiveLookupTest {
                     PrimitiveSource.COMPILED,
                     granary.obtain(engine, FakeDescriptor.of("listener-breaks")).source());
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().withoutBinaries());
+            assertEquals(1, granary.statistics().count(LookupCounter.WITHOUT_BINARIES));
         }
     }
 

@@ -22,6 +22,7 @@ import java.time.ZoneOffset;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -54,6 +55,7 @@ final class BucketCircuitBreaker {
     private final long connectionWaitNanos;
     private final SilenceClock silence;
     private final long pauseSeconds;
+    private final LongAdder openings = new LongAdder();
     private volatile String lastFailure = "";
 
     BucketCircuitBreaker(S3Config config, Ticker ticker, TrafficCounter traffic) {
@@ -73,6 +75,11 @@ final class BucketCircuitBreaker {
                         .maxWaitDurationInHalfOpenState(config.breakerPause())
                         .clock(new MonotonicClock(ticker))
                         .build());
+        breaker.getEventPublisher().onStateTransition(event -> {
+            if (event.getStateTransition().getToState() == CircuitBreaker.State.OPEN) {
+                openings.increment();
+            }
+        });
         this.retry = Retry.of(
                 location,
                 RetryConfig.<Optional<StoreFailure>>custom()
@@ -225,6 +232,11 @@ final class BucketCircuitBreaker {
             case OPEN, FORCED_OPEN -> BucketTierStatistics.Breaker.OPEN;
             case HALF_OPEN -> BucketTierStatistics.Breaker.HALF_OPEN;
         };
+    }
+
+    /** Returns how often the breaker opened. */
+    long openings() {
+        return openings.sum();
     }
 
     private void record(Optional<StoreFailure> failure, long nanos) {

@@ -80,6 +80,12 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         return opened == null ? BucketTierStatistics.Breaker.CLOSED : opened.state();
     }
 
+    /** Returns how often the circuit breaker opened. */
+    public long breakerOpenings() {
+        BucketCircuitBreaker opened = breaker.peek();
+        return opened == null ? 0 : opened.openings();
+    }
+
     /** Returns a view whose reads all end within one load deadline from now, for one lookup. */
     public ObjectStore withinDeadline() {
         return new WithinDeadline(ticker.nanos());

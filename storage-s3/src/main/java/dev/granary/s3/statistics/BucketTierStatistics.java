@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param unsent calls that sent nothing: the circuit breaker was open, or too many requests were
  *     waiting
  * @param breaker the state of the circuit breaker
+ * @param breakerOpenings how often the circuit breaker opened
  * @param refreshes existing entries that were rewritten because of their age
  * @param conditionalWrites the conditional writes that the server supports; empty before the first
  *     write
@@ -25,6 +26,7 @@ public record BucketTierStatistics(
         long retries,
         long unsent,
         Breaker breaker,
+        long breakerOpenings,
         Refreshes refreshes,
         Optional<ConditionalWriteSupport> conditionalWrites,
         Duration readOnlyFor) {

@@ -1,0 +1,82 @@
+package dev.granary.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+
+import dev.granary.coordinator.FakeBucket;
+import dev.granary.coordinator.FakeDescriptor;
+import dev.granary.coordinator.FakeEngine;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.TestNode;
+import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.TierCounter;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Tests that each counter reaches {@code granary stats} and the documentation. */
+class CountersTest {
+    private static final Path OPERATIONS = Path.of("..", "docs", "operations.md");
+
+    private final TestNode node;
+
+    CountersTest(@TempDir Path directory) {
+        this.node = new TestNode(directory.resolve("local"), new FakeBucket());
+    }
+
+    /** Returns the description of each counter by its name. */
+    private static Map<String, String> descriptions() {
+        Map<String, String> descriptions = new TreeMap<>();
+        for (TierCounter counter : TierCounter.values()) {
+            assertNull(descriptions.put(counter.label(), counter.description()), counter::label);
+        }
+        for (LookupCounter counter : LookupCounter.values()) {
+            assertNull(descriptions.put(counter.label(), counter.description()), counter::label);
+        }
+        return descriptions;
+    }
+
+    @Test
+    @DisplayName("O1 each counter is a row of stats, and a property of its JSON")
+    void stats() throws Exception {
+        try (Granary granary = node.open()) {
+            granary.primitive(new FakeEngine("one"), FakeDescriptor.of("a"));
+        }
+        String directory = node.directory.toString();
+        List<String> rows = Cli.run("stats", "--dir", directory)
+                .exits(0)
+                .out()
+                .lines()
+                .map(line -> line.split(" ")[0])
+                .toList();
+        JsonObject json = Cli.run("stats", "--dir", directory, "--json")
+                .exits(0)
+                .json()
+                .getAsJsonObject("totals");
+        for (String name : descriptions().keySet()) {
+            assertTrue(rows.contains(name), name);
+            assertTrue(json.has(name), name);
+        }
+        assertEquals(1, json.get(LookupCounter.COMPILED.label()).getAsLong());
+    }
+
+    @Test
+    @DisplayName("Each counter is in docs/operations.md with its description")
+    void documentation() throws Exception {
+        List<String> lines = Files.readAllLines(OPERATIONS);
+        descriptions().forEach((name, description) -> {
+            String row = "| `" + name + "` | " + description + " |";
+            assertTrue(lines.contains(row), row);
+        });
+    }
+}

@@ -1,0 +1,89 @@
+package dev.granary.coordinator.statistics;
+
+/**
+ * Counter of lookups, besides those of the tiers. A constant is the only declaration of its
+ * counter: {@link GranaryStatistics}, {@link LifetimeStatistics} and {@code granary stats} contain
+ * all constants.
+ */
+public enum LookupCounter {
+    COMPILED("compiled", "primitives that were compiled from source"),
+    COMPILED_AGAIN(
+            "compiled-again",
+            "repeated compiles of a primitive of one process, for another engine"),
+    COMPILE_FAILURES("compile-failures", "sources that did not compile"),
+    NOT_CACHEABLE(
+            "not-cacheable", "primitives that were compiled from source because their id is empty"),
+    REFUSED_BY_DRIVER(
+            "refused-by-driver",
+            "verified binaries that the driver rejected; each was discarded and compiled again"),
+    RECOMPILED_BY_DRIVER(
+            "recompiled-by-driver",
+            "binaries that the driver accepted but compiled again; each is published again"),
+    QUARANTINED(
+            "quarantined",
+            "entries that were not tried because of the quarantine, counted once per tier"),
+    WITHOUT_BINARIES("without-binaries", "compiled primitives whose driver returned no binaries"),
+    DROPPED("dropped", "entries that could not be stored, or not be queued for upload"),
+    LEFT_FOR_LATER("left-for-later", "uploads that were left to the next process"),
+    ADOPTED("adopted", "uploads that were taken over from ended processes"),
+    WAITED("waited", "hits in the local tier after a wait for another process"),
+    WAITS_GIVEN_UP(
+            "waits-given-up",
+            "lookups that went on because a wait for another process took too long"),
+    CLAIMS_UNAVAILABLE(
+            "claims-unavailable",
+            "lookups that could not wait because claims do not work in the directory"),
+    COMPILE_TIME("compile-millis", Unit.MILLISECONDS, "the time spent compiling"),
+    TIME_SAVED(
+            "saved-millis",
+            Unit.MILLISECONDS,
+            "the stored compile time of all hits, less the time to load them");
+
+    private final String label;
+    private final Unit unit;
+    private final String description;
+
+    LookupCounter(String label, String description) {
+        this(label, Unit.EVENTS, description);
+    }
+
+    LookupCounter(String label, Unit unit, String description) {
+        this.label = label;
+        this.unit = unit;
+        this.description = description;
+    }
+
+    /** Unit of a counter. */
+    public enum Unit {
+        /** Events. */
+        EVENTS(1),
+        /** Milliseconds. Counted in nanoseconds, since the sum of short times would be lost. */
+        MILLISECONDS(1_000_000);
+
+        private final long divisor;
+
+        Unit(long divisor) {
+            this.divisor = divisor;
+        }
+
+        /** Converts a counted value, in events or nanoseconds, to this unit. */
+        long of(long counted) {
+            return counted / divisor;
+        }
+    }
+
+    /** Returns the name in files, tables and JSON. */
+    public String label() {
+        return label;
+    }
+
+    /** Returns the unit of the value. */
+    public Unit unit() {
+        return unit;
+    }
+
+    /** Returns the meaning in one sentence, without a full stop. */
+    public String description() {
+        return description;
+    }
+}

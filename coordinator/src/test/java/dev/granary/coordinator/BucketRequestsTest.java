@@ -1,0 +1,173 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.contract.FaultyS3;
+import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.s3.statistics.BucketTierStatistics.Breaker;
+import dev.granary.testing.Await;
+import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+
+/** Tests of the requests and of the circuit breaker in the statistics of a layer. */
+class BucketRequestsTest {
+    private static final int MOST_LOOKUPS = 20;
+
+    private final Path directory;
+    private final FakeEngine engine = new FakeEngine("one");
+    private int kernels;
+
+    BucketRequestsTest(@TempDir Path directory) {
+        this.directory = directory;
+    }
+
+    private GranaryConfig config(String bucket) throws Exception {
+        return new TestNode(directory.resolve("local"), new FakeBucket())
+                .config()
+                .bucket(bucket)
+                .endpoint("http://127.0.0.1:1")
+                .flushLimit(Duration.ZERO)
+                .bucketWait(TestNode.LONG) // no lookup skips the bucket
+                .build();
+    }
+
+    private void obtainAnother(Granary granary) throws Exception {
+        granary.obtain(engine, FakeDescriptor.of("kernel " + kernels++));
+    }
+
+    private static LayerStatistics.Requests requests(Granary granary) {
+        return granary.statistics().layers().getFirst().requests().orElseThrow();
+    }
+
+    @Test
+    @DisplayName("R16 O1 the statistics of a layer show its requests and retries, and the breaker"
+            + " closed, open, half-open and closed again")
+    void states() throws Exception {
+        TestTicker ticker = new TestTicker();
+        Duration pause = Duration.ofSeconds(30);
+        GranaryConfig config = config("s3://kernels?access=read");
+        try (EmbeddedS3 server = EmbeddedS3.start(null);
+                FaultyS3 faulty = FaultyS3.inFrontOf(server)) {
+            server.createBucket("kernels");
+            S3Config settings = S3Config.builder("kernels")
+                    .endpoint(faulty.endpoint())
+                    .credentials(server.accessKey(), server.secretKey())
+                    .requestTimeout(TestNode.LONG)
+                    .loadDeadline(TestNode.LONG.multipliedBy(2))
+                    .breakerPause(pause)
+                    .manifestInterval(Duration.ZERO)
+                    .build();
+            BucketTier tier = new BucketTier(
+                    settings,
+                    () -> ObjectStoreFactory.open(settings),
+                    ticker,
+                    TestSeed.random("BucketRequestsTest"));
+            tier.load(FakeDescriptor.of("opens the connection").getId());
+            try (Granary granary = Granary.over(
+                    config,
+                    OpenStores.open(config, List.of(tier), InstantSource.system()),
+                    PublishMode.UNPACKED,
+                    (_, _) -> {})) {
+                assertEquals(
+                        new LayerStatistics.Requests(1, 0, Breaker.CLOSED, 0), requests(granary));
+
+                faulty.plan(FaultPlan.script(new Fault.Lost(Fault.ERROR_500)));
+                obtainAnother(granary);
+                assertEquals(
+                        new LayerStatistics.Requests(3, 1, Breaker.CLOSED, 0), requests(granary));
+
+                faulty.plan(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)));
+                for (int i = 0; requests(granary).breaker() == Breaker.CLOSED; i++) {
+                    assertTrue(i < MOST_LOOKUPS, "the breaker never opens");
+                    obtainAnother(granary);
+                }
+                LayerStatistics.Requests open = requests(granary);
+                assertEquals(
+                        new LayerStatistics.Requests(
+                                faulty.requests(), open.retries(), Breaker.OPEN, 1),
+                        open);
+                obtainAnother(granary);
+                assertEquals(open, requests(granary), "no request is sent");
+
+                faulty.plan(FaultPlan.SOUND);
+                ticker.pass(pause.plusMillis(1));
+                obtainAnother(granary);
+                assertEquals(Breaker.HALF_OPEN, requests(granary).breaker());
+                obtainAnother(granary);
+                obtainAnother(granary);
+                assertEquals(
+                        new LayerStatistics.Requests(
+                                open.sent() + 3, open.retries(), Breaker.CLOSED, 1),
+                        requests(granary));
+            }
+            Map<String, Long> totals = new LifetimeStatistics(config.directory()).read();
+            assertEquals(
+                    List.of((long) faulty.requests(), 1L),
+                    List.of(totals.get("bucket-requests"), totals.get("breaker-openings")));
+            assertTrue(totals.get("bucket-retries") > 1, totals::toString);
+        }
+    }
+
+    @Test
+    @DisplayName("O1 the requests of packs, over connections of their own, are included")
+    void packs() throws Exception {
+        try (TestFleet fleet = new TestFleet(directory);
+                Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
+            obtainAnother(granary);
+            obtainAnother(granary);
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, fleet.keys("/p/").size());
+            Await.holds(() -> requests(granary).sent() == fleet.proxy.requests());
+            assertEquals(Breaker.CLOSED, requests(granary).breaker());
+        }
+    }
+
+    @Test
+    @DisplayName("O1 of two breakers, the state of the one that rejects more is shown")
+    void twoBreakers() {
+        LayerStatistics.Requests lookups = new LayerStatistics.Requests(5, 1, Breaker.HALF_OPEN, 2);
+        LayerStatistics.Requests packs = new LayerStatistics.Requests(7, 3, Breaker.OPEN, 1);
+        LayerStatistics.Requests sum = new LayerStatistics.Requests(12, 4, Breaker.OPEN, 3);
+        assertEquals(List.of(sum, sum), List.of(lookups.plus(packs), packs.plus(lookups)));
+    }
+
+    @Test
+    @DisplayName("R16 a dead endpoint opens the breaker")
+    void deadEndpoint() throws Exception {
+        System.setProperty("aws.accessKeyId", "key");
+        System.setProperty("aws.secretAccessKey", "secret");
+        try (Granary granary = Granary.open(config("s3://kernels?access=read"))) {
+            granary.connect();
+            for (int i = 0; requests(granary).breaker() == Breaker.CLOSED; i++) {
+                assertTrue(i < MOST_LOOKUPS, "the breaker never opens");
+                obtainAnother(granary);
+            }
+            assertEquals(Breaker.OPEN, requests(granary).breaker());
+            assertEquals(1, requests(granary).breakerOpenings());
+        } finally {
+            System.clearProperty("aws.accessKeyId");
+            System.clearProperty("aws.secretAccessKey");
+        }
+    }
+}
