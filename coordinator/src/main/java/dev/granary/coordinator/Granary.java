@@ -18,12 +18,12 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.layer.RemoteLayers;
+import dev.granary.coordinator.lookup.LookupTiers;
 import dev.granary.coordinator.lookup.PrimitiveLookup;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
-import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.coordinator.stores.SilenceMonitor;
@@ -36,7 +36,6 @@ import dev.granary.local.claim.LocalClaims;
 
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -70,7 +69,7 @@ public final class Granary implements AutoCloseable {
     private final SilenceMonitor waits = new SilenceMonitor();
     private final RemoteLayers layers;
     private final WriteBehindQueue writeBehind;
-    private final PrimitiveLookup lookup;
+    private final LookupTiers tiers;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
     private Granary(
@@ -93,7 +92,7 @@ public final class Granary implements AutoCloseable {
                 stores.local(), layers, counters, stores.clock(), whenPublished);
         Optional<ClaimCoordinator> coordinator = stores.claims()
                 .map(claims -> claimCoordinator(claims, config.localWait(), counters));
-        this.lookup = new PrimitiveLookup(
+        this.tiers = new LookupTiers(
                 stores.local(), layers, stores.quarantine(), coordinator, writeBehind, counters);
         for (OpenLayer layer : stores.layers()) {
             layer.bucketTier()
@@ -154,7 +153,7 @@ public final class Granary implements AutoCloseable {
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(
             Engine<D, P> engine, D descriptor) throws CompileException {
         Primitive primitive = memory.get(
-                descriptor, _ -> retain(lookup.find(engine, descriptor).primitive()));
+                descriptor, _ -> retain(tiers.lookup(engine, descriptor).find()));
         return cast(primitive);
     }
 
@@ -165,16 +164,13 @@ public final class Granary implements AutoCloseable {
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> obtain(
             Engine<D, P> engine, D descriptor) throws CompileException {
         long start = System.nanoTime();
-        PrimitiveSource[] source = {PrimitiveSource.MEMORY};
-        OptionalInt[] layer = {OptionalInt.empty()};
-        Primitive primitive = memory.get(descriptor, _ -> {
-            PrimitiveLookup.FoundPrimitive<P> found = lookup.find(engine, descriptor);
-            source[0] = found.source();
-            layer[0] = found.layer();
-            return retain(found.primitive());
-        });
+        PrimitiveLookup<D, P> lookup = tiers.lookup(engine, descriptor);
+        Primitive primitive = memory.get(descriptor, _ -> retain(lookup.find()));
         return new LookupResult<>(
-                cast(primitive), source[0], layer[0], Duration.ofNanos(System.nanoTime() - start));
+                cast(primitive),
+                lookup.source(),
+                lookup.layer(),
+                Duration.ofNanos(System.nanoTime() - start));
     }
 
     /**

@@ -10,13 +10,12 @@ import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.SilenceMonitor;
 
-import org.jspecify.annotations.Nullable;
-
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
 
 /**
  * The buckets in order. A lookup goes through them until one has the entry. The
@@ -96,38 +95,27 @@ public final class RemoteLayers implements AutoCloseable {
         };
     }
 
-    /** An entry with its layer. */
-    public record Hit(Entry entry, RemoteLayer layer) {}
-
-    /** One lookup in progress through the layers. For one thread. */
-    public final class Attempt {
-        private final Id id;
-        private long leftNanos = deadlineNanos;
-        private int position;
-
-        private Attempt(Id id) {
-            this.id = id;
-        }
-
-        /** Returns the next hit; null if none of the remaining layers has the entry. */
-        public @Nullable Hit next() {
-            while (position < all.size() && leftNanos > 0) {
-                long shareNanos = leftNanos / (all.size() - position);
-                RemoteLayer layer = all.get(position++);
-                long start = System.nanoTime();
-                Optional<Entry> entry = layer.load(id, shareNanos);
-                leftNanos -= System.nanoTime() - start;
-                if (entry.isPresent()) {
-                    return new Hit(entry.get(), layer);
+    /**
+     * Loads an entry from the layers in order, until {@code use} returns a result for a hit.
+     *
+     * @param use returns empty if it cannot use the entry of this layer
+     */
+    public <T> Optional<T> search(Id id, BiFunction<Entry, RemoteLayer, Optional<T>> use) {
+        long leftNanos = deadlineNanos;
+        for (int position = 0; position < all.size() && leftNanos > 0; position++) {
+            RemoteLayer layer = all.get(position);
+            long shareNanos = leftNanos / (all.size() - position);
+            long start = System.nanoTime();
+            Optional<Entry> entry = layer.load(id, shareNanos);
+            leftNanos -= System.nanoTime() - start;
+            if (entry.isPresent()) {
+                Optional<T> used = use.apply(entry.get(), layer);
+                if (used.isPresent()) {
+                    return used;
                 }
             }
-            return null;
         }
-    }
-
-    /** Starts a lookup of {@code id}; sends nothing yet. */
-    public Attempt start(Id id) {
-        return new Attempt(id);
+        return Optional.empty();
     }
 
     /** Returns the estimate of compile times. */

@@ -13,13 +13,10 @@ import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.claim.CompileClaim;
-import dev.granary.coordinator.layer.RemoteLayers;
+import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.publish.WriteBehindQueue;
-import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.stores.CountingCache;
 
 import org.jspecify.annotations.Nullable;
 
@@ -28,204 +25,204 @@ import java.util.OptionalInt;
 import java.util.function.Consumer;
 
 /**
- * Lookup below the memory tier: the local tier, then, with the claim of this machine, the buckets
- * and the compiler. Each step may fail, and a failure is a miss. Thread-safe.
+ * One lookup below the memory tier, in four steps:
+ *
+ * <ol>
+ *   <li>Local tier: its entry is restored.
+ *   <li>Claim of this machine, after a miss. While another process has the claim, step 1 is
+ *       repeated.
+ *   <li>Each {@link RemoteLayer} in order: its entry is restored.
+ *   <li>{@link Engine#create(PrimitiveDescriptor)} compiles.
+ * </ol>
+ *
+ * <p>{@link WriteBehindQueue} then stores the entry if the local tier lacks it. Each of the first
+ * three steps may fail, and a failure is a miss. The lookup has the claim until write-behind
+ * receives it with the primitive; if the lookup fails, it closes the claim. Used once, by one
+ * thread.
  */
-public final class PrimitiveLookup {
-    private final CountingCache local;
-    private final RemoteLayers layers;
-    private final Optional<RestoreQuarantine> quarantine;
-    private final Optional<ClaimCoordinator> coordinator;
-    private final WriteBehindQueue writeBehind;
-    private final LookupCounters counters;
+public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Primitive> {
+    private final LookupTiers tiers;
+    private final Engine<D, P> engine;
+    private final D descriptor;
+    private long start;
+    private CompileClaim claim = CompileClaim.NONE;
+    // all loads of the local tier are counted as one result: the hit, else the first
+    private @Nullable LoadResult localResult;
+    private long localNanos;
+    private PrimitiveSource source = PrimitiveSource.MEMORY;
+    private OptionalInt layer = OptionalInt.empty();
 
-    public PrimitiveLookup(
-            CountingCache local,
-            RemoteLayers layers,
-            Optional<RestoreQuarantine> quarantine,
-            Optional<ClaimCoordinator> coordinator,
-            WriteBehindQueue writeBehind,
-            LookupCounters counters) {
-        this.local = local;
-        this.layers = layers;
-        this.quarantine = quarantine;
-        this.coordinator = coordinator;
-        this.writeBehind = writeBehind;
-        this.counters = counters;
+    PrimitiveLookup(LookupTiers tiers, Engine<D, P> engine, D descriptor) {
+        this.tiers = tiers;
+        this.engine = engine;
+        this.descriptor = descriptor;
     }
 
     /**
-     * A primitive with its source.
+     * Returns the primitive.
      *
-     * @param primitive the primitive
-     * @param source where it was found
-     * @param layer the position of its bucket, counted from 0; empty unless the source is a bucket
+     * @throws CompileException if no tier had the primitive and its source does not compile
      */
-    public record FoundPrimitive<P extends Primitive>(
-            P primitive, PrimitiveSource source, OptionalInt layer) {}
-
-    public <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> find(
-            Engine<D, P> engine, D descriptor) throws CompileException {
+    public P find() throws CompileException {
         // else a stack overflow could leave claims, quarantine marks and locks of the stores behind
         StackReserve.require();
         Id id = descriptor.getId();
         if (id.isEmpty()) {
-            counters.increment(LookupCounter.NOT_CACHEABLE);
-            return compile(engine, descriptor, CompileClaim.NONE);
+            tiers.counters().increment(LookupCounter.NOT_CACHEABLE);
+            return compile();
         }
-        long start = System.nanoTime();
-        return switch (lookUpLocally(id)) {
-            case ClaimCoordinator.Outcome.Stored(Entry entry) -> {
-                FoundPrimitive<P> found = restoreLocal(entry, engine, descriptor, start);
-                // Without a claim: others would wait for an entry that this machine cannot use.
-                yield found != null
-                        ? found
-                        : findInLayers(engine, descriptor, start, CompileClaim.NONE);
-            }
-            case ClaimCoordinator.Outcome.Claimed(CompileClaim claim) ->
-                findInLayers(engine, descriptor, start, claim);
-            case ClaimCoordinator.Outcome.Unclaimed _ ->
-                findInLayers(engine, descriptor, start, CompileClaim.NONE);
-        };
-    }
-
-    /**
-     * Returns the entry of the local tier, after a wait for it if another process has the claim;
-     * else the claim, if one can be acquired.
-     */
-    private ClaimCoordinator.Outcome lookUpLocally(Id id) {
-        TierLookups lookups = new TierLookups(local, id);
-        ClaimCoordinator.Outcome outcome =
-                switch (lookups.lookup()) {
-                    case LoadResult.Hit(Entry entry) -> new ClaimCoordinator.Outcome.Stored(entry);
-                    case LoadResult.Absent _, LoadResult.Damaged _ ->
-                        coordinator.isPresent()
-                                ? coordinator.get().claim(id, lookups::lookup)
-                                : new ClaimCoordinator.Outcome.Unclaimed();
-                    // an entry of another process could not be read either
-                    case LoadResult.Unavailable _ -> new ClaimCoordinator.Outcome.Unclaimed();
-                };
+        start = System.nanoTime();
         try {
-            lookups.count();
-            return outcome;
-        } catch (Throwable e) {
-            if (outcome instanceof ClaimCoordinator.Outcome.Claimed(CompileClaim claim)) {
-                claim.close(); // no caller receives it
+            // 1 local tier, 2 claim
+            Optional<P> restored = loadOrClaim(id).flatMap(this::restoreLocal);
+            if (restored.isEmpty()) {
+                // 3 layers. Without a claim if step 1 had an entry: others would wait for one that
+                // this machine cannot use.
+                restored = tiers.layers().search(id, this::restoreFromBucket);
             }
-            throw e;
-        }
-    }
-
-    private <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> findInLayers(
-            Engine<D, P> engine, D descriptor, long start, CompileClaim claim)
-            throws CompileException {
-        try {
-            RemoteLayers.Attempt attempt = layers.start(descriptor.getId());
-            for (RemoteLayers.Hit hit = attempt.next(); hit != null; hit = attempt.next()) {
-                FoundPrimitive<P> found = restoreFromBucket(hit, engine, descriptor, start, claim);
-                if (found != null) {
-                    return found;
-                }
-            }
-            return compile(engine, descriptor, claim);
+            // 4 compiler
+            return restored.isPresent() ? restored.get() : compile();
         } catch (Throwable e) {
             claim.close();
             throw e;
         }
     }
 
-    /**
-     * Restores an entry of the local tier; returns null if it is in quarantine or the driver
-     * rejects it.
-     */
-    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable
-            FoundPrimitive<P> restoreLocal(
-                    Entry entry, Engine<D, P> engine, D descriptor, long start) {
-        P primitive = restore(engine, descriptor, entry, start, local.cache()::discard);
-        if (primitive == null) {
-            return null;
-        }
-        layers.compileTimes().observe(entry.compileTime().toNanos());
-        if (primitive.origin() == Primitive.Origin.RECOMPILED) {
-            recompiled(primitive, entry, CompileClaim.NONE);
-        }
-        return new FoundPrimitive<>(primitive, PrimitiveSource.LOCAL, OptionalInt.empty());
+    /** Returns the source of the primitive; the memory tier if the lookup has not begun. */
+    public PrimitiveSource source() {
+        return source;
+    }
+
+    /** Returns the position of the bucket, counted from 0; empty unless the source is a bucket. */
+    public OptionalInt layer() {
+        return layer;
     }
 
     /**
-     * Restores an entry of a layer; returns null if it is in quarantine or the driver rejects it.
-     * The claim is passed on with the primitive.
+     * Steps 1 and 2: returns the entry of the local tier, after a wait for it if another process
+     * has the claim. Else the lookup has the claim afterwards, if it can be acquired.
      */
-    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable
-            FoundPrimitive<P> restoreFromBucket(
-                    RemoteLayers.Hit hit,
-                    Engine<D, P> engine,
-                    D descriptor,
-                    long start,
-                    CompileClaim claim) {
-        P primitive = restore(
-                engine, descriptor, hit.entry(), start, _ -> hit.layer().refused(hit.entry()));
-        if (primitive == null) {
-            return null;
+    private Optional<Entry> loadOrClaim(Id id) {
+        ClaimCoordinator.Outcome outcome =
+                switch (loadLocal(id)) {
+                    case LoadResult.Hit(Entry entry) -> new ClaimCoordinator.Outcome.Stored(entry);
+                    case LoadResult.Absent _, LoadResult.Damaged _ ->
+                        tiers.coordinator().isPresent()
+                                ? tiers.coordinator().get().claim(id, () -> loadLocal(id))
+                                : new ClaimCoordinator.Outcome.Unclaimed();
+                    // an entry of another process could not be read either
+                    case LoadResult.Unavailable _ -> new ClaimCoordinator.Outcome.Unclaimed();
+                };
+        if (outcome instanceof ClaimCoordinator.Outcome.Claimed(CompileClaim acquired)) {
+            claim = acquired;
         }
-        hit.layer().used(hit.entry());
-        if (primitive.origin() == Primitive.Origin.RECOMPILED) {
-            recompiled(primitive, hit.entry(), claim);
-        } else {
-            writeBehind.fill(hit.entry(), hit.layer(), claim);
-        }
-        return new FoundPrimitive<>(
-                primitive, PrimitiveSource.BUCKET, OptionalInt.of(hit.layer().position()));
+        countLocal();
+        return outcome instanceof ClaimCoordinator.Outcome.Stored(Entry entry)
+                ? Optional.of(entry)
+                : Optional.empty();
     }
 
-    private void recompiled(Primitive primitive, Entry entry, CompileClaim claim) {
-        counters.increment(LookupCounter.RECOMPILED_BY_DRIVER);
-        writeBehind.recompiled(primitive, entry.compileTime(), claim);
+    private LoadResult loadLocal(Id id) {
+        long loadStart = System.nanoTime();
+        LoadResult latest = tiers.local().cache().load(id);
+        localNanos += System.nanoTime() - loadStart;
+        if (localResult == null || latest instanceof LoadResult.Hit) {
+            localResult = latest;
+        }
+        return latest;
     }
 
-    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable P restore(
-            Engine<D, P> engine, D descriptor, Entry entry, long start, Consumer<Entry> discard) {
-        if (quarantine.isPresent() && quarantine.get().contains(entry)) {
-            counters.increment(LookupCounter.QUARANTINED);
-            return null;
+    private void countLocal() {
+        if (localResult != null) {
+            tiers.local().statistics().count(localResult, localNanos);
+        }
+    }
+
+    /**
+     * Restores an entry of the local tier; empty if it is in quarantine or the driver rejects it.
+     */
+    private Optional<P> restoreLocal(Entry entry) {
+        Optional<P> restored = restore(entry, tiers.local().cache()::discard);
+        restored.ifPresent(primitive -> {
+            tiers.layers().compileTimes().observe(entry.compileTime().toNanos());
+            if (primitive.origin() == Primitive.Origin.RECOMPILED) {
+                recompiled(primitive, entry);
+            }
+            source = PrimitiveSource.LOCAL;
+        });
+        return restored;
+    }
+
+    /**
+     * Step 3: restores an entry of a layer; empty if it is in quarantine or the driver rejects it.
+     */
+    private Optional<P> restoreFromBucket(Entry entry, RemoteLayer bucket) {
+        Optional<P> restored = restore(entry, bucket::refused);
+        restored.ifPresent(primitive -> {
+            bucket.used(entry);
+            if (primitive.origin() == Primitive.Origin.RECOMPILED) {
+                recompiled(primitive, entry);
+            } else {
+                tiers.writeBehind().fill(entry, bucket, claim);
+            }
+            source = PrimitiveSource.BUCKET;
+            layer = OptionalInt.of(bucket.position());
+        });
+        return restored;
+    }
+
+    private void recompiled(P primitive, Entry entry) {
+        tiers.counters().increment(LookupCounter.RECOMPILED_BY_DRIVER);
+        tiers.writeBehind().recompiled(primitive, entry.compileTime(), claim);
+    }
+
+    private Optional<P> restore(Entry entry, Consumer<Entry> discard) {
+        if (tiers.quarantine().isPresent() && tiers.quarantine().get().contains(entry)) {
+            tiers.counters().increment(LookupCounter.QUARANTINED);
+            return Optional.empty();
         }
         try {
             // a mark that remains would put the entry into quarantine
-            quarantine.ifPresent(restores -> restores.begin(entry));
+            tiers.quarantine().ifPresent(restores -> restores.begin(entry));
             P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
-            counters.add(
-                    LookupCounter.TIME_SAVED,
-                    Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
-            return primitive;
+            tiers.counters()
+                    .add(
+                            LookupCounter.TIME_SAVED,
+                            Math.max(
+                                    0,
+                                    entry.compileTime().toNanos() - (System.nanoTime() - start)));
+            return Optional.of(primitive);
         } catch (RestoreException e) {
-            counters.increment(LookupCounter.REFUSED_BY_DRIVER);
+            tiers.counters().increment(LookupCounter.REFUSED_BY_DRIVER);
             LogOnce.warn(
                     "restore",
                     "The driver rejected a stored binary, which is discarded and compiled again: "
                             + e.getMessage());
             discard.accept(entry);
-            return null;
+            return Optional.empty();
         } finally {
-            quarantine.ifPresent(restores -> restores.end(entry));
+            tiers.quarantine().ifPresent(restores -> restores.end(entry));
         }
     }
 
-    private <D extends PrimitiveDescriptor, P extends Primitive> FoundPrimitive<P> compile(
-            Engine<D, P> engine, D descriptor, CompileClaim claim) throws CompileException {
-        long start = System.nanoTime();
+    /** Step 4. */
+    private P compile() throws CompileException {
+        long compileStart = System.nanoTime();
         try {
             P primitive = engine.create(descriptor);
-            counters.increment(LookupCounter.COMPILED);
-            long took = System.nanoTime() - start;
-            counters.add(LookupCounter.COMPILE_TIME, took);
+            tiers.counters().increment(LookupCounter.COMPILED);
+            long took = System.nanoTime() - compileStart;
+            tiers.counters().add(LookupCounter.COMPILE_TIME, took);
             if (!descriptor.getId().isEmpty()) {
-                layers.compileTimes()
+                tiers.layers()
+                        .compileTimes()
                         .compiled(Math.max(took, primitive.compileTime().toNanos()));
-                writeBehind.compiled(primitive, took, claim);
+                tiers.writeBehind().compiled(primitive, took, claim);
             }
-            return new FoundPrimitive<>(primitive, PrimitiveSource.COMPILED, OptionalInt.empty());
+            source = PrimitiveSource.COMPILED;
+            return primitive;
         } catch (CompileException e) {
-            counters.increment(LookupCounter.COMPILE_FAILURES);
+            tiers.counters().increment(LookupCounter.COMPILE_FAILURES);
             throw e;
         }
     }

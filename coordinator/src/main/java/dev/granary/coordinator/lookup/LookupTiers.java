@@ -1,0 +1,37 @@
+package dev.granary.coordinator.lookup;
+
+import dev.granary.cache.Engine;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.coordinator.claim.ClaimCoordinator;
+import dev.granary.coordinator.layer.RemoteLayers;
+import dev.granary.coordinator.publish.WriteBehindQueue;
+import dev.granary.coordinator.session.RestoreQuarantine;
+import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.coordinator.stores.CountingCache;
+
+import java.util.Optional;
+
+/**
+ * The tiers below the memory tier, and what else all lookups share. Thread-safe.
+ *
+ * @param local the local tier
+ * @param layers the buckets
+ * @param quarantine the quarantine of entries; empty if the local directory cannot be written
+ * @param coordinator the claims of this machine; empty if lookups do not wait for other processes
+ * @param writeBehind the queue of the work after a lookup
+ * @param counters the counters of lookups
+ */
+public record LookupTiers(
+        CountingCache local,
+        RemoteLayers layers,
+        Optional<RestoreQuarantine> quarantine,
+        Optional<ClaimCoordinator> coordinator,
+        WriteBehindQueue writeBehind,
+        LookupCounters counters) {
+    /** Returns a lookup that has not begun. */
+    public <D extends PrimitiveDescriptor, P extends Primitive> PrimitiveLookup<D, P> lookup(
+            Engine<D, P> engine, D descriptor) {
+        return new PrimitiveLookup<>(this, engine, descriptor);
+    }
+}
