@@ -12,7 +12,6 @@ import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.support.LogOnce;
-import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -32,12 +31,9 @@ import dev.granary.gpu.composite.CompositeCache;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeHandle;
 import dev.granary.gpu.composite.EngineSet;
-import dev.granary.local.claim.LocalClaims;
 
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
@@ -91,25 +87,13 @@ public final class Granary implements AutoCloseable {
         this.writeBehind = new WriteBehindQueue(
                 stores.local(), layers, counters, stores.clock(), whenPublished);
         Optional<ClaimCoordinator> coordinator = stores.claims()
-                .map(claims -> claimCoordinator(claims, config.localWait(), counters));
+                .map(claims -> ClaimCoordinator.over(claims, config.localWait(), counters));
         this.tiers = new LookupTiers(
                 stores.local(), layers, stores.quarantine(), coordinator, writeBehind, counters);
         for (OpenLayer layer : stores.layers()) {
             layer.bucketTier()
                     .ifPresent(bucket -> waits.watch(layer.name(), bucket.traffic()::quiet));
         }
-    }
-
-    private static ClaimCoordinator claimCoordinator(
-            LocalClaims claims, Duration limit, LookupCounters counters) {
-        return new ClaimCoordinator(
-                claims::claim,
-                limit,
-                Ticker.SYSTEM,
-                longest -> ThreadLocalRandom.current().nextLong(longest + 1),
-                CompletableFuture.delayedExecutor(
-                        ClaimCoordinator.LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS),
-                counters);
     }
 
     /**

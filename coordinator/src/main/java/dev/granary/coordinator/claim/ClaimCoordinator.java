@@ -9,9 +9,12 @@ import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Stage;
+import dev.granary.local.claim.LocalClaims;
 
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.LongUnaryOperator;
@@ -74,7 +77,7 @@ public final class ClaimCoordinator {
      * @param jitter returns a random number from 0 to its argument
      * @param graceTimer runs a task after {@link #LAUNCH_GRACE}
      */
-    public ClaimCoordinator(
+    ClaimCoordinator(
             Function<Id, ClaimResult> claims,
             Duration limit,
             Ticker time,
@@ -89,6 +92,22 @@ public final class ClaimCoordinator {
         this.waitBudget = new WaitBudget(limit.toNanos(), time.nanos());
         this.launchWaitBudget =
                 new WaitBudget(Math.min(limit.toNanos(), LAUNCH_GRACE.toNanos()), time.nanos());
+    }
+
+    /**
+     * Creates a coordinator over the claims of this machine.
+     *
+     * @param limit the wait budget
+     */
+    public static ClaimCoordinator over(
+            LocalClaims claims, Duration limit, LookupCounters counters) {
+        return new ClaimCoordinator(
+                claims::claim,
+                limit,
+                Ticker.SYSTEM,
+                longest -> ThreadLocalRandom.current().nextLong(longest + 1),
+                CompletableFuture.delayedExecutor(LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS),
+                counters);
     }
 
     /**
