@@ -8,6 +8,9 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.write.RetryPolicy;
+import dev.granary.s3.write.WriteAttempts;
+import dev.granary.s3.write.WriteVerdict;
 
 import org.jspecify.annotations.Nullable;
 
@@ -38,10 +41,10 @@ import java.util.random.RandomGenerator;
  */
 public final class PackManifestLog {
     private static final int MAX_ATTEMPTS = 20;
-    private static final int MAX_UNKNOWNS = 2;
     private static final int MAX_HINT_ATTEMPTS = 3;
     private static final int MAX_UNDATED = 1;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+    private static final RetryPolicy RETRIES = RetryPolicy.upTo(3, FIRST_PAUSE);
     private static final int LONGEST_PAUSE_SHIFT = 5;
     private static final String HINT_UNREADABLE =
             "it is unknown whether readers reach the newest manifest: the hint cannot be read";
@@ -415,42 +418,34 @@ public final class PackManifestLog {
         ObjectMarks marks = new ObjectMarks(
                 WriteAttemptId.random(random).hex(), Sha256.of(body).hex());
         String key = keys.manifest(next.number());
-        // the failure of an ambiguous write, which may still land
-        Optional<StoreFailure> unanswered = Optional.empty();
-        for (int attempt = 1; ; attempt++) {
-            switch (store.putIfAbsent(key, body, marks)) {
-                case WriteResult.Done _ -> {
-                    return new Creation.Own();
-                }
-                // a proxy may have sent the request twice: then the object is ours
-                case WriteResult.PreconditionFailed _ -> {
-                    return examine(
-                            key,
-                            body,
-                            unanswered,
-                            "the server reports that " + key + " exists, but does not return it");
-                }
-                case WriteResult.Conflict _ -> {
-                    if (unanswered.isEmpty()) {
-                        return examine(key, body, unanswered, "a conflict at " + key);
-                    }
-                    // else the conflict may be with the previous attempt
-                }
-                case WriteResult.Unknown unknown -> unanswered = Optional.of(unknown.failure());
-                case WriteResult.NotAllowed refused ->
-                    throw unanswered.isPresent()
-                            ? UnknownStateException.afterWrite(refused.failure())
-                            : new UnknownStateException(refused.failure());
-                case WriteResult.NotSent unsent ->
-                    throw unanswered.isPresent()
-                            ? UnknownStateException.afterWrite(unsent.failure())
-                            : new UnknownStateException(unsent.failure());
-            }
-            if (attempt > MAX_UNKNOWNS) {
-                return examine(key, body, unanswered, "a conflict at " + key);
-            }
-            pause.accept(FIRST_PAUSE.multipliedBy(attempt));
-        }
+        WriteAttempts attempts = new WriteAttempts(PackManifestLog::verdict);
+        return switch (attempts.send(() -> store.putIfAbsent(key, body, marks), pause::accept)) {
+            case WriteVerdict.Own _ -> new Creation.Own();
+            case WriteVerdict.Inspect _ ->
+                examine(
+                        key,
+                        body,
+                        attempts.unanswered(),
+                        attempts.last() instanceof WriteResult.PreconditionFailed
+                                ? "the server reports that " + key
+                                        + " exists, but does not return it"
+                                : "a conflict at " + key);
+            case WriteVerdict.Refused(StoreFailure failure) -> throw notCreated(failure, attempts);
+            case WriteVerdict.GivenUp(StoreFailure failure) -> throw notCreated(failure, attempts);
+        };
+    }
+
+    /** A conflict after an unanswered attempt may be with that attempt, so another one follows. */
+    private static WriteVerdict verdict(WriteResult response, WriteAttempts soFar) {
+        return response instanceof WriteResult.Conflict && soFar.unanswered().isEmpty()
+                ? new WriteVerdict.Inspect()
+                : RETRIES.verdict(response, soFar);
+    }
+
+    private static UnknownStateException notCreated(StoreFailure failure, WriteAttempts attempts) {
+        return attempts.unanswered().isPresent()
+                ? UnknownStateException.afterWrite(failure)
+                : new UnknownStateException(failure);
     }
 
     /**

@@ -20,8 +20,11 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.write.WriteAttempts;
+import dev.granary.s3.write.WriteVerdict;
 
 import java.time.Duration;
+import java.util.function.Function;
 import java.util.random.RandomGenerator;
 
 /**
@@ -77,10 +80,7 @@ public final class EntryPublisher {
         SUSPECT
     }
 
-    private static final int MAX_CONFLICTS = 3;
-    private static final int MAX_UNKNOWNS = 2;
     private static final int MAX_STEPS = 16;
-    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
     private final ObjectStore store;
     private final Capabilities capabilities;
@@ -148,10 +148,8 @@ public final class EntryPublisher {
         private final Existing existing;
         private final byte[] body;
         private final ObjectMarks marks;
+        private final WriteAttempts attempts = new WriteAttempts(new PublishRetryPolicy(random));
         private ConditionalWriteSupport conditions;
-        private int conflicts;
-        private int unknowns;
-        private String lastFailure = "";
 
         Publication(Entry entry, String key, Existing existing, byte[] body, ObjectMarks marks) {
             this.entry = entry;
@@ -171,7 +169,7 @@ public final class EntryPublisher {
                     }
                     step = next(step);
                 }
-                return giveUp("not finished after " + MAX_STEPS + " steps: " + lastFailure)
+                return giveUp("not finished after " + MAX_STEPS + " steps: " + attempts.cause())
                         .result();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
@@ -199,17 +197,30 @@ public final class EntryPublisher {
         }
 
         private Step create() throws InterruptedException {
-            return switch (store.putIfAbsent(key, body, marks)) {
-                case WriteResult.Done _ -> stored();
-                case WriteResult.PreconditionFailed _ -> new Step.Inspect();
-                case WriteResult.Conflict _ -> afterConflict(new Step.Create());
-                case WriteResult.Unknown unknown ->
-                    afterUnknown(unknown.failure(), new Step.Create());
-                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
-                case WriteResult.NotAllowed refused
-                when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
-                    afterUnsupported(refused.failure());
-                case WriteResult.NotAllowed refused -> refused(refused.failure());
+            return after(
+                    store.putIfAbsent(key, body, marks),
+                    new Step.Create(),
+                    refusal -> refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED
+                            ? afterUnsupported(refusal)
+                            : refused(refusal));
+        }
+
+        /**
+         * Returns the step after a write. Each retry is a step, since the number of steps bounds
+         * the publication.
+         */
+        private Step after(
+                WriteResult response, Step again, Function<StoreFailure, Step> afterRefusal)
+                throws InterruptedException {
+            return switch (attempts.after(response)) {
+                case WriteVerdict.Own _ -> stored();
+                case WriteVerdict.Again(Duration pause) -> {
+                    ticker.pause(pause);
+                    yield again;
+                }
+                case WriteVerdict.Inspect _ -> new Step.Inspect();
+                case WriteVerdict.GivenUp(StoreFailure failure) -> giveUp(failure.toString());
+                case WriteVerdict.Refused(StoreFailure failure) -> afterRefusal.apply(failure);
             };
         }
 
@@ -228,20 +239,16 @@ public final class EntryPublisher {
             suspension.suspend(refusal);
             String reason = refusal.toString();
             // an earlier attempt may have succeeded
-            return unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : giveUp(reason);
+            return attempts.unanswered().isEmpty()
+                    ? new Step.Done(new StoreResult.Refused(reason))
+                    : giveUp(reason);
         }
 
         private Step write() throws InterruptedException {
-            return switch (store.put(key, body, marks)) {
-                case WriteResult.Done _ -> stored();
-                case WriteResult.Conflict _ -> afterConflict(new Step.Inspect());
-                case WriteResult.Unknown unknown ->
-                    afterUnknown(unknown.failure(), new Step.Inspect());
-                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
-                case WriteResult.NotAllowed refused -> refused(refused.failure());
-                case WriteResult.PreconditionFailed _ ->
-                    giveUp("a write without a condition failed its precondition");
-            };
+            WriteResult response = store.put(key, body, marks);
+            return response instanceof WriteResult.PreconditionFailed
+                    ? giveUp("a write without a condition failed its precondition")
+                    : after(response, new Step.Inspect(), this::refused);
         }
 
         private Step inspect() throws InterruptedException {
@@ -290,20 +297,13 @@ public final class EntryPublisher {
         }
 
         private Step replace(String etag) throws InterruptedException {
-            return switch (store.replaceIfMatch(key, etag, body, marks)) {
-                case WriteResult.Done _ -> stored();
-                case WriteResult.PreconditionFailed _ -> new Step.Inspect();
-                case WriteResult.Conflict _ -> afterConflict(new Step.Replace(etag));
-                case WriteResult.Unknown unknown ->
-                    afterUnknown(unknown.failure(), new Step.Replace(etag));
-                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
-                case WriteResult.NotAllowed refused
-                when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
-                    new Step.Write();
-                case WriteResult.NotAllowed refused ->
-                    giveUp("the existing damaged entry could not be replaced: "
-                            + refused.failure());
-            };
+            return after(
+                    store.replaceIfMatch(key, etag, body, marks),
+                    new Step.Replace(etag),
+                    refusal -> refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED
+                            ? new Step.Write()
+                            : giveUp("the existing damaged entry could not be replaced: "
+                                    + refusal));
         }
 
         /**
@@ -332,33 +332,19 @@ public final class EntryPublisher {
             return new Step.Done(StoreResult.DUPLICATE);
         }
 
-        private Step afterConflict(Step again) throws InterruptedException {
-            lastFailure = "other writers were faster";
-            if (++conflicts > MAX_CONFLICTS) {
-                return giveUp(conflicts + " conflicts");
-            }
-            backOff(conflicts);
-            return again;
-        }
-
-        private Step afterUnknown(StoreFailure failure, Step again) throws InterruptedException {
-            lastFailure = failure.toString();
-            if (++unknowns > MAX_UNKNOWNS) {
-                return unknowns == MAX_UNKNOWNS + 1 ? new Step.Inspect() : giveUp(lastFailure);
-            }
-            backOff(unknowns);
-            return again;
-        }
-
         /**
          * Handles an object that has disappeared: it was deleted, or a pending attempt of ours may
          * still write it.
          */
         private Step afterDisappearance() throws InterruptedException {
             if (conditions == ConditionalWriteSupport.NONE) {
-                return unknowns > MAX_UNKNOWNS ? giveUp(lastFailure) : new Step.Write();
+                return attempts.unknowns() > PublishRetryPolicy.MAX_UNKNOWNS
+                        ? giveUp(attempts.cause())
+                        : new Step.Write();
             }
-            return unknowns > 0 ? giveUp(lastFailure) : afterConflict(new Step.Create());
+            return attempts.unanswered().isPresent()
+                    ? giveUp(attempts.cause())
+                    : after(WriteResult.CONFLICT, new Step.Create(), this::refused);
         }
 
         private Step.Done stored() {
@@ -368,16 +354,9 @@ public final class EntryPublisher {
         /** Returns failed, or unknown if an attempt got no response. */
         private Step.Done giveUp(String cause) {
             return new Step.Done(
-                    unknowns == 0 ? new StoreResult.Failed(cause) : new StoreResult.Unknown(cause));
-        }
-
-        /**
-         * Waits a random time up to 50 ms, 100 ms, 200 ms (full jitter), so that colliding writers
-         * separate.
-         */
-        private void backOff(int attempt) throws InterruptedException {
-            long maxNanos = FIRST_PAUSE.toNanos() << (attempt - 1);
-            ticker.pause(Duration.ofNanos(1 + random.nextLong(maxNanos)));
+                    attempts.unanswered().isEmpty()
+                            ? new StoreResult.Failed(cause)
+                            : new StoreResult.Unknown(cause));
         }
     }
 }
