@@ -72,7 +72,7 @@ final class LostPackFinder {
 
     private boolean isLost(PackInfo pack) {
         for (int check = 1; check <= CHECKS; check++) {
-            if (TargetPackReader.presence(pack, keys, store) != TargetPackReader.Presence.GONE) {
+            if (PackPresence.of(pack, keys, store) != PackPresence.GONE) {
                 return false;
             }
         }

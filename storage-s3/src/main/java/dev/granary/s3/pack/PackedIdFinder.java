@@ -48,8 +48,8 @@ public final class PackedIdFinder {
         for (PackInfo pack : manifest.packs()) {
             if (pack.filter().mayContain(id)
                     && requested.add(pack.name())
-                    && TargetPackReader.fetchIndex(pack, keys, indexCache, store)
-                            instanceof TargetPackReader.IndexResult.Ok ok) {
+                    && PackIndexReader.read(pack, keys, indexCache, store)
+                            instanceof PackIndexReader.IndexResult.Ok ok) {
                 indexes.add(ok.index());
             }
         }

@@ -117,8 +117,8 @@ class AcknowledgedPacksTest {
         assertStored(populate(publisherWithCache(indexCache), all));
         PackInfo pack = bucket.newest().packs().getFirst();
         assertInstanceOf(
-                TargetPackReader.IndexResult.Ok.class,
-                TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+                PackIndexReader.IndexResult.Ok.class,
+                PackIndexReader.read(pack, PackFixture.KEYS, indexCache, store));
         assertEquals(
                 5,
                 populate(publisherWithCache(indexCache), all).stream()
@@ -137,8 +137,8 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(5);
         PackInfo pack = bucket.publish(bucket.pack(all));
         assertInstanceOf(
-                TargetPackReader.IndexResult.Ok.class,
-                TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+                PackIndexReader.IndexResult.Ok.class,
+                PackIndexReader.read(pack, PackFixture.KEYS, indexCache, store));
         PackCompactor compaction = new PackCompactor(
                 store,
                 PackFixture.KEYS,

@@ -22,7 +22,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -56,7 +55,7 @@ class CompactionFaultsTest {
             Pack with = bucket.pack(all.subList(0, 3));
             bucket.place(with);
             PackFixture.done(bucket.log()
-                    .commit(base -> Optional.of(base.replacing(
+                    .commit(base -> ManifestPlan.commit(base.replacing(
                             Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
             bucket.placeUnpacked(all.get(0));
             bucket.placeUnpacked(all.get(4));

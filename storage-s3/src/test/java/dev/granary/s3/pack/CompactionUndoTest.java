@@ -25,7 +25,6 @@ import org.junit.jupiter.api.Test;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
@@ -170,8 +169,8 @@ class CompactionUndoTest {
         PackInfo[] written = new PackInfo[1];
         failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
-            PackFixture.done(
-                    bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
+            PackFixture.done(bucket.log()
+                    .commit(base -> ManifestPlan.commit(base.restoring(Set.of(), replaced))));
         }));
         Set<Sha256> both = new HashSet<>(names(replaced));
         both.add(written[0].name());
@@ -209,7 +208,7 @@ class CompactionUndoTest {
             bucket.remove(written);
             removeReplaced();
             PackFixture.done(bucket.log()
-                    .commit(base -> Optional.of(base.replacing(
+                    .commit(base -> ManifestPlan.commit(base.replacing(
                             Set.of(written.name()), List.of(), base.unpackedEntries()))));
         }));
         assertEquals(4, bucket.newest().number());

@@ -421,40 +421,22 @@ class ConfirmedPacksTest {
     void presence() {
         PackInfo pack = bucket.publish(one);
         String key = PackFixture.KEYS.pack(pack.name());
-        assertEquals(
-                TargetPackReader.Presence.THERE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
-        assertEquals(
-                TargetPackReader.Presence.GONE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, denying(false)));
-        assertEquals(
-                TargetPackReader.Presence.UNKNOWN,
-                TargetPackReader.presence(pack, PackFixture.KEYS, denying(true)));
+        assertEquals(PackPresence.THERE, PackPresence.of(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.GONE, PackPresence.of(pack, PackFixture.KEYS, denying(false)));
+        assertEquals(PackPresence.UNKNOWN, PackPresence.of(pack, PackFixture.KEYS, denying(true)));
         store.script(new Fault.Lost(TIMEOUT));
-        assertEquals(
-                TargetPackReader.Presence.UNKNOWN,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.UNKNOWN, PackPresence.of(pack, PackFixture.KEYS, store));
         store.script(new Fault.Lost(DENIED)); // found by the next request
-        assertEquals(
-                TargetPackReader.Presence.UNKNOWN,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.UNKNOWN, PackPresence.of(pack, PackFixture.KEYS, store));
         // the hint is read, and then the bucket is silent
         store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT));
-        assertEquals(
-                TargetPackReader.Presence.UNKNOWN,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.UNKNOWN, PackPresence.of(pack, PackFixture.KEYS, store));
         store.place(key, new byte[50], store.marks(key));
-        assertEquals(
-                TargetPackReader.Presence.GONE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.GONE, PackPresence.of(pack, PackFixture.KEYS, store));
         bucket.remove(pack);
         store.script(new Fault.Lost(DENIED)); // absent by the next request
-        assertEquals(
-                TargetPackReader.Presence.GONE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
-        assertEquals(
-                TargetPackReader.Presence.GONE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.GONE, PackPresence.of(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.GONE, PackPresence.of(pack, PackFixture.KEYS, store));
     }
 
     @Test
@@ -500,10 +482,10 @@ class ConfirmedPacksTest {
                 0,
                 mine.filter());
         assertInstanceOf(
-                TargetPackReader.IndexResult.Ok.class,
-                TargetPackReader.fetchIndex(another, PackFixture.KEYS, PackIndexCache.NONE, store));
+                PackIndexReader.IndexResult.Ok.class,
+                PackIndexReader.read(another, PackFixture.KEYS, PackIndexCache.NONE, store));
         assertInstanceOf(
-                TargetPackReader.IndexResult.Lost.class,
-                TargetPackReader.fetchIndex(named, PackFixture.KEYS, PackIndexCache.NONE, store));
+                PackIndexReader.IndexResult.Lost.class,
+                PackIndexReader.read(named, PackFixture.KEYS, PackIndexCache.NONE, store));
     }
 }

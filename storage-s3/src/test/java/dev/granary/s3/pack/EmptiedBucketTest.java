@@ -168,13 +168,13 @@ class EmptiedBucketTest {
     @DisplayName("a truncated hint is not taken for a smaller number")
     void cutHint() {
         for (long number : List.of(32_774_400_075L, (1L << 20) + 3)) {
-            String text = new String(PackManifestChain.hintText(number), US_ASCII);
+            String text = new String(ManifestHint.encode(number), US_ASCII);
             for (int length = 0; length < text.length(); length++) {
                 bucket.store.place(
                         PackFixture.KEYS.hint(),
                         text.substring(0, length).getBytes(US_ASCII),
                         ObjectMarks.NONE);
-                Optional<PackManifestChain.Hint> hint = hint();
+                Optional<ManifestHint> hint = hint();
                 assertEquals(0, hint.orElseThrow().number());
             }
             bucket.store.place(PackFixture.KEYS.hint(), text.getBytes(US_ASCII), ObjectMarks.NONE);
@@ -182,7 +182,7 @@ class EmptiedBucketTest {
         }
     }
 
-    private Optional<PackManifestChain.Hint> hint() {
+    private Optional<ManifestHint> hint() {
         try {
             return new PackManifestChain(bucket.store, PackFixture.KEYS, _ -> {}).hint();
         } catch (UnknownStateException e) {
@@ -198,7 +198,7 @@ class EmptiedBucketTest {
         begin("gap", 3);
         long newest = bucket.newest().number();
         bucket.store.place(
-                PackFixture.KEYS.hint(), PackManifestChain.hintText(newest - 2), ObjectMarks.NONE);
+                PackFixture.KEYS.hint(), ManifestHint.encode(newest - 2), ObjectMarks.NONE);
         bucket.store.remove(PackFixture.KEYS.manifest(newest - 1));
         List<Entry> more = publish(2);
         assertFound(more);

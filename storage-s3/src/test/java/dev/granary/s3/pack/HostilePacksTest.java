@@ -21,7 +21,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /** Manifests and indexes with valid checksums that are designed to cost their readers much. */
@@ -101,8 +100,8 @@ class HostilePacksTest {
                 DamageKind.TOO_LARGE,
                 assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(larger.encode()))
                         .damage());
-        PackManifestLog.Committed committed = packs.log()
-                .commit(base -> Optional.of(new PackManifest(
+        PackManifestLog.Committed<?> committed = packs.log()
+                .commit(base -> ManifestPlan.commit(new PackManifest(
                         base.number() + 1, larger.unpackedEntries(), larger.packs(), List.of())));
         assertTrue(
                 assertInstanceOf(PackManifestLog.Committed.Failed.class, committed)

@@ -22,7 +22,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -47,17 +46,17 @@ class ManifestCommitTest {
     private final PackInfo mine = PackFixture.info(packs.random(), 1);
     private final PackInfo other = PackFixture.info(packs.random(), 1);
 
-    private Committed commit(PackInfo pack) {
-        return log.commit(base -> Optional.of(base.plus(pack)));
+    private Committed<?> commit(PackInfo pack) {
+        return log.commit(base -> ManifestPlan.commit(base.plus(pack)));
     }
 
     /** Returns the outcome of the first commit when its creating requests meet {@code faults}. */
-    private Committed commitWith(Fault... faults) {
+    private Committed<?> commitWith(Fault... faults) {
         store.place(PackFixture.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
         store.newRequests();
         BEFORE.forEach(_ -> store.script(new Fault.None()));
         store.script(faults);
-        Committed committed = commit(mine);
+        Committed<?> committed = commit(mine);
         assertEquals(BEFORE, store.namedRequests().subList(0, BEFORE.size()));
         store.forgetScript();
         return committed;
@@ -121,10 +120,10 @@ class ManifestCommitTest {
                 writers.add(threads.submit(() -> {
                     start.await();
                     for (PackInfo pack : own) {
-                        Committed committed = new Committed.Failed("not tried yet");
+                        Committed<?> committed = new Committed.Failed<>("not tried yet");
                         // others were faster, too often
                         while (committed instanceof Committed.Failed) {
-                            committed = writer.commit(base -> Optional.of(base.plus(pack)));
+                            committed = writer.commit(base -> ManifestPlan.commit(base.plus(pack)));
                         }
                         numbers.add(PackFixture.done(committed).number());
                     }
@@ -198,7 +197,7 @@ class ManifestCommitTest {
     void responseLostThenAnother() {
         Fault onTop = new Fault.AnswerLostThen(TIMEOUT, () -> {
             store.forgetScript();
-            PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(other))));
+            PackFixture.done(packs.log().commit(base -> ManifestPlan.commit(base.plus(other))));
         });
         PackFixture.done(commitWith(onTop));
         assertEquals(List.of(mine.name(), other.name()), committed());
@@ -209,8 +208,8 @@ class ManifestCommitTest {
             "R2 another writer took the number (412), or is about to (409): planned again on top"
                     + " of it")
     void overtaken() {
-        Fault first = new Fault.Meanwhile(
-                () -> PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(other)))));
+        Fault first = new Fault.Meanwhile(() -> PackFixture.done(
+                packs.log().commit(base -> ManifestPlan.commit(base.plus(other)))));
         assertEquals(2, PackFixture.done(commitWith(first)).number());
         assertEquals(List.of(other.name(), mine.name()), committed());
         store.keys().forEach(store::remove);
@@ -230,11 +229,11 @@ class ManifestCommitTest {
         commitWith(); // so that there is a manifest before
         store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None());
         store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
-        Committed committed = log.commit(base -> {
+        Committed<?> committed = log.commit(base -> {
             plans[0]++;
             return base.packs().stream().anyMatch(pack -> pack.name().equals(other.name()))
-                    ? Optional.empty()
-                    : Optional.of(base.plus(other));
+                    ? ManifestPlan.nothing()
+                    : ManifestPlan.commit(base.plus(other));
         });
         assertEquals(2, PackFixture.done(committed).number());
         assertEquals(1, plans[0]);
@@ -254,9 +253,9 @@ class ManifestCommitTest {
             BEFORE.forEach(_ -> store.script(new Fault.None()));
             store.script(fault);
             int[] plans = {0};
-            Committed committed = log.commit(base -> {
+            Committed<?> committed = log.commit(base -> {
                 plans[0]++;
-                return Optional.of(base.plus(mine));
+                return ManifestPlan.commit(base.plus(mine));
             });
             assertEquals(1, PackFixture.done(committed).number());
             assertEquals(1, plans[0]);
@@ -274,7 +273,7 @@ class ManifestCommitTest {
                 store.script(new Fault.None());
             }
             store.script(new Fault.Lost(EXPIRED_403));
-            Committed committed = commit(mine);
+            Committed<?> committed = commit(mine);
             assertTrue(
                     assertInstanceOf(Committed.Failed.class, committed)
                             .cause()
@@ -318,7 +317,7 @@ class ManifestCommitTest {
         Fault lost = new Fault.Lost(TIMEOUT);
         Fault another = new Fault.Meanwhile(() -> {
             store.forgetScript();
-            PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(other))));
+            PackFixture.done(packs.log().commit(base -> ManifestPlan.commit(base.plus(other))));
         });
         assertEquals(2, PackFixture.done(commitWith(lost, lost, lost, another)).number());
         assertEquals(List.of(other.name(), mine.name()), committed());
@@ -329,7 +328,7 @@ class ManifestCommitTest {
     void nothingToDo() {
         PackFixture.done(commit(mine));
         int keys = store.keys().size();
-        assertInstanceOf(Committed.Overtaken.class, log.commit(_ -> Optional.empty()));
+        assertInstanceOf(Committed.Overtaken.class, log.commit(_ -> ManifestPlan.nothing()));
         assertEquals(keys, store.keys().size());
     }
 
@@ -337,11 +336,12 @@ class ManifestCommitTest {
     @DisplayName("other writers are always faster: given up after twenty plans, with that cause")
     void alwaysOvertaken() {
         int[] plans = {0};
-        Committed committed = log.commit(base -> {
+        Committed<?> committed = log.commit(base -> {
             plans[0]++;
             PackFixture.done(packs.log()
-                    .commit(newer -> Optional.of(newer.plus(PackFixture.info(packs.random(), 1)))));
-            return Optional.of(base.plus(mine));
+                    .commit(newer ->
+                            ManifestPlan.commit(newer.plus(PackFixture.info(packs.random(), 1)))));
+            return ManifestPlan.commit(base.plus(mine));
         });
         assertInstanceOf(Committed.Failed.class, committed);
         assertEquals(20, plans[0]);
@@ -358,15 +358,16 @@ class ManifestCommitTest {
 
     private void commitOthers() {
         PackFixture.done(packs.log()
-                .commit(base -> Optional.of(base.plus(PackFixture.info(packs.random(), 1)))));
+                .commit(base ->
+                        ManifestPlan.commit(base.plus(PackFixture.info(packs.random(), 1)))));
     }
 
     /**
      * Commits while everything is removed after the first plan, so that the first manifest is
      * created beside another chain; then runs {@code later} plans.
      */
-    private Committed commitBesideAnotherChain(
-            Function<PackManifest, Optional<PackManifest>> later) {
+    private Committed<?> commitBesideAnotherChain(
+            Function<PackManifest, ManifestPlan<ManifestPlan.NoFinding>> later) {
         store.pass(YEARS);
         commitOthers();
         int[] plans = {0};
@@ -375,7 +376,7 @@ class ManifestCommitTest {
                 return later.apply(base);
             }
             restart();
-            return Optional.of(base.plus(mine));
+            return ManifestPlan.commit(base.plus(mine));
         });
     }
 
@@ -384,9 +385,9 @@ class ManifestCommitTest {
             "B4 a manifest of the commit exists beside another chain, and other writers are faster"
                     + " from then on: unknown, not a failure")
     void unreachableAndOvertaken() {
-        Committed committed = commitBesideAnotherChain(base -> {
+        Committed<?> committed = commitBesideAnotherChain(base -> {
             commitOthers();
-            return Optional.of(base.plus(mine));
+            return ManifestPlan.commit(base.plus(mine));
         });
         assertTrue(
                 assertInstanceOf(Committed.Unknown.class, committed).cause().contains("faster"),
@@ -399,14 +400,15 @@ class ManifestCommitTest {
             "B4 a manifest of the commit exists beside another chain, and later plans fail or have"
                     + " no changes: unknown")
     void unreachableAndGivenUp() {
-        assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(_ -> Optional.empty()));
+        assertInstanceOf(
+                Committed.Unknown.class, commitBesideAnotherChain(_ -> ManifestPlan.nothing()));
         List<PackInfo> tooMany = Stream.generate(() -> PackFixture.info(packs.random(), 1))
                 .limit(PackManifest.MAX_ENTRIES + 1L)
                 .toList();
         assertInstanceOf(
                 Committed.Unknown.class,
-                commitBesideAnotherChain(base ->
-                        Optional.of(base.replacing(Set.of(), tooMany, base.unpackedEntries()))));
+                commitBesideAnotherChain(base -> ManifestPlan.commit(
+                        base.replacing(Set.of(), tooMany, base.unpackedEntries()))));
     }
 
     @Test
@@ -438,14 +440,14 @@ class ManifestCommitTest {
                     }
                 });
         List<Long> bases = new ArrayList<>();
-        Committed committed = unanswered.commit(base -> {
+        Committed<?> committed = unanswered.commit(base -> {
             bases.add(base.number());
             if (bases.size() <= 2) {
                 store.script(new Fault.PreconditionFailed(Fault.Moment.BEFORE));
             } else {
                 commitOthers();
             }
-            return Optional.of(base.plus(mine));
+            return ManifestPlan.commit(base.plus(mine));
         });
         assertEquals(List.of(2L, 1L, 2L), bases.subList(0, 3));
         assertInstanceOf(Committed.Unknown.class, committed);
@@ -455,7 +457,7 @@ class ManifestCommitTest {
      * Commits with unknown outcomes of the first manifests, then runs {@code meanwhile}; other
      * writers are faster from then on.
      */
-    private Committed commitUnheard(int withUnknownOutcome, Runnable meanwhile, Fault... each) {
+    private Committed<?> commitUnheard(int withUnknownOutcome, Runnable meanwhile, Fault... each) {
         int[] pauses = {0};
         PackManifestLog unanswered =
                 new PackManifestLog(store, PackFixture.KEYS, packs.random(), _ -> {
@@ -470,7 +472,7 @@ class ManifestCommitTest {
             } else {
                 commitOthers();
             }
-            return Optional.of(base.plus(mine));
+            return ManifestPlan.commit(base.plus(mine));
         });
     }
 
@@ -480,7 +482,7 @@ class ManifestCommitTest {
                     + " one: unknown, not a failure")
     void landedBeforeGap() {
         commitOthers();
-        Committed committed = commitUnheard(
+        Committed<?> committed = commitUnheard(
                 1,
                 () -> {
                     commitOthers();

@@ -52,7 +52,7 @@ class ManifestRepairTest {
     }
 
     private void hint(long number) {
-        store.place(PackFixture.KEYS.hint(), PackManifestChain.hintText(number), ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.hint(), ManifestHint.encode(number), ObjectMarks.NONE);
     }
 
     private PackManifest place(long number) {
@@ -109,19 +109,19 @@ class ManifestRepairTest {
     }
 
     /** Commits one more pack; each pause runs an action. */
-    private PackManifestLog.Committed commit(ObjectStore over, Runnable inPause) {
+    private PackManifestLog.Committed<?> commit(ObjectStore over, Runnable inPause) {
         PackInfo pack = PackFixture.info(packs.random(), 1);
         return log(over, _ -> inPause.run()).commit(base -> {
             bases.add(base.number());
-            return Optional.of(base.plus(pack));
+            return ManifestPlan.commit(base.plus(pack));
         });
     }
 
-    private PackManifestLog.Committed commit(ObjectStore over) {
+    private PackManifestLog.Committed<?> commit(ObjectStore over) {
         return commit(over, () -> {});
     }
 
-    private static PackManifest done(PackManifestLog.Committed committed) {
+    private static PackManifest done(PackManifestLog.Committed<?> committed) {
         return PackFixture.done(committed);
     }
 
@@ -689,9 +689,10 @@ class ManifestRepairTest {
                 PackManifest.MAX_ENTRIES + 1,
                 0,
                 pack.filter());
-        for (Function<PackManifest, Optional<PackManifest>> second :
-                List.<Function<PackManifest, Optional<PackManifest>>>of(
-                        _ -> Optional.empty(), base -> Optional.of(base.plus(huge)))) {
+        for (Function<PackManifest, ManifestPlan<ManifestPlan.NoFinding>> second :
+                List.<Function<PackManifest, ManifestPlan<ManifestPlan.NoFinding>>>of(
+                        _ -> ManifestPlan.nothing(),
+                        base -> ManifestPlan.commit(base.plus(huge)))) {
             clear();
             chain(2);
             assertInstanceOf(
@@ -701,25 +702,28 @@ class ManifestRepairTest {
         chain(2);
         assertInstanceOf(
                 PackManifestLog.Committed.Unknown.class,
-                commitTwice(pack, base -> Optional.of(base.plus(pack)), () -> silence(_ -> true)));
+                commitTwice(
+                        pack,
+                        base -> ManifestPlan.commit(base.plus(pack)),
+                        () -> silence(_ -> true)));
         store.plan(FaultPlan.SOUND);
         assertInstanceOf(
                 PackManifestLog.Committed.Overtaken.class,
-                commitTwice(pack, _ -> Optional.empty(), () -> {
+                commitTwice(pack, _ -> ManifestPlan.nothing(), () -> {
                     place(3);
                     hint(3);
                 }));
     }
 
-    private PackManifestLog.Committed commitTwice(
+    private PackManifestLog.Committed<?> commitTwice(
             PackInfo pack,
-            Function<PackManifest, Optional<PackManifest>> second,
+            Function<PackManifest, ManifestPlan<ManifestPlan.NoFinding>> second,
             Runnable inPause) {
         AtomicInteger plans = new AtomicInteger();
         Runnable once = once(inPause);
         return log(conflictOnce(), _ -> once.run())
                 .commit(base -> plans.incrementAndGet() == 1
-                        ? Optional.of(base.plus(pack))
+                        ? ManifestPlan.commit(base.plus(pack))
                         : second.apply(base));
     }
 
@@ -790,7 +794,7 @@ class ManifestRepairTest {
                 List.of()));
         assertInstanceOf(
                 PackManifestLog.Committed.Overtaken.class,
-                packs.log().commit(_ -> Optional.empty()));
+                packs.log().commit(_ -> ManifestPlan.nothing()));
         PackManifest after = newest(store, PackManifest.NONE);
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, after.unpackedEntries());
         assertEquals(1, after.packs().size());
@@ -807,7 +811,8 @@ class ManifestRepairTest {
                         && request.operation().startsWith("PUT"),
                 new Fault.Lost(DENIED)));
         assertInstanceOf(
-                PackManifestLog.Committed.Failed.class, packs.log().commit(_ -> Optional.empty()));
+                PackManifestLog.Committed.Failed.class,
+                packs.log().commit(_ -> ManifestPlan.nothing()));
     }
 
     @Test
@@ -823,7 +828,7 @@ class ManifestRepairTest {
         assertInstanceOf(PackManifestLog.Committed.Overtaken.class, packs.log().commit(base -> {
             bases.add(base.number());
             anew.run();
-            return Optional.empty();
+            return ManifestPlan.nothing();
         }));
         assertEquals(List.of(3L, 100L), bases);
     }

@@ -145,7 +145,8 @@ public final class PackFixture {
 
     /** Commits the intent to seal, as a compaction does that ends before it seals. */
     public void intendToSeal() {
-        done(log().commit(base -> Optional.of(base.with(PackManifest.UnpackedEntries.SEALING))));
+        done(log().commit(base ->
+                ManifestPlan.commit(base.with(PackManifest.UnpackedEntries.SEALING))));
     }
 
     /** Puts an unpacked entry into the bucket. */
@@ -199,7 +200,7 @@ public final class PackFixture {
     }
 
     PackManifest commit(PackInfo pack) {
-        return done(log().commit(base -> Optional.of(base.plus(pack))));
+        return done(log().commit(base -> ManifestPlan.commit(base.plus(pack))));
     }
 
     /** Replaces a pack by one with these entries, as compaction does, and removes the old one. */
@@ -213,14 +214,14 @@ public final class PackFixture {
     public PackInfo replaceAndKeep(PackInfo old, Entry... entries) {
         Pack with = pack(entries);
         place(with);
-        done(log().commit(base -> Optional.of(
+        done(log().commit(base -> ManifestPlan.commit(
                 base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
         return with.info();
     }
 
     /** Seals the target. */
     public void seal() {
-        done(log().commit(base -> Optional.of(
+        done(log().commit(base -> ManifestPlan.commit(
                 base.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE))));
     }
 
@@ -253,7 +254,7 @@ public final class PackFixture {
                 .manifest();
     }
 
-    static PackManifest done(PackManifestLog.Committed committed) {
+    static PackManifest done(PackManifestLog.Committed<?> committed) {
         return assertInstanceOf(
                         PackManifestLog.Committed.Done.class, committed, committed::toString)
                 .manifest();

@@ -27,7 +27,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -209,7 +208,7 @@ class PackManifestLogTest {
         assertTrue(read.cause().contains("newer version"), read::cause);
         assertInstanceOf(
                 PackManifestLog.Committed.Failed.class,
-                log.commit(base -> Optional.of(base.plus(pack))));
+                log.commit(base -> ManifestPlan.commit(base.plus(pack))));
         assertArrayEquals(newer, store.body(PackFixture.KEYS.manifest(2)));
         assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(3)::equals));
     }
