@@ -157,13 +157,13 @@ public final class PackReader implements AutoCloseable {
      */
     public Optional<StoreResult> unseal(Id id) {
         return switch (target(id.target().path()).unseal(store)) {
-            case TargetStateLoader.Unsealed.Done _ -> Optional.empty();
-            case TargetStateLoader.Unsealed.Failed failed ->
+            case TargetUnsealer.Unsealed.Done _ -> Optional.empty();
+            case TargetUnsealer.Unsealed.Failed failed ->
                 Optional.of(new StoreResult.Failed(
                         "it is unpacked, but the manifest excludes unpacked entries, and that"
                                 + " could not be changed: "
                                 + failed.cause()));
-            case TargetStateLoader.Unsealed.Unknown unknown ->
+            case TargetUnsealer.Unsealed.Unknown unknown ->
                 Optional.of(new StoreResult.Unknown("it is unpacked; " + unknown.cause()));
         };
     }

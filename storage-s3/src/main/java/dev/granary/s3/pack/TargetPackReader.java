@@ -36,6 +36,7 @@ public final class TargetPackReader {
 
     private final TargetLayout keys;
     private final Function<ObjectStore, PackManifestLog> logs;
+    private final TargetUnsealer unsealer;
     private final TargetStateLoader loader;
 
     TargetPackReader(
@@ -47,7 +48,9 @@ public final class TargetPackReader {
             Executor executor) {
         this.keys = keys;
         this.logs = logs;
-        this.loader = new TargetStateLoader(background, keys, indexCache, schedule, logs, executor);
+        this.unsealer = new TargetUnsealer(logs);
+        this.loader = new TargetStateLoader(
+                background, keys, indexCache, schedule, logs, unsealer, executor);
     }
 
     /**
@@ -174,7 +177,7 @@ public final class TargetPackReader {
      * says so. The bucket is read after the write: another process may have sealed the target from
      * an older listing, or be about to.
      */
-    TargetStateLoader.Unsealed unseal(ObjectStore store) {
+    TargetUnsealer.Unsealed unseal(ObjectStore store) {
         long mark = loader.mark();
         Optional<TargetPackState> ignored =
                 loader.state(store); // reads the manifest if none is known
@@ -184,15 +187,15 @@ public final class TargetPackReader {
         try {
             boolean isNewest = isFresh || logs.apply(store).isNewest(known);
             if (isNewest && known.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE) {
-                return new TargetStateLoader.Unsealed.Done();
+                return new TargetUnsealer.Unsealed.Done();
             }
         } catch (UnknownStateException e) {
-            loader.setUnpackedWritten();
-            return new TargetStateLoader.Unsealed.Unknown(
+            unsealer.setUnpackedWritten();
+            return new TargetUnsealer.Unsealed.Unknown(
                     "the bucket does not report whether lookups request unpacked entries: "
                             + e.failure());
         }
-        TargetStateLoader.Unsealed unsealed = loader.commitUnsealed(store);
+        TargetUnsealer.Unsealed unsealed = unsealer.commit(store);
         loader.refresh(store);
         return unsealed;
     }

@@ -26,12 +26,12 @@ final class TargetStateLoader {
     private final PackIndexCache indexCache;
     private final RefreshSchedule schedule;
     private final Function<ObjectStore, PackManifestLog> logs;
+    private final TargetUnsealer unsealer;
     private final Executor executor;
     private final ReentrantLock fetchLock = new ReentrantLock();
     private final AtomicBoolean isRefreshing = new AtomicBoolean();
     private volatile @Nullable TargetPackState current;
     private volatile boolean hasFailed; // the last read of the manifest
-    private volatile boolean hasWrittenUnpacked;
     private volatile String failureCause = "";
     // reads of the newest manifest from nothing; counted with the lock held
     private final AtomicLong fullReadsBegun = new AtomicLong();
@@ -47,12 +47,14 @@ final class TargetStateLoader {
             PackIndexCache indexCache,
             RefreshSchedule schedule,
             Function<ObjectStore, PackManifestLog> logs,
+            TargetUnsealer unsealer,
             Executor executor) {
         this.background = background;
         this.keys = keys;
         this.indexCache = indexCache;
         this.schedule = schedule;
         this.logs = logs;
+        this.unsealer = unsealer;
         this.executor = executor;
     }
 
@@ -110,31 +112,6 @@ final class TargetStateLoader {
             }
         }
         return lastConfirmed > mark;
-    }
-
-    /** The outcome of {@link TargetPackReader#unseal}. */
-    sealed interface Unsealed {
-        /** Lookups request unpacked entries. */
-        record Done() implements Unsealed {}
-
-        /** Lookups do not request them. */
-        record Failed(String cause) implements Unsealed {}
-
-        /** The bucket did not report it. */
-        record Unknown(String cause) implements Unsealed {}
-    }
-
-    Unsealed commitUnsealed(ObjectStore store) {
-        PackManifestLog.Committed<?> committed = logs.apply(store)
-                .commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE
-                        ? ManifestPlan.nothing()
-                        : ManifestPlan.commit(base.with(PackManifest.UnpackedEntries.POSSIBLE)));
-        return switch (committed) {
-            case PackManifestLog.Committed.Done<?> _, PackManifestLog.Committed.Overtaken<?> _ ->
-                new Unsealed.Done();
-            case PackManifestLog.Committed.Failed<?>(String cause) -> new Unsealed.Failed(cause);
-            case PackManifestLog.Committed.Unknown<?>(String cause) -> new Unsealed.Failed(cause);
-        };
     }
 
     /**
@@ -236,7 +213,7 @@ final class TargetStateLoader {
         long fresh = from.number() == 0 ? fullReadsBegun.incrementAndGet() : 0;
         switch (logs.apply(store).newest(from)) {
             case PackManifestLog.Newest.Found(PackManifest newest) -> {
-                unsealIfWritten(newest, store);
+                unsealer.commitIfWritten(newest, store);
                 refreshAt = schedule.nextRefresh(Optional.empty());
                 hasFailed = false;
                 TargetPackState confirmed = confirmed(known, newest, lostPacks);
@@ -264,17 +241,6 @@ final class TargetStateLoader {
             return known.next(newest);
         }
         return newest == known.manifest() ? known : known.nextWithLostPacks(newest);
-    }
-
-    /**
-     * Removes the seal after this process stored an unpacked entry: another process may have sealed
-     * the target from an older listing.
-     */
-    private void unsealIfWritten(PackManifest newest, ObjectStore store) {
-        if (hasWrittenUnpacked && newest.number() > 0) {
-            hasWrittenUnpacked = newest.unpackedEntries() != PackManifest.UnpackedEntries.POSSIBLE
-                    && !(commitUnsealed(store) instanceof Unsealed.Done);
-        }
     }
 
     /** Takes the lock, unless {@code store} could not send a request in time afterwards. */
@@ -320,10 +286,5 @@ final class TargetStateLoader {
     /** Returns the cause of the last failed read, for people; empty if there is none. */
     String failureCause() {
         return failureCause;
-    }
-
-    /** Makes later reads of the manifest remove the seal: this process stored an unpacked entry. */
-    void setUnpackedWritten() {
-        hasWrittenUnpacked = true;
     }
 }

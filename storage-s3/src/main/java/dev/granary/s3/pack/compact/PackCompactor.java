@@ -21,7 +21,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.LongConsumer;
 import java.util.random.RandomGenerator;
-import java.util.stream.Stream;
 
 /**
  * Compaction of one target: puts unpacked entries into packs, merges small packs, and removes
@@ -79,81 +78,6 @@ public final class PackCompactor {
         record Unavailable(String cause) implements Planned {}
     }
 
-    /**
-     * Entries that a compaction did not put into packs.
-     *
-     * @param damaged the number of damaged unpacked entries, each by two responses
-     * @param damagedKeys the keys of the first {@value #MAX_NAMED} of those
-     * @param unread the number that could not be read now
-     * @param tooLarge the number that are too large for a pack
-     * @param otherVersion the number of unpacked entries that another version of Granary wrote
-     * @param gone the number that were listed and no longer exist
-     * @param isTruncated true if there are more unpacked entries than one compaction takes; the
-     *     next one continues
-     */
-    public record Left(
-            long damaged,
-            List<String> damagedKeys,
-            long unread,
-            long tooLarge,
-            long otherVersion,
-            long gone,
-            boolean isTruncated) {
-        /** The largest number of damaged entries that are named. */
-        public static final int MAX_NAMED = 100;
-
-        /** No entries. */
-        static final Left NONE = new Left(0, List.of(), 0, 0, 0, 0, false);
-
-        public Left {
-            damagedKeys = List.copyOf(damagedKeys);
-        }
-
-        /** Returns the number of listed entries that stay where they are. */
-        public long total() {
-            return damaged + unread + tooLarge + otherVersion;
-        }
-
-        Left plusDamaged(String key) {
-            List<String> keys = damaged < MAX_NAMED
-                    ? Stream.concat(damagedKeys.stream(), Stream.of(key)).toList()
-                    : damagedKeys;
-            return new Left(damaged + 1, keys, unread, tooLarge, otherVersion, gone, isTruncated);
-        }
-
-        Left plusUnread(long more) {
-            return new Left(
-                    damaged, damagedKeys, unread + more, tooLarge, otherVersion, gone, isTruncated);
-        }
-
-        Left plusTooLarge(long more) {
-            return new Left(
-                    damaged, damagedKeys, unread, tooLarge + more, otherVersion, gone, isTruncated);
-        }
-
-        Left plusOtherVersion() {
-            return new Left(
-                    damaged, damagedKeys, unread, tooLarge, otherVersion + 1, gone, isTruncated);
-        }
-
-        Left plusGone() {
-            return new Left(
-                    damaged, damagedKeys, unread, tooLarge, otherVersion, gone + 1, isTruncated);
-        }
-
-        /** Returns these entries and those that the plan left out. */
-        Left and(CompactionPlan.Unpacked planned) {
-            return new Left(
-                    damaged,
-                    damagedKeys,
-                    unread,
-                    tooLarge + planned.tooLarge(),
-                    otherVersion,
-                    gone,
-                    planned.isTruncated());
-        }
-    }
-
     /** The outcome of a compaction. */
     public sealed interface Result {
         /**
@@ -172,7 +96,7 @@ public final class PackCompactor {
                 long written,
                 long removed,
                 long unremoved,
-                Left left,
+                LeftEntries left,
                 long dropped,
                 PackManifest.UnpackedEntries unpackedEntries)
                 implements Result {}
@@ -223,7 +147,7 @@ public final class PackCompactor {
             remover.removeOwn(rewriter.written());
             return new Result.Failed("a pack could not be written: " + e.failure());
         }
-        Left left = rewriter.left().and(plan.unpacked());
+        LeftEntries left = rewriter.left().and(plan.unpacked());
         boolean areSomeLeft = left.total() > 0 || left.isTruncated();
         boolean isSealed = !areSomeLeft && unpackedEntries == PackManifest.UnpackedEntries.NONE;
         CompactionCommitter.Sealing sealing = isSealed

@@ -50,7 +50,7 @@ final class PackRewriter {
     private PackBuilder open;
     private long bytesRead;
     private long packed;
-    private PackCompactor.Left left = PackCompactor.Left.NONE;
+    private LeftEntries left = LeftEntries.NONE;
 
     PackRewriter(
             ObjectStore store,
@@ -101,7 +101,7 @@ final class PackRewriter {
     }
 
     /** Returns the entries that were left where they are. */
-    PackCompactor.Left left() {
+    LeftEntries left() {
         return left;
     }
 

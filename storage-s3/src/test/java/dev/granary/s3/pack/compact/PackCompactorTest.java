@@ -104,7 +104,7 @@ class PackCompactorTest {
                         1,
                         0,
                         0,
-                        PackCompactor.Left.NONE,
+                        LeftEntries.NONE,
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
@@ -118,7 +118,7 @@ class PackCompactorTest {
                         0,
                         0,
                         0,
-                        PackCompactor.Left.NONE,
+                        LeftEntries.NONE,
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
@@ -131,7 +131,7 @@ class PackCompactorTest {
                         0,
                         100,
                         0,
-                        PackCompactor.Left.NONE,
+                        LeftEntries.NONE,
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
@@ -157,7 +157,7 @@ class PackCompactorTest {
                         1,
                         0,
                         0,
-                        PackCompactor.Left.NONE,
+                        LeftEntries.NONE,
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
@@ -193,7 +193,7 @@ class PackCompactorTest {
                         1,
                         0,
                         0,
-                        PackCompactor.Left.NONE,
+                        LeftEntries.NONE,
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
@@ -255,14 +255,14 @@ class PackCompactorTest {
                         1,
                         0,
                         0,
-                        PackCompactor.Left.NONE.plusDamaged(damaged),
+                        LeftEntries.NONE.plusDamaged(damaged),
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact(PackManifest.UnpackedEntries.NONE));
         store.remove(damaged);
         String newer = placeOfOtherVersion(entries.entry(100));
         assertEquals(
-                PackCompactor.Left.NONE.plusOtherVersion(),
+                LeftEntries.NONE.plusOtherVersion(),
                 compact(PackManifest.UnpackedEntries.NONE).left());
         store.remove(newer);
         Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
@@ -274,7 +274,7 @@ class PackCompactorTest {
                         0,
                         0,
                         0,
-                        PackCompactor.Left.NONE.plusTooLarge(1),
+                        LeftEntries.NONE.plusTooLarge(1),
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact(PackManifest.UnpackedEntries.NONE));
@@ -291,7 +291,7 @@ class PackCompactorTest {
         PackCompactor.Result result =
                 bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
         assertEquals(
-                PackCompactor.Left.NONE.plusUnread(1),
+                LeftEntries.NONE.plusUnread(1),
                 assertInstanceOf(PackCompactor.Result.Done.class, result).left());
         store.beforeEach(() -> {
             if (store.namedRequests().getLast().equals("GET entry")) {
@@ -304,7 +304,7 @@ class PackCompactorTest {
                         0,
                         0,
                         0,
-                        PackCompactor.Left.NONE.plusGone(),
+                        LeftEntries.NONE.plusGone(),
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
@@ -315,7 +315,7 @@ class PackCompactorTest {
         result = bucket.compaction().run(again, PackManifest.UnpackedEntries.NONE, _ -> {});
         assertEquals(
                 new PackCompactor.Result.Done(
-                        1, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE),
+                        1, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.NONE),
                 result);
         assertFound(List.of(entry));
     }
@@ -323,10 +323,10 @@ class PackCompactorTest {
     @Test
     @DisplayName("D6 of many damaged entries 100 are named and all are counted")
     void manyDamaged() {
-        for (int i = 0; i < PackCompactor.Left.MAX_NAMED + 3; i++) {
+        for (int i = 0; i < LeftEntries.MAX_NAMED + 3; i++) {
             placeDamaged(entries.entry(10));
         }
-        PackCompactor.Left left = compact().left();
+        LeftEntries left = compact().left();
         assertEquals(
                 List.of(103L, 103L, 100),
                 List.of(left.damaged(), left.total(), left.damagedKeys().size()));
@@ -411,7 +411,7 @@ class PackCompactorTest {
                         1,
                         0,
                         0,
-                        PackCompactor.Left.NONE.plusUnread(3),
+                        LeftEntries.NONE.plusUnread(3),
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 result);
@@ -433,7 +433,7 @@ class PackCompactorTest {
         assertEquals(2, plan().removed());
         assertEquals(
                 new PackCompactor.Result.Done(
-                        6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE),
+                        6, 1, 1, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.NONE),
                 compact(PackManifest.UnpackedEntries.NONE));
         assertEquals(
                 List.of(PackFixture.unpackedKey(all.get(2))),
@@ -459,7 +459,7 @@ class PackCompactorTest {
         bucket.placeUnpacked(all.get(2));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.UnpackedEntries.NONE),
+                        5, 1, 0, 0, LeftEntries.NONE, 1, PackManifest.UnpackedEntries.NONE),
                 compact(PackManifest.UnpackedEntries.NONE));
         List<Entry> retained = new ArrayList<>(all);
         retained.remove(3);
@@ -498,7 +498,7 @@ class PackCompactorTest {
                         1,
                         0,
                         0,
-                        PackCompactor.Left.NONE,
+                        LeftEntries.NONE,
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
@@ -569,7 +569,7 @@ class PackCompactorTest {
                         0,
                         2,
                         1,
-                        PackCompactor.Left.NONE,
+                        LeftEntries.NONE,
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 result);
@@ -585,7 +585,7 @@ class PackCompactorTest {
                         0,
                         0,
                         1,
-                        PackCompactor.Left.NONE,
+                        LeftEntries.NONE,
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 bucket.compaction().run(exact, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
