@@ -13,10 +13,10 @@ import dev.granary.coordinator.admin.BucketCompactor;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.LeftEntries;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.manifest.PackManifest;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

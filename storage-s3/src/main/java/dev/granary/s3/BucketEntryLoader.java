@@ -78,9 +78,7 @@ final class BucketEntryLoader {
     }
 
     private PackAnswer loadPacked(Id id, ObjectStore withinDeadline) {
-        return !hasPacks
-                ? PackAnswer.NOT_PACKED
-                : packs.get().load(id, withinDeadline);
+        return !hasPacks ? PackAnswer.NOT_PACKED : packs.get().load(id, withinDeadline);
     }
 
     private LoadResult loadUnpacked(Id id, ObjectStore withinDeadline) {

@@ -116,8 +116,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 config.manifestInterval(),
                 config.loadDeadline().minus(config.connection().requestTimeout()),
                 ticker::nanos));
-        this.loader =
-                new BucketEntryLoader(layout, !config.manifestInterval().isZero(), packs);
+        this.loader = new BucketEntryLoader(layout, !config.manifestInterval().isZero(), packs);
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
         this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, ticker);
     }

@@ -56,8 +56,7 @@ final class WireHistory implements AutoCloseable {
      * Returns settings for this prefix over the faulty path. The pauses after refusals and failures
      * are negligible; no packs.
      */
-    S3ConfigBuilder config(
-            S3ClientLibrary client, Duration requestTimeout, Duration loadDeadline) {
+    S3ConfigBuilder config(S3ClientLibrary client, Duration requestTimeout, Duration loadDeadline) {
         return TestS3.server()
                 .config()
                 .prefix(place.prefix())

@@ -58,16 +58,15 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the server, such as {@code http://minio:9000}, and path-style addressing; default
-     * Amazon S3.
+     * Sets the server, such as {@code http://minio:9000}, and path-style addressing; default Amazon
+     * S3.
      *
-     * @throws IllegalArgumentException if it is not an http or https address of a host, or has
-     *     user information, a query or a fragment
+     * @throws IllegalArgumentException if it is not an http or https address of a host, or has user
+     *     information, a query or a fragment
      */
     public S3ConfigBuilder endpoint(URI endpoint) {
-        String scheme = endpoint.getScheme() == null
-                ? ""
-                : endpoint.getScheme().toLowerCase(Locale.ROOT);
+        String scheme =
+                endpoint.getScheme() == null ? "" : endpoint.getScheme().toLowerCase(Locale.ROOT);
         if (!(scheme.equals("http") || scheme.equals("https")) || endpoint.getHost() == null) {
             throw new IllegalArgumentException(
                     "Not an endpoint: \"" + SecretRedactor.redact(endpoint.toString())
@@ -75,14 +74,13 @@ public final class S3ConfigBuilder implements Cloneable {
                             + " if it is not the default one, such as http://minio:9000");
         }
         if (endpoint.getUserInfo() != null) {
-            throw new IllegalArgumentException(
-                    "The endpoint " + scheme + "://" + endpoint.getHost()
-                            + " must not contain credentials: set AWS_ACCESS_KEY_ID and"
-                            + " AWS_SECRET_ACCESS_KEY instead");
+            throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost()
+                    + " must not contain credentials: set AWS_ACCESS_KEY_ID and"
+                    + " AWS_SECRET_ACCESS_KEY instead");
         }
         if (endpoint.getQuery() != null || endpoint.getFragment() != null) {
-            throw new IllegalArgumentException("The endpoint " + scheme + "://"
-                    + endpoint.getHost() + " must not have a query or a fragment");
+            throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost()
+                    + " must not have a query or a fragment");
         }
         this.endpoint = Optional.of(endpoint);
         return this;
@@ -111,8 +109,7 @@ public final class S3ConfigBuilder implements Cloneable {
 
     /** Sets the credentials; default those of the AWS SDK's default chain. */
     public S3ConfigBuilder credentials(String accessKey, String secretKey) {
-        this.credentials =
-                Optional.of(new ConnectionSettings.Credentials(accessKey, secretKey));
+        this.credentials = Optional.of(new ConnectionSettings.Credentials(accessKey, secretKey));
         return this;
     }
 
@@ -143,9 +140,9 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the longest time of a request without progress; default 5 s. Progress is 1 KiB sent
-     * or received, or the head of the response. Requests that transfer packs get twice that, at
-     * most 10 s. Values above the request timeout have no effect.
+     * Sets the longest time of a request without progress; default 5 s. Progress is 1 KiB sent or
+     * received, or the head of the response. Requests that transfer packs get twice that, at most
+     * 10 s. Values above the request timeout have no effect.
      */
     public S3ConfigBuilder stallTimeout(Duration timeout) {
         this.stallTimeout = positive(timeout, "stall timeout");
@@ -153,10 +150,9 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the longest time of a lookup, including retries and the wait for a connection;
-     * default 10 s. It must not be below the request timeout. The difference of the two is the
-     * longest wait for a connection: a bulk fetch that queues thousands of requests needs
-     * minutes here.
+     * Sets the longest time of a lookup, including retries and the wait for a connection; default
+     * 10 s. It must not be below the request timeout. The difference of the two is the longest wait
+     * for a connection: a bulk fetch that queues thousands of requests needs minutes here.
      */
     public S3ConfigBuilder loadDeadline(Duration deadline) {
         this.loadDeadline = positive(deadline, "load deadline");
@@ -170,8 +166,7 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the duration from which a request counts as slow for the circuit breaker; default 3
-     * s.
+     * Sets the duration from which a request counts as slow for the circuit breaker; default 3 s.
      */
     public S3ConfigBuilder slowCall(Duration slow) {
         this.slowCall = positive(slow, "slow call");
@@ -185,8 +180,7 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the time for which the absence of an entry is cached; default 5 s. Zero disables
-     * that.
+     * Sets the time for which the absence of an entry is cached; default 5 s. Zero disables that.
      */
     public S3ConfigBuilder absentMemory(Duration memory) {
         if (memory.isNegative()) {
@@ -204,8 +198,8 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the interval at which a target's manifest of packs is refreshed; default 1 minute.
-     * Zero disables packs: only unpacked entries are read.
+     * Sets the interval at which a target's manifest of packs is refreshed; default 1 minute. Zero
+     * disables packs: only unpacked entries are read.
      */
     public S3ConfigBuilder manifestInterval(Duration interval) {
         if (interval.isNegative()) {
@@ -263,8 +257,7 @@ public final class S3ConfigBuilder implements Cloneable {
 
     private static Duration positive(Duration value, String name) {
         if (value.isNegative() || value.isZero()) {
-            throw new IllegalArgumentException(
-                    "The " + name + " must be above zero, not " + value);
+            throw new IllegalArgumentException("The " + name + " must be above zero, not " + value);
         }
         return value;
     }

@@ -2,6 +2,9 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.AbsenceVerifier;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;

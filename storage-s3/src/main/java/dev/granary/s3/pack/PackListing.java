@@ -2,6 +2,10 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.EntryCatalog;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.ObjectStore;
 
 import java.io.IOException;

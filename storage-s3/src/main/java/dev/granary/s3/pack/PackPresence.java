@@ -1,6 +1,8 @@
 package dev.granary.s3.pack;
 
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.AbsenceVerifier;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
 

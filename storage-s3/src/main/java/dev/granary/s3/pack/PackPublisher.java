@@ -7,7 +7,13 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.PackManifestLog.Committed;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.pack.manifest.PackManifestLog.Committed;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 
@@ -27,14 +33,11 @@ import java.util.stream.Collectors;
  * Publisher of entries of one target in packs. An entry is stored when the manifest names its pack:
  * after {@link #finish()}, or earlier if the pack became full. Thread-safe.
  *
- * <p>Memory holds one pack of at most {@value #FULL_BYTES} bytes, one entry and an index, in a
- * buffer of at most twice that size. While the pack is written it is held once more. Each caller in
- * {@code add} holds its entry.
+ * <p>Memory holds one pack of at most {@value PackBuilder#FULL_BYTES} bytes, one entry and an
+ * index, in a buffer of at most twice that size. While the pack is written it is held once more.
+ * Each caller in {@code add} holds its entry.
  */
 public final class PackPublisher {
-    /** The size in bytes from which a pack is full. */
-    public static final int FULL_BYTES = 32 << 20;
-
     /** The number of attempts to write a pack that is lost before its commit ends. */
     private static final int MAX_ATTEMPTS = 3;
 

@@ -6,6 +6,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.ObjectStore;
 
 import org.jspecify.annotations.Nullable;

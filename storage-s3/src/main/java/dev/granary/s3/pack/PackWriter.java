@@ -2,6 +2,9 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.AbsenceVerifier;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;

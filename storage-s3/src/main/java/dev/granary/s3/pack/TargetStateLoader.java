@@ -1,6 +1,10 @@
 package dev.granary.s3.pack;
 
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.DeadlineBound;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;

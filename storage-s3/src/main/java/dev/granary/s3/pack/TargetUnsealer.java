@@ -1,5 +1,8 @@
 package dev.granary.s3.pack;
 
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.ObjectStore;
 
 import java.util.function.Function;

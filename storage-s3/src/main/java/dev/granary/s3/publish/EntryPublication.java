@@ -102,9 +102,7 @@ final class EntryPublication {
     }
 
     private Step firstStep() {
-        return conditions == ConditionalWriteSupport.NONE
-                ? new Step.Inspect()
-                : new Step.Create();
+        return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : new Step.Create();
     }
 
     private Step next(Step step) throws InterruptedException {
@@ -130,11 +128,10 @@ final class EntryPublication {
     }
 
     /**
-     * Returns the step after a write. Each retry is a step, since the number of steps bounds
-     * the publication.
+     * Returns the step after a write. Each retry is a step, since the number of steps bounds the
+     * publication.
      */
-    private Step after(
-            WriteResult response, Step again, Function<StoreFailure, Step> afterRefusal)
+    private Step after(WriteResult response, Step again, Function<StoreFailure, Step> afterRefusal)
             throws InterruptedException {
         return switch (attempts.after(response)) {
             case WriteVerdict.Own _ -> stored();
@@ -149,14 +146,12 @@ final class EntryPublication {
     }
 
     /**
-     * Probes whether the server refuses the condition or the write. Without that, servers
-     * without conditions would never be written.
+     * Probes whether the server refuses the condition or the write. Without that, servers without
+     * conditions would never be written.
      */
     private Step afterUnsupported(StoreFailure refusal) {
         conditions = capabilities.conditionalWritesRefused();
-        return conditions == ConditionalWriteSupport.NONE
-                ? new Step.Inspect()
-                : refused(refusal);
+        return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : refused(refusal);
     }
 
     private Step refused(StoreFailure refusal) {
@@ -194,8 +189,7 @@ final class EntryPublication {
 
     private Step examine(String etag) throws InterruptedException {
         return switch (store.get(key, EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found
-            when found.marks().putId().equals(marks.putId()) -> stored();
+            case GetResult.Found found when found.marks().putId().equals(marks.putId()) -> stored();
             case GetResult.Found found ->
                 switch (EntryFormat.decode(
                         found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
@@ -204,8 +198,7 @@ final class EntryPublication {
                         duplicate(found.etag(), found.dates());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
                     case LoadResult.Damaged bad
-                    when bad.damage() == DamageKind.TOO_NEW ->
-                        new Step.Done(StoreResult.DIVERGENT);
+                    when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
                     case LoadResult.Damaged bad
                     when bad.damage() == DamageKind.TOO_LARGE ->
                         giveUp("the existing entry cannot be read here: " + bad.detail());
@@ -226,8 +219,7 @@ final class EntryPublication {
                 new Step.Replace(etag),
                 refusal -> refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED
                         ? new Step.Write()
-                        : giveUp("the existing damaged entry could not be replaced: "
-                                + refusal));
+                        : giveUp("the existing damaged entry could not be replaced: " + refusal));
     }
 
     /**

@@ -14,9 +14,11 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -41,7 +43,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
@@ -177,43 +178,6 @@ class AcknowledgedPacksTest {
         new PackListing(store, PackFixture.KEYS, indexCache, bucket.log())
                 .list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(List.of(), listed);
-    }
-
-    /** Amazon S3 without s3:ListBucket: returns 403 for absent objects. */
-    static final class WithoutListing extends ForwardingStore {
-        private static final StoreFailure NO =
-                new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
-
-        WithoutListing(ObjectStore to) {
-            super(to);
-        }
-
-        @Override
-        public HeadResult head(String key) {
-            return super.head(key) instanceof HeadResult.Found found
-                    ? found
-                    : new HeadResult.Unavailable(new StoreFailure(
-                            StoreFailure.Kind.DENIED, 403, "", "Forbidden")); // a HEAD has no body
-        }
-
-        @Override
-        public GetResult get(String key, long limit) {
-            return super.get(key, limit) instanceof GetResult.Found found
-                    ? found
-                    : new GetResult.Unavailable(NO);
-        }
-
-        @Override
-        public GetResult range(String key, long offset, int length, byte[] into) {
-            return super.range(key, offset, length, into) instanceof GetResult.Found found
-                    ? found
-                    : new GetResult.Unavailable(NO);
-        }
-
-        @Override
-        public ListResult list(String prefix, Consumer<Listed> visitor) {
-            return new ListResult.Unavailable(NO);
-        }
     }
 
     @Test

@@ -12,6 +12,10 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;

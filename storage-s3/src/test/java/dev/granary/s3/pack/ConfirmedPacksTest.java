@@ -14,6 +14,8 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
@@ -446,7 +448,7 @@ class ConfirmedPacksTest {
         PackInfo gone = bucket.publish(one);
         bucket.publish(one);
         bucket.remove(gone);
-        ObjectStore limited = new AcknowledgedPacksTest.WithoutListing(store);
+        ObjectStore limited = new WithoutListing(store);
         PackAnswer answer = packs.load(one.id(), limited);
         assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString);
     }

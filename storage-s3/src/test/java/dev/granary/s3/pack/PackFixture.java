@@ -12,6 +12,15 @@ import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.IdBloomFilter;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
@@ -72,11 +81,11 @@ public final class PackFixture {
         return new PackManifestLog(over, KEYS, random, _ -> {});
     }
 
-    PackPublisher publisher() {
+    public PackPublisher publisher() {
         return publisher(store);
     }
 
-    PackPublisher publisher(ObjectStore over) {
+    public PackPublisher publisher(ObjectStore over) {
         return new PackPublisher(over, KEYS, PackIndexCache.NONE, random, _ -> {});
     }
 
@@ -172,7 +181,7 @@ public final class PackFixture {
     }
 
     /** Returns a pack of these entries, in no bucket yet. */
-    Pack pack(Entry... entries) {
+    public Pack pack(Entry... entries) {
         return pack(List.of(entries));
     }
 
@@ -199,7 +208,7 @@ public final class PackFixture {
         store.place(KEYS.pack(pack.info().name()), pack.body(), ObjectMarks.NONE);
     }
 
-    PackManifest commit(PackInfo pack) {
+    public PackManifest commit(PackInfo pack) {
         return done(log().commit(base -> ManifestPlan.commit(base.plus(pack))));
     }
 
@@ -254,7 +263,7 @@ public final class PackFixture {
                 .manifest();
     }
 
-    static PackManifest done(PackManifestLog.Committed<?> committed) {
+    public static PackManifest done(PackManifestLog.Committed<?> committed) {
         return assertInstanceOf(
                         PackManifestLog.Committed.Done.class, committed, committed::toString)
                 .manifest();

@@ -12,6 +12,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
+import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.ObjectMarks;
 
 import org.junit.jupiter.api.DisplayName;

@@ -3,13 +3,13 @@ package dev.granary.s3.pack.compact;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.BucketRemover;
-import dev.granary.s3.pack.ManifestPlan;
-import dev.granary.s3.pack.PackInfo;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.PackManifestLog;
-import dev.granary.s3.pack.PackManifestLog.Committed;
 import dev.granary.s3.pack.PackPresence;
 import dev.granary.s3.pack.PackWriter;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.pack.manifest.PackManifestLog.Committed;
 import dev.granary.s3.store.ObjectStore;
 
 import java.util.HashSet;

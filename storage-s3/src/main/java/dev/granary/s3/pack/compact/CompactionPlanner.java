@@ -3,17 +3,16 @@ package dev.granary.s3.pack.compact;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.BucketRemover;
-import dev.granary.s3.pack.PackBuilder;
-import dev.granary.s3.pack.PackIndex;
 import dev.granary.s3.pack.PackIndexCache;
 import dev.granary.s3.pack.PackIndexReader;
-import dev.granary.s3.pack.PackInfo;
-import dev.granary.s3.pack.PackLocation;
-import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.PackPresence;
-import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.StopListingException;
 import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
@@ -38,7 +37,7 @@ import java.util.Set;
  */
 public final class CompactionPlanner {
     /** The size in bytes below which packs are merged. */
-    private static final long SMALL_BYTES = PackPublisher.FULL_BYTES / 2;
+    private static final long SMALL_BYTES = PackBuilder.FULL_BYTES / 2;
 
     /**
      * The largest number of unpacked entries that one run packs, and that it removes. A plan has

@@ -12,8 +12,8 @@ import java.util.stream.Stream;
  * @param tooLarge the number that are too large for a pack
  * @param otherVersion the number of unpacked entries that another version of Granary wrote
  * @param gone the number that were listed and no longer exist
- * @param isTruncated true if there are more unpacked entries than one compaction takes; the
- *     next one continues
+ * @param isTruncated true if there are more unpacked entries than one compaction takes; the next
+ *     one continues
  */
 public record LeftEntries(
         long damaged,
@@ -42,7 +42,8 @@ public record LeftEntries(
         List<String> keys = damaged < MAX_NAMED
                 ? Stream.concat(damagedKeys.stream(), Stream.of(key)).toList()
                 : damagedKeys;
-        return new LeftEntries(damaged + 1, keys, unread, tooLarge, otherVersion, gone, isTruncated);
+        return new LeftEntries(
+                damaged + 1, keys, unread, tooLarge, otherVersion, gone, isTruncated);
     }
 
     LeftEntries plusUnread(long more) {

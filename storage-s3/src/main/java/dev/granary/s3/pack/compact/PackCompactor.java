@@ -4,11 +4,11 @@ import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.BucketRemover;
 import dev.granary.s3.pack.PackIndexCache;
-import dev.granary.s3.pack.PackLocation;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.PackManifestLog;
 import dev.granary.s3.pack.PackWriter;
 import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.ObjectStore;
 
 import java.time.Duration;

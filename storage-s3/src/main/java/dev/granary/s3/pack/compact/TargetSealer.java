@@ -2,14 +2,14 @@ package dev.granary.s3.pack.compact;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.ManifestPlan;
 import dev.granary.s3.pack.PackIndexCache;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.PackManifestLog;
-import dev.granary.s3.pack.PackManifestLog.Committed;
 import dev.granary.s3.pack.PackedIdFinder;
 import dev.granary.s3.pack.StopListingException;
 import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.pack.manifest.PackManifestLog.Committed;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 

@@ -8,13 +8,12 @@ import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexCache;
 import dev.granary.s3.pack.PackIndexReader;
-import dev.granary.s3.pack.PackInfo;
-import dev.granary.s3.pack.PackLocation;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.PackRange;
-import dev.granary.s3.pack.ParallelTasks;
 import dev.granary.s3.pack.StopListingException;
 import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.format.PackRange;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 

@@ -13,13 +13,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.pack.PackBuilder;
 import dev.granary.s3.pack.PackFixture;
-import dev.granary.s3.pack.PackIndex;
-import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackLookupDriver;
-import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.RecordingObjectStore;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 
@@ -100,13 +100,7 @@ class PackCompactorTest {
                 List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        100,
-                        1,
-                        0,
-                        0,
-                        LeftEntries.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        100, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(List.of(1L, 100L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
@@ -114,26 +108,14 @@ class PackCompactorTest {
         assertEquals(List.of(0L, 100L), List.of(plan().removed(), plan().waiting()));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        0,
-                        0,
-                        LeftEntries.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        0, 0, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(1, bucket.newest().number(), "nothing was to be committed");
         store.pass(MOMENT);
         assertEquals(List.of(100L, 0L), List.of(plan().removed(), plan().waiting()));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        100,
-                        0,
-                        LeftEntries.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        0, 0, 100, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
@@ -153,13 +135,7 @@ class PackCompactorTest {
         assertEquals(4, plan().merged());
         assertEquals(
                 new PackCompactor.Result.Done(
-                        43,
-                        1,
-                        0,
-                        0,
-                        LeftEntries.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        43, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(
                 List.of(43),
@@ -189,13 +165,7 @@ class PackCompactorTest {
         assertEquals(1, plan().merged());
         assertEquals(
                 new PackCompactor.Result.Done(
-                        2,
-                        1,
-                        0,
-                        0,
-                        LeftEntries.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        2, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(
                 List.of(5, 4, 2),
@@ -494,13 +464,7 @@ class PackCompactorTest {
         assertEquals(0, plan().lost());
         assertEquals(
                 new PackCompactor.Result.Done(
-                        4,
-                        1,
-                        0,
-                        0,
-                        LeftEntries.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        4, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(
                 Set.of(2, 4),
@@ -565,13 +529,7 @@ class PackCompactorTest {
                 bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertEquals(
                 new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        2,
-                        1,
-                        LeftEntries.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        0, 0, 2, 1, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 result);
         assertEquals(
                 List.of(PackFixture.unpackedKey(all.get(1))),
@@ -581,13 +539,7 @@ class PackCompactorTest {
         bucket.placeUnpacked(all.get(1));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        0,
-                        1,
-                        LeftEntries.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        0, 0, 0, 1, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 bucket.compaction().run(exact, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertFound(all);
     }
