@@ -40,41 +40,16 @@ final class BucketEntryLoader {
      * @param withinDeadline sends the requests; its deadline bounds the call
      */
     LoadResult load(Id id, ObjectStore withinDeadline) {
-        return switch (loadPacked(id, withinDeadline)) {
-            case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.NotPacked _ -> loadUnpacked(id, withinDeadline);
-            case PackAnswer.Unconfirmed(String cause) ->
-                unavailableIfAbsent(loadUnpacked(id, withinDeadline), cause);
-            case PackAnswer.Absent _ -> LoadResult.ABSENT;
-            case PackAnswer.Damaged bad ->
-                loadUnpacked(id, withinDeadline) instanceof LoadResult.Hit hit
-                        ? hit
-                        : new LoadResult.Damaged(bad.damage(), bad.detail());
-            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
-        };
+        return loadPacked(id, withinDeadline).orUnpacked(() -> loadUnpacked(id, withinDeadline));
     }
 
     /** Reads a listed entry; {@code reading} sends the requests. */
     LoadResult read(EntryCatalog.Listed listed, ObjectStore reading) {
-        return switch (packs.get().load(listed.namespace(), listed.hash(), reading)) {
-            case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged bad ->
-                readUnpacked(listed, reading) instanceof LoadResult.Hit hit
-                        ? hit
-                        : new LoadResult.Damaged(bad.damage(), bad.detail());
-            case PackAnswer.NotPacked _, PackAnswer.Absent _ -> readUnpacked(listed, reading);
-            case PackAnswer.Unconfirmed(String cause) ->
-                unavailableIfAbsent(readUnpacked(listed, reading), cause);
-            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
-        };
-    }
-
-    /**
-     * Returns unavailable instead of absent while the packs are unknown: one of them may hold the
-     * entry.
-     */
-    private static LoadResult unavailableIfAbsent(LoadResult unpacked, String cause) {
-        return unpacked instanceof LoadResult.Absent ? new LoadResult.Unavailable(cause) : unpacked;
+        PackAnswer answer = packs.get().load(listed.namespace(), listed.hash(), reading);
+        // it was listed: an unpacked entry may exist in spite of the manifest
+        return answer.equals(PackAnswer.ABSENT)
+                ? readUnpacked(listed, reading)
+                : answer.orUnpacked(() -> readUnpacked(listed, reading));
     }
 
     private PackAnswer loadPacked(Id id, ObjectStore withinDeadline) {

@@ -3,6 +3,7 @@ package dev.granary.s3.pack;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.pack.manifest.ManifestPlan;
 import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.pack.manifest.PackManifestLog;

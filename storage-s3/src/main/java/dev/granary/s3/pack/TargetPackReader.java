@@ -90,8 +90,8 @@ public final class TargetPackReader {
             long seen = loader.readCount();
             TargetPackState state = loader.state(store).orElse(null);
             if (state == null) {
-                return new PackAnswer.Unconfirmed(
-                        "another lookup is reading the manifest of packs, which takes too long");
+                return new PackAnswer.Open(new LoadResult.Unavailable(
+                        "another lookup is reading the manifest of packs, which takes too long"));
             }
             boolean isOld = loader.isOutOfDate(state);
             SearchResult found = find(state, id, store);
@@ -101,9 +101,9 @@ public final class TargetPackReader {
                 when !isLast && isOld && loader.isReadWorthwhile() -> {}
                 case SearchResult.NotFound _
                 when !state.isKnown() || isOld -> {
-                    return damaged.orElseGet(() -> new PackAnswer.Unconfirmed(
+                    return damaged.orElseGet(() -> new PackAnswer.Open(new LoadResult.Unavailable(
                             "the bucket has not reported its packs, or not recently: "
-                                    + loader.failureCause()));
+                                    + loader.failureCause())));
                 }
                 case SearchResult.NotFound _ -> {
                     return damaged.orElseGet(() ->
@@ -111,11 +111,12 @@ public final class TargetPackReader {
                 }
                 case SearchResult.PackLost _ -> {} // recorded: the next pass skips that pack
                 case SearchResult.Unavailable unavailable -> {
-                    return new PackAnswer.Unavailable(unavailable.failure().toString());
+                    return new PackAnswer.Final(
+                            new LoadResult.Unavailable(unavailable.failure().toString()));
                 }
                 case SearchResult.InPack in -> {
                     Optional<PackAnswer> answer = read(state, in, decoder, store);
-                    if (answer.isPresent() && !(answer.get() instanceof PackAnswer.Damaged)) {
+                    if (answer.isPresent() && answer.get() instanceof PackAnswer.Final) {
                         return answer.get();
                     }
                     if (answer.isPresent()) {
@@ -261,7 +262,11 @@ public final class TargetPackReader {
         return isOneLost ? new SearchResult.PackLost() : new SearchResult.NotFound();
     }
 
-    /** Reads the entry at a location; returns empty if the pack is lost, which is recorded. */
+    /**
+     * Reads the entry at a location; damage and a lost pack are recorded.
+     *
+     * @return final for a hit or a failure, open for damage, empty if the pack is lost
+     */
     private Optional<PackAnswer> read(
             TargetPackState state,
             SearchResult.InPack in,
@@ -278,10 +283,10 @@ public final class TargetPackReader {
             }
             case GetResult.TooLarge _ -> {
                 state.markDamaged(in.pack(), location.id());
-                yield Optional.of(new PackAnswer.Damaged(
+                yield Optional.of(new PackAnswer.Open(new LoadResult.Damaged(
                         DamageKind.EXTENDED,
                         "the server sent more of pack " + in.pack().name()
-                                + " than was asked for"));
+                                + " than was asked for")));
             }
             case GetResult.Unavailable unavailable
             when PackIndexReader.isGone(unavailable.failure(), in.pack(), keys, store) -> {
@@ -289,18 +294,19 @@ public final class TargetPackReader {
                 yield Optional.empty();
             }
             case GetResult.Unavailable unavailable ->
-                Optional.of(new PackAnswer.Unavailable(unavailable.failure().toString()));
+                Optional.of(new PackAnswer.Final(
+                        new LoadResult.Unavailable(unavailable.failure().toString())));
         };
     }
 
     private static PackAnswer answer(
             TargetPackState state, SearchResult.InPack in, LoadResult decoded) {
         return switch (decoded) {
-            case LoadResult.Hit hit -> new PackAnswer.Hit(hit.entry());
+            case LoadResult.Hit _ -> new PackAnswer.Final(decoded);
             case LoadResult.Damaged bad -> {
                 state.markDamaged(in.pack(), in.location().id());
-                yield new PackAnswer.Damaged(
-                        bad.damage(), "in pack " + in.pack().name() + ": " + bad.detail());
+                yield new PackAnswer.Open(new LoadResult.Damaged(
+                        bad.damage(), "in pack " + in.pack().name() + ": " + bad.detail()));
             }
             case LoadResult.Absent _, LoadResult.Unavailable _ ->
                 throw new IllegalStateException("Decoding ends in a hit or damage");

@@ -12,6 +12,7 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.format.Pack;
 import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.pack.manifest.ManifestPlan;
 import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.HeadResult;

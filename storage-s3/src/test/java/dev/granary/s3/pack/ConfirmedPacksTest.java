@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
@@ -80,9 +81,7 @@ class ConfirmedPacksTest {
         PackAnswer answer = load(entry.id());
         assertEquals(
                 entry.binaries(),
-                assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
-                        .entry()
-                        .binaries());
+                PackFixture.assertFinal(LoadResult.Hit.class, answer).entry().binaries());
     }
 
     /** Compares the manifest with the bucket's, as the background thread does once per interval. */
@@ -144,7 +143,7 @@ class ConfirmedPacksTest {
         nanos += INTERVAL.multipliedBy(4).toNanos();
         store.plan(
                 FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
-        assertInstanceOf(PackAnswer.Damaged.class, load(one.id()));
+        PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id()));
     }
 
     @Test
@@ -155,7 +154,7 @@ class ConfirmedPacksTest {
             bucket.damage(bucket.publish(one), one);
         }
         store.newRequests();
-        assertInstanceOf(PackAnswer.Damaged.class, load(one.id()));
+        PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id()));
         assertEquals(2 * 4, ranges(), "an index and an entry of each");
     }
 
@@ -179,7 +178,7 @@ class ConfirmedPacksTest {
         });
         PackAnswer answer = load(one.id());
         if (isDamagedElsewhere) {
-            assertInstanceOf(PackAnswer.Damaged.class, answer);
+            PackFixture.assertOpen(LoadResult.Damaged.class, answer);
         } else {
             assertEquals(PackAnswer.NOT_PACKED, answer);
         }
@@ -212,8 +211,8 @@ class ConfirmedPacksTest {
         PackInfo second = bucket.publish(one, two);
         PackReader other = machine();
         for (PackReader machine : List.of(packs, other)) { // both indexes are known then
-            assertInstanceOf(PackAnswer.Hit.class, machine.load(one.id(), store));
-            assertInstanceOf(PackAnswer.Hit.class, machine.load(two.id(), store));
+            PackFixture.assertFinal(LoadResult.Hit.class, machine.load(one.id(), store));
+            PackFixture.assertFinal(LoadResult.Hit.class, machine.load(two.id(), store));
         }
         bucket.remove(first);
         assertTrue(packs.holds(one.id(), store));
@@ -450,7 +449,7 @@ class ConfirmedPacksTest {
         bucket.remove(gone);
         ObjectStore limited = new WithoutListing(store);
         PackAnswer answer = packs.load(one.id(), limited);
-        assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString);
+        PackFixture.assertFinal(LoadResult.Hit.class, answer);
     }
 
     @Test

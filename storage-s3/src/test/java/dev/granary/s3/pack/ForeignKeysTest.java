@@ -13,6 +13,7 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.CompactionPlanner;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;

@@ -3,6 +3,7 @@ package dev.granary.s3.pack;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
@@ -261,6 +262,24 @@ public final class PackFixture {
         return assertInstanceOf(
                         PackManifestLog.Newest.Found.class, log(copy).newest(PackManifest.NONE))
                 .manifest();
+    }
+
+    /** Asserts that the packs decide a lookup, with a result of that type, and returns it. */
+    static <R extends LoadResult> R assertFinal(Class<R> type, PackAnswer answer) {
+        return assertInstanceOf(
+                type,
+                assertInstanceOf(PackAnswer.Final.class, answer, answer::toString)
+                        .packed(),
+                answer::toString);
+    }
+
+    /** Asserts that an unpacked entry may exist, and returns the result by packs alone. */
+    static <R extends LoadResult> R assertOpen(Class<R> type, PackAnswer answer) {
+        return assertInstanceOf(
+                type,
+                assertInstanceOf(PackAnswer.Open.class, answer, answer::toString)
+                        .packed(),
+                answer::toString);
     }
 
     public static PackManifest done(PackManifestLog.Committed<?> committed) {

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
@@ -72,7 +73,7 @@ class PackPublisherTest {
             PackAnswer answer = packs.load(entry.id(), store);
             assertEquals(
                     entry.binaries(),
-                    assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
+                    PackFixture.assertFinal(LoadResult.Hit.class, answer)
                             .entry()
                             .binaries());
         }

@@ -2,9 +2,9 @@ package dev.granary.s3.pack.compact;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.pack.BucketRemover;
-import dev.granary.s3.pack.UnpackedEntry;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.pack.manifest.PackManifest;
 
 import java.util.List;

@@ -5,7 +5,7 @@ import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexCache;
 import dev.granary.s3.pack.PackedIdFinder;
 import dev.granary.s3.pack.StopListingException;
-import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.pack.manifest.ManifestPlan;
 import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.pack.manifest.PackManifestLog;

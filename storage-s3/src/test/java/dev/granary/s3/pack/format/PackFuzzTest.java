@@ -10,7 +10,6 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
 import dev.granary.s3.pack.PackFixture;
-import dev.granary.s3.pack.UnpackedEntry;
 import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.testing.TestSeed;

@@ -14,10 +14,10 @@ import dev.granary.s3.pack.BucketRemover;
 import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackLookupDriver;
 import dev.granary.s3.pack.PackPublisher;
-import dev.granary.s3.pack.UnpackedEntry;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.store.ObjectMarks;
 
 import org.junit.jupiter.api.DisplayName;

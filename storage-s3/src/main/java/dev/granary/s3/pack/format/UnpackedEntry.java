@@ -1,4 +1,4 @@
-package dev.granary.s3.pack;
+package dev.granary.s3.pack.format;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.store.ObjectStore;
