@@ -41,6 +41,7 @@ public sealed interface PackAnswer {
             case Final(LoadResult result) -> result;
             case Open(LoadResult result) -> {
                 LoadResult other = unpacked.get();
+                // while the packs are unknown, one of them may hold an entry that is absent here
                 boolean isPackedKept = result instanceof LoadResult.Damaged
                         ? !(other instanceof LoadResult.Hit)
                         : other instanceof LoadResult.Absent;

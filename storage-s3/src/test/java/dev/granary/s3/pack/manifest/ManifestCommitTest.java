@@ -245,6 +245,30 @@ class ManifestCommitTest {
 
     @Test
     @DisplayName(
+            "B3 a manifest lands after another plan was made: the outcome has the finding of its own"
+                    + " plan")
+    void findingOfTheLandedPlan() {
+        store.place(PackFixture.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
+        BEFORE.forEach(_ -> store.script(new Fault.None()));
+        store.script(new Fault.PreconditionFailed(Fault.Moment.BEFORE));
+        List<PackManifest> plans = new ArrayList<>();
+        Committed<Integer> committed = log.commit(base -> {
+            if (!plans.isEmpty()) {
+                store.place(
+                        PackFixture.KEYS.manifest(plans.getFirst().number()),
+                        plans.getFirst().encode(),
+                        ObjectMarks.NONE);
+            }
+            plans.add(base.plus(plans.isEmpty() ? mine : other));
+            return new ManifestPlan.Commit<>(plans.getLast(), plans.size());
+        });
+        assertEquals(2, plans.size());
+        assertEquals(new Committed.Done<>(plans.getFirst(), 1), committed);
+        assertEquals(List.of(mine.name()), committed());
+    }
+
+    @Test
+    @DisplayName(
             "B3 409 or 412 to a manifest that has landed: recognised as its own, without another"
                     + " plan")
     void landedAllTheSame() {
