@@ -16,11 +16,23 @@ public sealed interface PackAnswer {
     LoadResult packed();
 
     /**
+     * Returns the result of the lookup.
+     *
+     * @param unpacked reads the unpacked entry; called only if it can change the result
+     */
+    LoadResult orUnpacked(Supplier<LoadResult> unpacked);
+
+    /**
      * The packs decide: one has the entry, the lookup failed, or no entry exists.
      *
      * @param packed the result
      */
-    record Final(LoadResult packed) implements PackAnswer {}
+    record Final(LoadResult packed) implements PackAnswer {
+        @Override
+        public LoadResult orUnpacked(Supplier<LoadResult> unpacked) {
+            return packed;
+        }
+    }
 
     /**
      * An unpacked entry may exist. No pack has the entry, it is damaged in its pack, or the
@@ -29,24 +41,15 @@ public sealed interface PackAnswer {
      *
      * @param packed absent, damaged, or unavailable
      */
-    record Open(LoadResult packed) implements PackAnswer {}
-
-    /**
-     * Returns the result of the lookup.
-     *
-     * @param unpacked reads the unpacked entry; called only if it can change the result
-     */
-    default LoadResult orUnpacked(Supplier<LoadResult> unpacked) {
-        return switch (this) {
-            case Final(LoadResult result) -> result;
-            case Open(LoadResult result) -> {
-                LoadResult other = unpacked.get();
-                // while the packs are unknown, one of them may hold an entry that is absent here
-                boolean isPackedKept = result instanceof LoadResult.Damaged
-                        ? !(other instanceof LoadResult.Hit)
-                        : other instanceof LoadResult.Absent;
-                yield isPackedKept ? result : other;
-            }
-        };
+    record Open(LoadResult packed) implements PackAnswer {
+        @Override
+        public LoadResult orUnpacked(Supplier<LoadResult> unpacked) {
+            LoadResult other = unpacked.get();
+            // while the packs are unknown, one of them may hold an entry that is absent here
+            boolean isPackedKept = packed instanceof LoadResult.Damaged
+                    ? !(other instanceof LoadResult.Hit)
+                    : other instanceof LoadResult.Absent;
+            return isPackedKept ? packed : other;
+        }
     }
 }
