@@ -13,9 +13,10 @@ import dev.granary.coordinator.admin.BucketCompactor;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.compact.CompactionPlan;
+import dev.granary.s3.pack.compact.LeftEntries;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.manifest.PackManifest;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -115,7 +116,7 @@ final class CompactCommand extends TierCommand {
      * listing was wrong.
      */
     private boolean isSuccess(PackCompactor.Result.Done done) {
-        PackCompactor.Left left = done.left();
+        LeftEntries left = done.left();
         return done.unremoved() == 0
                 && left.damaged() == 0
                 && left.unread() == 0
@@ -220,7 +221,7 @@ final class CompactCommand extends TierCommand {
     }
 
     /** Lists the damaged objects. Compaction removes none of them, since no pack has a copy. */
-    private void printDamaged(BucketConfig bucket, PackCompactor.Left left) {
+    private void printDamaged(BucketConfig bucket, LeftEntries left) {
         if (left.damaged() == 0) {
             return;
         }
@@ -231,7 +232,7 @@ final class CompactCommand extends TierCommand {
         printIf(
                 left.damaged() - MAX_LISTED,
                 "  and " + Units.count(left.damaged() - MAX_LISTED) + " more; --json lists "
-                        + PackCompactor.Left.MAX_NAMED);
+                        + LeftEntries.MAX_NAMED);
     }
 
     private static String address(BucketConfig bucket, String key) {
@@ -282,7 +283,7 @@ final class CompactCommand extends TierCommand {
         return object;
     }
 
-    private static JsonArray addresses(BucketConfig bucket, PackCompactor.Left left) {
+    private static JsonArray addresses(BucketConfig bucket, LeftEntries left) {
         JsonArray addresses = new JsonArray();
         left.damagedKeys().forEach(key -> addresses.add(address(bucket, key)));
         return addresses;

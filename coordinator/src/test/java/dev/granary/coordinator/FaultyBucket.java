@@ -11,6 +11,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.store.GetResult;
@@ -51,7 +52,7 @@ final class FaultyBucket implements AutoCloseable {
         }
     }
 
-    private S3Config.Builder config(Duration requestTimeout) {
+    private S3ConfigBuilder config(Duration requestTimeout) {
         return S3Config.builder("kernels")
                 .prefix(prefix)
                 .endpoint(SERVER.endpoint())

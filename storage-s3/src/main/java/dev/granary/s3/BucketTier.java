@@ -1,6 +1,5 @@
 package dev.granary.s3;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
@@ -9,14 +8,11 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.PackAnswer;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.probe.BucketDiagnostics;
 import dev.granary.s3.probe.BucketFinding;
@@ -29,7 +25,6 @@ import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.statistics.BucketTierStatistics;
-import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
@@ -77,6 +72,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final WriteSuspension writeSuspension;
     private final PackReader.Settings packSettings;
     private final Lazy<PackReader> packs;
+    private final BucketEntryLoader loader;
     private final ExpiringSet<Sha256> absent;
     private final ExpiringSet<Sha256> suspects;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -120,6 +116,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 config.manifestInterval(),
                 config.loadDeadline().minus(config.connection().requestTimeout()),
                 ticker::nanos));
+        this.loader = new BucketEntryLoader(layout, !config.manifestInterval().isZero(), packs);
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
         this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, ticker);
     }
@@ -144,51 +141,13 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
             return LoadResult.ABSENT;
         }
         long mark = absent.mark();
-        ObjectStore withinDeadline = store.withinDeadline();
-        LoadResult result =
-                switch (loadPacked(id, withinDeadline)) {
-                    case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-                    case PackAnswer.NotPacked _ -> loadUnpacked(id, withinDeadline);
-                    case PackAnswer.Unconfirmed(String cause) ->
-                        unavailableIfAbsent(loadUnpacked(id, withinDeadline), cause);
-                    case PackAnswer.Absent _ -> LoadResult.ABSENT;
-                    case PackAnswer.Damaged bad ->
-                        loadUnpacked(id, withinDeadline) instanceof LoadResult.Hit hit
-                                ? hit
-                                : new LoadResult.Damaged(bad.damage(), bad.detail());
-                    case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
-                };
+        LoadResult result = loader.load(id, store.withinDeadline());
         switch (result) {
             case LoadResult.Damaged _ -> suspects.add(hash, suspects.mark());
             case LoadResult.Absent _ -> absent.add(hash, mark);
             case LoadResult.Hit _, LoadResult.Unavailable _ -> {}
         }
         return result;
-    }
-
-    /**
-     * Returns unavailable instead of absent while the packs are unknown: one of them may hold the
-     * entry.
-     */
-    private static LoadResult unavailableIfAbsent(LoadResult unpacked, String cause) {
-        return unpacked instanceof LoadResult.Absent ? new LoadResult.Unavailable(cause) : unpacked;
-    }
-
-    private PackAnswer loadPacked(Id id, ObjectStore withinDeadline) {
-        return config.manifestInterval().isZero()
-                ? PackAnswer.NOT_PACKED
-                : packs.get().load(id, withinDeadline);
-    }
-
-    private LoadResult loadUnpacked(Id id, ObjectStore withinDeadline) {
-        return switch (withinDeadline.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found ->
-                EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
-            case GetResult.Absent _ -> LoadResult.ABSENT;
-            case GetResult.TooLarge large -> tooLarge(large);
-            case GetResult.Unavailable lost ->
-                new LoadResult.Unavailable(lost.failure().toString());
-        };
     }
 
     @Override
@@ -238,52 +197,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     /** Returns a finder of entries that the bucket already has, for one run of publications. */
     public DuplicateFinder duplicates() {
         requireOpen();
-        return new DuplicateFinder(this);
-    }
-
-    /**
-     * Returns a mark for {@link #isConfirmed}: manifests read before it do not count as confirmed.
-     */
-    public long markPacks(Id id) {
-        return config.manifestInterval().isZero() ? 0 : packs.get().mark(id);
-    }
-
-    /**
-     * Returns true if the known packs are those that a process with an empty directory has seen
-     * since {@code mark}. Sends requests if needed.
-     */
-    public boolean isConfirmed(Id id, long mark) {
-        return config.manifestInterval().isZero()
-                || packs.get().confirm(id, mark, store.withinDeadline());
-    }
-
-    /**
-     * Returns true if a lookup met a pack of the id's target that the manifest names and the bucket
-     * lacks. Sends nothing.
-     */
-    public boolean hasLostPacks(Id id) {
-        PackReader reader = packs.peek();
-        return reader != null && reader.hasLostPack(id);
-    }
-
-    /**
-     * Returns the entry of an id that every process finds, if the manifest is
-     * {@linkplain #isConfirmed confirmed}.
-     *
-     * <p>The pack that holds the entry is requested from the bucket: an index cached on this
-     * machine may belong to a truncated pack. An unpacked entry may be newer than the manifest, and
-     * its publisher may not have made it visible to lookups yet.
-     */
-    public Optional<Entry> findVisibleToAll(Id id) {
-        boolean hasManifests = !config.manifestInterval().isZero();
-        boolean isPacked = hasManifests && packs.get().holds(id, store.withinDeadline());
-        if (!(load(id) instanceof LoadResult.Hit(Entry entry))) {
-            return Optional.empty();
-        }
-        boolean isVisible = isPacked
-                || !hasManifests
-                || (!packs.get().isKnown(id) && packs.get().unseal(id).isEmpty());
-        return isVisible ? Optional.of(entry) : Optional.empty();
+        return new DuplicateFinder(this, !config.manifestInterval().isZero(), packs, store);
     }
 
     /**
@@ -327,37 +241,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     @Override
     public LoadResult read(Listed listed) {
         requireOpen();
-        return switch (packs.get().load(listed.namespace(), listed.hash(), store)) {
-            case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged bad ->
-                readUnpacked(listed) instanceof LoadResult.Hit hit
-                        ? hit
-                        : new LoadResult.Damaged(bad.damage(), bad.detail());
-            case PackAnswer.NotPacked _, PackAnswer.Absent _ -> readUnpacked(listed);
-            case PackAnswer.Unconfirmed(String cause) ->
-                unavailableIfAbsent(readUnpacked(listed), cause);
-            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
-        };
-    }
-
-    private LoadResult readUnpacked(Listed listed) {
-        return switch (store.get(
-                layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found ->
-                new TargetLayout(layout.root(), listed.namespace())
-                        .checkId(
-                                EntryFormat.decode(found.bytes(), VerificationLevel.CONTENT_HASH),
-                                listed.hash());
-            case GetResult.Absent _ -> LoadResult.ABSENT;
-            case GetResult.TooLarge large -> tooLarge(large);
-            case GetResult.Unavailable lost ->
-                new LoadResult.Unavailable(lost.failure().toString());
-        };
-    }
-
-    private static LoadResult tooLarge(GetResult.TooLarge large) {
-        return new LoadResult.Damaged(
-                DamageKind.TOO_LARGE, "more than " + large.limit() + " bytes");
+        return loader.read(listed, store);
     }
 
     /** Returns the counter of bytes between this process and the bucket, for progress displays. */

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
@@ -46,7 +47,7 @@ class BreakerTest {
         bucket.place("key", new byte[1], ObjectMarks.NONE);
     }
 
-    private ResilientObjectStore store(MemoryObjectStore over, S3Config.Builder config) {
+    private ResilientObjectStore store(MemoryObjectStore over, S3ConfigBuilder config) {
         return new ResilientObjectStore(
                 () -> over, config.breakerPause(PAUSE).build(), ticker, counters);
     }

@@ -12,7 +12,7 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.PackFixture;
-import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;

@@ -11,6 +11,7 @@ import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
@@ -133,7 +134,7 @@ class InterruptTest {
         assertTrue(interrupts.get() > 0, "nothing was interrupted");
     }
 
-    private static S3Config.Builder config(S3ClientLibrary client) {
+    private static S3ConfigBuilder config(S3ClientLibrary client) {
         return TestS3.server()
                 .config()
                 .client(client)

@@ -13,9 +13,9 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 

@@ -11,6 +11,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
@@ -49,7 +50,7 @@ class MalformedResponseTest {
         server.close();
     }
 
-    private S3Config.Builder config(S3ClientLibrary client, URI endpoint) {
+    private S3ConfigBuilder config(S3ClientLibrary client, URI endpoint) {
         return S3Config.builder("bucket")
                 .endpoint(endpoint)
                 .client(client)

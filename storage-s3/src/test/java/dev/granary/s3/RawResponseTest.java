@@ -14,6 +14,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
@@ -62,7 +63,7 @@ class RawResponseTest {
         server.close();
     }
 
-    private S3Config.Builder config(S3ClientLibrary client) {
+    private S3ConfigBuilder config(S3ClientLibrary client) {
         return S3Config.builder("bucket")
                 .endpoint(server.endpoint())
                 .client(client)

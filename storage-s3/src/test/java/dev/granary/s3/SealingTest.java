@@ -10,9 +10,9 @@ import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.pack.PackFixture;
-import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 

@@ -11,7 +11,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.config.S3ClientLibrary;
-import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.TestS3;
@@ -56,8 +56,7 @@ final class WireHistory implements AutoCloseable {
      * Returns settings for this prefix over the faulty path. The pauses after refusals and failures
      * are negligible; no packs.
      */
-    S3Config.Builder config(
-            S3ClientLibrary client, Duration requestTimeout, Duration loadDeadline) {
+    S3ConfigBuilder config(S3ClientLibrary client, Duration requestTimeout, Duration loadDeadline) {
         return TestS3.server()
                 .config()
                 .prefix(place.prefix())

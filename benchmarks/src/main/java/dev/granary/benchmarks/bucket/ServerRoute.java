@@ -1,6 +1,7 @@
 package dev.granary.benchmarks.bucket;
 
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.config.S3Location;
 
 import java.io.IOException;
@@ -56,7 +57,7 @@ record ServerRoute(int delayMillis, Map<String, String> told, Optional<Path> sta
     }
 
     /** Settings for a part of the bucket. */
-    S3Config.Builder config(String prefix) {
+    S3ConfigBuilder config(String prefix) {
         return S3Config.builder(new S3Location(bucket(), prefix))
                 .endpoint(endpoint())
                 .region(told("AWS_REGION"))

@@ -7,9 +7,9 @@ import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
-import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 
 import java.time.Duration;

@@ -11,8 +11,8 @@ import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BulkBucket;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.PackManifestLog;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 

@@ -7,6 +7,7 @@ import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.pack.PackReader;
 
 import java.nio.file.Path;
@@ -41,7 +42,7 @@ public final class BucketTierFactory {
      * Lengthens the limits of requests and of one load if lookups may wait longer than by default:
      * a wait beyond those limits would be of no use.
      */
-    private static S3Config.Builder lengthen(S3Config.Builder settings, Duration bucketWait) {
+    private static S3ConfigBuilder lengthen(S3ConfigBuilder settings, Duration bucketWait) {
         if (bucketWait.compareTo(GranaryConfig.DEFAULT_BUCKET_WAIT) <= 0) {
             return settings;
         }
@@ -87,7 +88,7 @@ public final class BucketTierFactory {
         return BulkBucket.open(settings(layer, directory).build());
     }
 
-    private static S3Config.Builder settings(BucketConfig layer, Optional<Path> directory)
+    private static S3ConfigBuilder settings(BucketConfig layer, Optional<Path> directory)
             throws ConfigException {
         if (!layer.client().isPresent()) {
             throw new ConfigException(
@@ -97,7 +98,7 @@ public final class BucketTierFactory {
                             + " program, or set the client to aws.");
         }
         try {
-            S3Config.Builder settings = S3Config.builder(layer.location())
+            S3ConfigBuilder settings = S3Config.builder(layer.location())
                     .client(layer.client())
                     .access(layer.access())
                     .producer("granary " + LibraryVersion.NUMBER);

@@ -2,6 +2,11 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.UnpackedEntry;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
@@ -12,7 +17,6 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -102,25 +106,36 @@ public final class BucketRemover {
                         instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return 0;
         }
-        Set<Sha256> unused = new LinkedHashSet<>();
-        PackManifestLog.Committed committed = log.commit(base -> {
-            unused.clear();
-            if (base.number() <= newest.number() && !base.isSameAs(newest)) {
-                // the newest manifest was damaged meanwhile
-                return Optional.empty();
-            }
-            Set<PackManifest.Retired> dropped = new HashSet<>(base.retired());
-            dropped.retainAll(expired);
-            dropped.removeIf(one -> base.names(one.name()));
-            dropped.forEach(one -> unused.add(one.name()));
-            old.stream().filter(name -> !base.namesOrRetires(name)).forEach(unused::add);
-            return unused.isEmpty() ? Optional.empty() : Optional.of(base.withoutRetired(dropped));
-        });
-        return committed instanceof PackManifestLog.Committed.Done
-                ? unused.stream()
+        PackManifestLog.Committed<Set<Sha256>> committed =
+                log.commit(base -> planWithoutUnused(base, newest, old, expired));
+        return committed instanceof PackManifestLog.Committed.Done<Set<Sha256>> done
+                ? done.finding().stream()
                         .filter(name -> isRemoved(store.delete(keys.pack(name))))
                         .count()
                 : 0;
+    }
+
+    /**
+     * Returns the plan of a manifest on top of {@code base}, and the packs that it does not need.
+     */
+    private static ManifestPlan<Set<Sha256>> planWithoutUnused(
+            PackManifest base,
+            PackManifest newest,
+            List<Sha256> old,
+            List<PackManifest.Retired> expired) {
+        if (base.number() <= newest.number() && !base.isSameAs(newest)) {
+            // the newest manifest was damaged meanwhile
+            return new ManifestPlan.Nothing<>(Set.of());
+        }
+        Set<Sha256> unused = new LinkedHashSet<>();
+        Set<PackManifest.Retired> dropped = new HashSet<>(base.retired());
+        dropped.retainAll(expired);
+        dropped.removeIf(one -> base.names(one.name()));
+        dropped.forEach(one -> unused.add(one.name()));
+        old.stream().filter(name -> !base.namesOrRetires(name)).forEach(unused::add);
+        return unused.isEmpty()
+                ? new ManifestPlan.Nothing<>(unused)
+                : new ManifestPlan.Commit<>(base.withoutRetired(dropped), unused);
     }
 
     /**

@@ -2,6 +2,8 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.AbsenceVerifier;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -72,7 +74,7 @@ final class LostPackFinder {
 
     private boolean isLost(PackInfo pack) {
         for (int check = 1; check <= CHECKS; check++) {
-            if (TargetPackReader.presence(pack, keys, store) != TargetPackReader.Presence.GONE) {
+            if (PackPresence.of(pack, keys, store) != PackPresence.GONE) {
                 return false;
             }
         }

@@ -1,49 +1,55 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.DamageKind;
-import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 
-/** The result of a lookup in a target's packs. */
+import java.util.function.Supplier;
+
+/** The result of a lookup in a target's packs, and whether an unpacked entry can change it. */
 public sealed interface PackAnswer {
-    /**
-     * A pack has the entry, verified.
-     *
-     * @param entry the entry
-     */
-    record Hit(Entry entry) implements PackAnswer {}
-
-    /**
-     * A pack should have the entry, but its bytes there are damaged. An unpacked entry may exist.
-     *
-     * @param damage the kind of damage
-     * @param detail the place and nature of the damage, for people
-     */
-    record Damaged(DamageKind damage, String detail) implements PackAnswer {}
+    /** No pack has the entry, and no unpacked entry exists. */
+    PackAnswer ABSENT = new Final(LoadResult.ABSENT);
 
     /** No pack has the entry; an unpacked entry may exist. */
-    record NotPacked() implements PackAnswer {}
+    PackAnswer NOT_PACKED = new Open(LoadResult.ABSENT);
 
-    /** No pack has the entry, and no unpacked entry exists. */
-    record Absent() implements PackAnswer {}
-
-    /**
-     * The manifest is not known, or too old. An unpacked entry may exist; if none does, the id is
-     * not known to be absent.
-     *
-     * @param cause the cause, for people
-     */
-    record Unconfirmed(String cause) implements PackAnswer {}
+    /** Returns the result by packs alone. */
+    LoadResult packed();
 
     /**
-     * The lookup failed.
+     * Returns the result of the lookup.
      *
-     * @param cause the cause, for people
+     * @param unpacked reads the unpacked entry; called only if it can change the result
      */
-    record Unavailable(String cause) implements PackAnswer {}
+    LoadResult orUnpacked(Supplier<LoadResult> unpacked);
 
-    /** The shared {@link NotPacked}. */
-    PackAnswer NOT_PACKED = new NotPacked();
+    /**
+     * The packs decide: one has the entry, the lookup failed, or no entry exists.
+     *
+     * @param packed the result
+     */
+    record Final(LoadResult packed) implements PackAnswer {
+        @Override
+        public LoadResult orUnpacked(Supplier<LoadResult> unpacked) {
+            return packed;
+        }
+    }
 
-    /** The shared {@link Absent}. */
-    PackAnswer ABSENT = new Absent();
+    /**
+     * An unpacked entry may exist. No pack has the entry, it is damaged in its pack, or the
+     * manifest is not known or too old: without an unpacked entry, the id is then not known to be
+     * absent.
+     *
+     * @param packed absent, damaged, or unavailable
+     */
+    record Open(LoadResult packed) implements PackAnswer {
+        @Override
+        public LoadResult orUnpacked(Supplier<LoadResult> unpacked) {
+            LoadResult other = unpacked.get();
+            // while the packs are unknown, one of them may hold an entry that is absent here
+            boolean isPackedKept = packed instanceof LoadResult.Damaged
+                    ? !(other instanceof LoadResult.Hit)
+                    : other instanceof LoadResult.Absent;
+            return isPackedKept ? packed : other;
+        }
+    }
 }

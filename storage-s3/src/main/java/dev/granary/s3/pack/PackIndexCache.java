@@ -1,6 +1,8 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
 
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;

@@ -2,6 +2,10 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.EntryCatalog;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.ObjectStore;
 
 import java.io.IOException;
@@ -45,11 +49,9 @@ public final class PackListing {
                 };
         for (PackInfo pack : manifest.packs()) {
             long written = writtenMillis.getOrDefault(keys.pack(pack.name()), 0L);
-            switch (TargetPackReader.fetchIndex(pack, keys, indexCache, store)) {
-                case TargetPackReader.IndexResult.Ok ok -> {
-                    if (written == 0
-                            && TargetPackReader.presence(pack, keys, store)
-                                    == TargetPackReader.Presence.GONE) {
+            switch (PackIndexReader.read(pack, keys, indexCache, store)) {
+                case PackIndexReader.IndexResult.Ok ok -> {
+                    if (written == 0 && PackPresence.of(pack, keys, store) == PackPresence.GONE) {
                         continue; // the index came from the local cache
                     }
                     for (PackLocation location : ok.index().locations()) {
@@ -60,14 +62,14 @@ public final class PackListing {
                     }
                 }
                 // the listing shows it
-                case TargetPackReader.IndexResult.Forbidden forbidden
+                case PackIndexReader.IndexResult.Forbidden forbidden
                 when written > 0 ->
                     throw new IOException(
                             "The index of a pack cannot be read: " + forbidden.failure());
-                case TargetPackReader.IndexResult.Lost _,
-                        TargetPackReader.IndexResult.Forbidden _,
-                        TargetPackReader.IndexResult.Newer _ -> {}
-                case TargetPackReader.IndexResult.Unavailable unavailable ->
+                case PackIndexReader.IndexResult.Lost _,
+                        PackIndexReader.IndexResult.Forbidden _,
+                        PackIndexReader.IndexResult.Newer _ -> {}
+                case PackIndexReader.IndexResult.Unavailable unavailable ->
                     throw new IOException(
                             "The index of a pack cannot be read: " + unavailable.failure());
             }

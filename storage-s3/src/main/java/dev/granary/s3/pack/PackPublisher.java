@@ -7,6 +7,13 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.pack.manifest.PackManifestLog.Committed;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 
@@ -16,7 +23,6 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -27,14 +33,11 @@ import java.util.stream.Collectors;
  * Publisher of entries of one target in packs. An entry is stored when the manifest names its pack:
  * after {@link #finish()}, or earlier if the pack became full. Thread-safe.
  *
- * <p>Memory holds one pack of at most {@value #FULL_BYTES} bytes, one entry and an index, in a
- * buffer of at most twice that size. While the pack is written it is held once more. Each caller in
- * {@code add} holds its entry.
+ * <p>Memory holds one pack of at most {@value PackBuilder#FULL_BYTES} bytes, one entry and an
+ * index, in a buffer of at most twice that size. While the pack is written it is held once more.
+ * Each caller in {@code add} holds its entry.
  */
 public final class PackPublisher {
-    /** The size in bytes from which a pack is full. */
-    public static final int FULL_BYTES = 32 << 20;
-
     /** The number of attempts to write a pack that is lost before its commit ends. */
     private static final int MAX_ATTEMPTS = 3;
 
@@ -144,26 +147,32 @@ public final class PackPublisher {
      * read.
      */
     public Forgotten forgetLost() {
-        LostPackFinder.SearchResult[] last = {new LostPackFinder.SearchResult.Lost(Set.of())};
-        PackManifestLog.Committed committed = log.commit(base -> {
-            last[0] = lostPacks.find(base.packs());
-            return last[0] instanceof LostPackFinder.SearchResult.Lost(Set<Sha256> gone)
-                            && !gone.isEmpty()
-                    ? Optional.of(base.replacing(gone, List.of(), base.unpackedEntries()))
-                    : Optional.empty();
-        });
-        return switch (committed) {
-            case PackManifestLog.Committed.Failed failed ->
-                new Forgotten.Failed("the manifest could not be committed: " + failed.cause());
-            case PackManifestLog.Committed.Unknown unknown ->
-                new Forgotten.Failed("the outcome of the commit is unknown: " + unknown.cause());
-            case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ ->
-                switch (last[0]) {
-                    case LostPackFinder.SearchResult.Lost(Set<Sha256> gone) ->
-                        new Forgotten.Done(gone.size());
-                    case LostPackFinder.SearchResult.Unavailable(StoreFailure failure) ->
-                        new Forgotten.Failed("the packs could not be listed: " + failure);
-                };
+        return switch (log.commit(this::planWithoutLost)) {
+            case Committed.Failed<?>(String cause) ->
+                new Forgotten.Failed("the manifest could not be committed: " + cause);
+            case Committed.Unknown<?>(String cause) ->
+                new Forgotten.Failed("the outcome of the commit is unknown: " + cause);
+            case Committed.Done<LostPackFinder.SearchResult> done -> forgotten(done.finding());
+            case Committed.Overtaken<LostPackFinder.SearchResult> overtaken ->
+                forgotten(overtaken.finding());
+        };
+    }
+
+    private ManifestPlan<LostPackFinder.SearchResult> planWithoutLost(PackManifest base) {
+        LostPackFinder.SearchResult found = lostPacks.find(base.packs());
+        return found instanceof LostPackFinder.SearchResult.Lost(Set<Sha256> gone)
+                        && !gone.isEmpty()
+                ? new ManifestPlan.Commit<>(
+                        base.replacing(gone, List.of(), base.unpackedEntries()), found)
+                : new ManifestPlan.Nothing<>(found);
+    }
+
+    private static Forgotten forgotten(LostPackFinder.SearchResult found) {
+        return switch (found) {
+            case LostPackFinder.SearchResult.Lost(Set<Sha256> gone) ->
+                new Forgotten.Done(gone.size());
+            case LostPackFinder.SearchResult.Unavailable(StoreFailure failure) ->
+                new Forgotten.Failed("the packs could not be listed: " + failure);
         };
     }
 
@@ -190,16 +199,15 @@ public final class PackPublisher {
                 return new StoreResult.Failed("the pack could not be written: " + failed.failure());
             }
             PackInfo info = current.info();
-            PackWriter.PackState[] before = {new PackWriter.PackState.Lasting()};
-            PackManifestLog.Committed committed =
-                    log.commit(base -> next(base, info, ids, lost, before));
+            Committed<PackWriter.PackState> committed =
+                    log.commit(base -> plan(base, info, ids, lost));
             PackWriter.PackState state =
                     switch (committed) {
-                        case PackManifestLog.Committed.Overtaken _ -> before[0];
-                        case PackManifestLog.Committed.Done(PackManifest done) ->
-                            writer.stateAfterCommit(info, keys, done.number());
-                        case PackManifestLog.Committed.Failed _,
-                                PackManifestLog.Committed.Unknown _ ->
+                        case Committed.Overtaken<PackWriter.PackState> overtaken ->
+                            overtaken.finding();
+                        case Committed.Done<PackWriter.PackState> done ->
+                            writer.stateAfterCommit(info, keys, done.manifest().number());
+                        case Committed.Failed<?> _, Committed.Unknown<?> _ ->
                             new PackWriter.PackState.Lasting();
                     };
             switch (state) {
@@ -208,7 +216,7 @@ public final class PackPublisher {
                 }
                 case PackWriter.PackState.Unknown unavailable -> {
                     String cause = "the presence of the pack is unknown: " + unavailable.failure();
-                    return committed instanceof PackManifestLog.Committed.Done
+                    return committed instanceof Committed.Done<?>
                             ? new StoreResult.Unknown(cause)
                             : new StoreResult.Failed(cause);
                 }
@@ -224,48 +232,43 @@ public final class PackPublisher {
                         + " packs are removed");
     }
 
-    private StoreResult result(PackManifestLog.Committed committed, PackInfo pack) {
+    private StoreResult result(Committed<?> committed, PackInfo pack) {
         return switch (committed) {
-            case PackManifestLog.Committed.Done _ -> new StoreResult.Stored(pack.bytes());
-            case PackManifestLog.Committed.Overtaken _ -> overtaken(pack);
-            case PackManifestLog.Committed.Failed failed ->
-                new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
-            case PackManifestLog.Committed.Unknown unknown ->
-                new StoreResult.Unknown("the outcome of the commit is unknown: " + unknown.cause());
+            case Committed.Done<?> _ -> new StoreResult.Stored(pack.bytes());
+            case Committed.Overtaken<?> _ -> overtaken(pack);
+            case Committed.Failed<?>(String cause) ->
+                new StoreResult.Failed("the manifest could not be committed: " + cause);
+            case Committed.Unknown<?>(String cause) ->
+                new StoreResult.Unknown("the outcome of the commit is unknown: " + cause);
         };
     }
 
     /**
-     * Returns the next manifest; empty if other packs have all entries, or the pack cannot be named
-     * any more: its state is then the one in {@code before}, read after {@code base} was.
+     * Returns the plan of the next manifest, and the state of the pack, read after {@code base}
+     * was. Nothing is planned if the pack cannot be named any more, or other packs have all
+     * entries: the state is then not read, and given as lasting.
      *
      * <p>A pack that was named and is gone is replaced by the new one. One that was named too late,
      * and exists, stays named: other writers may rely on its entries.
      */
-    private Optional<PackManifest> next(
-            PackManifest base,
-            PackInfo pack,
-            Set<Sha256> ids,
-            Set<Sha256> lost,
-            PackWriter.PackState[] before) {
-        before[0] = new PackWriter.PackState.Lasting();
+    private ManifestPlan<PackWriter.PackState> plan(
+            PackManifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost) {
         if (hasAll(base, ids, lost)) {
-            return Optional.empty();
+            return new ManifestPlan.Nothing<>(new PackWriter.PackState.Lasting());
         }
-        before[0] = writer.stateBeforeCommit(pack, keys);
-        if (!(before[0] instanceof PackWriter.PackState.Lasting)) {
-            return Optional.empty();
+        PackWriter.PackState before = writer.stateBeforeCommit(pack, keys);
+        if (!(before instanceof PackWriter.PackState.Lasting)) {
+            return new ManifestPlan.Nothing<>(before);
         }
         Set<Sha256> gone = base.packs().stream()
                 .filter(named -> lost.contains(named.name())
-                        && TargetPackReader.presence(named, keys, store)
-                                == TargetPackReader.Presence.GONE)
+                        && PackPresence.of(named, keys, store) == PackPresence.GONE)
                 .map(PackInfo::name)
                 .collect(Collectors.toSet());
-        return Optional.of(
-                gone.isEmpty()
-                        ? base.plus(pack)
-                        : base.replacing(gone, List.of(pack), base.unpackedEntries()));
+        PackManifest next = gone.isEmpty()
+                ? base.plus(pack)
+                : base.replacing(gone, List.of(pack), base.unpackedEntries());
+        return new ManifestPlan.Commit<>(next, before);
     }
 
     private StoreResult overtaken(PackInfo pack) {
@@ -286,11 +289,10 @@ public final class PackPublisher {
                     || missing.stream().noneMatch(pack.filter()::mayContain)) {
                 continue;
             }
-            if (TargetPackReader.fetchIndex(pack, keys, indexCache, store)
-                            instanceof TargetPackReader.IndexResult.Ok ok
+            if (PackIndexReader.read(pack, keys, indexCache, store)
+                            instanceof PackIndexReader.IndexResult.Ok ok
                     && missing.stream().anyMatch(id -> ok.index().find(id).isPresent())
-                    && TargetPackReader.presence(pack, keys, store)
-                            == TargetPackReader.Presence.THERE) {
+                    && PackPresence.of(pack, keys, store) == PackPresence.THERE) {
                 missing.removeIf(id -> ok.index().find(id).isPresent());
             }
         }

@@ -6,6 +6,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.ObjectStore;
 
 import org.jspecify.annotations.Nullable;
@@ -157,13 +158,13 @@ public final class PackReader implements AutoCloseable {
      */
     public Optional<StoreResult> unseal(Id id) {
         return switch (target(id.target().path()).unseal(store)) {
-            case TargetPackReader.Unsealed.Done _ -> Optional.empty();
-            case TargetPackReader.Unsealed.Failed failed ->
+            case TargetUnsealer.Unsealed.Done _ -> Optional.empty();
+            case TargetUnsealer.Unsealed.Failed failed ->
                 Optional.of(new StoreResult.Failed(
                         "it is unpacked, but the manifest excludes unpacked entries, and that"
                                 + " could not be changed: "
                                 + failed.cause()));
-            case TargetPackReader.Unsealed.Unknown unknown ->
+            case TargetUnsealer.Unsealed.Unknown unknown ->
                 Optional.of(new StoreResult.Unknown("it is unpacked; " + unknown.cause()));
         };
     }

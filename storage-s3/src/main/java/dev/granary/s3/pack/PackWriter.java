@@ -2,12 +2,18 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.AbsenceVerifier;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.write.RetryPolicy;
+import dev.granary.s3.write.WriteAttempts;
+import dev.granary.s3.write.WriteVerdict;
 
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -21,6 +27,7 @@ import java.util.random.RandomGenerator;
 public final class PackWriter {
     private static final int MAX_ATTEMPTS = 3;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
+    private static final RetryPolicy RETRIES = RetryPolicy.upTo(MAX_ATTEMPTS, FIRST_PAUSE);
 
     private final ObjectStore store;
     private final RandomGenerator random;
@@ -49,47 +56,48 @@ public final class PackWriter {
         ObjectMarks marks = new ObjectMarks(
                 WriteAttemptId.random(random).hex(), pack.info().name().hex());
         String key = keys.pack(pack.info().name());
-        for (int attempt = 1; ; attempt++) {
-            switch (store.putIfAbsent(key, pack.body(), marks)) {
-                case WriteResult.Done _ -> {
+        WriteAttempts attempts = new WriteAttempts(RETRIES);
+        while (true) {
+            switch (attempts.send(
+                    () -> store.putIfAbsent(key, pack.body(), marks), pause::accept)) {
+                case WriteVerdict.Own _ -> {
                     return new Written.Done();
                 }
-                case WriteResult.NotAllowed refused -> {
-                    return new Written.Failed(refused.failure());
+                case WriteVerdict.Refused(StoreFailure failure) -> {
+                    return new Written.Failed(failure);
                 }
-                case WriteResult.NotSent unsent -> {
-                    return new Written.Failed(unsent.failure());
+                case WriteVerdict.GivenUp(StoreFailure failure) -> {
+                    return new Written.Failed(failure);
                 }
                 // verified, since the pack may replace others
-                case WriteResult.PreconditionFailed _ -> {
+                case WriteVerdict.Inspect _ -> {
                     if (isThere(key, pack)) {
                         return new Written.Done();
-                    } else if (attempt == MAX_ATTEMPTS) {
-                        return new Written.Failed(StoreFailure.of(
-                                StoreFailure.Kind.SERVER,
-                                "the server reports that the pack exists, but does not find it"));
-                    }
-                }
-                case WriteResult.Conflict _ -> {
-                    if (attempt == MAX_ATTEMPTS) {
-                        StoreFailure conflict = StoreFailure.of(
-                                StoreFailure.Kind.SERVER,
-                                "a conflict at the last of " + attempt + " attempts");
-                        return isThere(key, pack)
-                                ? new Written.Done()
-                                : new Written.Failed(conflict);
-                    }
-                }
-                case WriteResult.Unknown unanswered -> {
-                    if (attempt == MAX_ATTEMPTS) {
-                        return isThere(key, pack)
-                                ? new Written.Done()
-                                : new Written.Failed(unanswered.failure());
+                    } else if (attempts.sent() == MAX_ATTEMPTS) {
+                        return new Written.Failed(failure(attempts));
                     }
                 }
             }
-            pause.accept(FIRST_PAUSE.multipliedBy(attempt));
+            // a wrong response: a pack that exists is found
+            pause.accept(FIRST_PAUSE.multipliedBy(attempts.sent()));
         }
+    }
+
+    private static StoreFailure failure(WriteAttempts attempts) {
+        return switch (attempts.last()) {
+            case WriteResult.Unknown(StoreFailure failure) -> failure;
+            case WriteResult.Conflict _ ->
+                StoreFailure.of(
+                        StoreFailure.Kind.SERVER,
+                        "a conflict at the last of " + attempts.sent() + " attempts");
+            case WriteResult.PreconditionFailed _,
+                    WriteResult.Done _,
+                    WriteResult.NotAllowed _,
+                    WriteResult.NotSent _ ->
+                StoreFailure.of(
+                        StoreFailure.Kind.SERVER,
+                        "the server reports that the pack exists, but does not find it");
+        };
     }
 
     private boolean isThere(String key, Pack pack) {

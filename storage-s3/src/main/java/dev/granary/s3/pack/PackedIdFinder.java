@@ -2,6 +2,9 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.ObjectStore;
 
 import java.util.ArrayList;
@@ -48,8 +51,8 @@ public final class PackedIdFinder {
         for (PackInfo pack : manifest.packs()) {
             if (pack.filter().mayContain(id)
                     && requested.add(pack.name())
-                    && TargetPackReader.fetchIndex(pack, keys, indexCache, store)
-                            instanceof TargetPackReader.IndexResult.Ok ok) {
+                    && PackIndexReader.read(pack, keys, indexCache, store)
+                            instanceof PackIndexReader.IndexResult.Ok ok) {
                 indexes.add(ok.index());
             }
         }

@@ -1,6 +1,9 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
 
 import java.util.Map;
 import java.util.Optional;

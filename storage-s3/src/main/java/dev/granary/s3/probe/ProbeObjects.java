@@ -7,6 +7,9 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.write.RetryPolicy;
+import dev.granary.s3.write.WriteAttempts;
+import dev.granary.s3.write.WriteVerdict;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,8 +22,7 @@ import java.util.random.RandomGenerator;
  * Not thread-safe.
  */
 final class ProbeObjects {
-    private static final int ATTEMPTS = 3;
-    private static final Duration PAUSE = Duration.ofMillis(100);
+    private static final RetryPolicy RETRIES = RetryPolicy.upTo(3, Duration.ofMillis(100));
 
     private final ObjectStore store;
     private final BucketLayout layout;
@@ -60,21 +62,23 @@ final class ProbeObjects {
      * object is ours.
      */
     WriteResult create(String key, byte[] body) throws InterruptedException {
-        WriteResult first = store.putIfAbsent(key, body, marks);
-        if (!isAmbiguous(first)) {
-            return first;
-        }
-        WriteResult again = retryAmbiguous(first, () -> store.putIfAbsent(key, body, marks));
-        return again instanceof WriteResult.PreconditionFailed
+        WriteAttempts attempts = new WriteAttempts(RETRIES);
+        WriteVerdict verdict =
+                attempts.send(() -> store.putIfAbsent(key, body, marks), ticker::pause);
+        return verdict instanceof WriteVerdict.Inspect
+                        && attempts.last() instanceof WriteResult.PreconditionFailed
+                        && attempts.sent() > 1 // names are unique, so the first one fails rightly
                         && store.head(key) instanceof HeadResult.Found found
                         && found.marks().equals(marks)
                 ? new WriteResult.Done(found.etag())
-                : again;
+                : attempts.last();
     }
 
     /** Sends a write, and retries it after ambiguous responses. */
     WriteResult write(Supplier<WriteResult> request) throws InterruptedException {
-        return retryAmbiguous(request.get(), request);
+        WriteAttempts attempts = new WriteAttempts(RETRIES);
+        WriteVerdict ignored = attempts.send(request, ticker::pause);
+        return attempts.last();
     }
 
     /** Deletes an object. */
@@ -92,19 +96,5 @@ final class ProbeObjects {
             }
             isDeletionRefused = store.delete(key) instanceof WriteResult.NotAllowed;
         }
-    }
-
-    private WriteResult retryAmbiguous(WriteResult first, Supplier<WriteResult> request)
-            throws InterruptedException {
-        WriteResult result = first;
-        for (int i = 1; i < ATTEMPTS && isAmbiguous(result); i++) {
-            ticker.pause(PAUSE.multipliedBy(i));
-            result = request.get();
-        }
-        return result;
-    }
-
-    private static boolean isAmbiguous(WriteResult result) {
-        return result instanceof WriteResult.Unknown || result instanceof WriteResult.Conflict;
     }
 }

@@ -1,25 +1,17 @@
 package dev.granary.s3.publish;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.probe.Capabilities;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.WriteSuspension;
-import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerTimestamps;
-import dev.granary.s3.store.StoreFailure;
-import dev.granary.s3.store.WriteResult;
 
 import java.time.Duration;
 import java.util.random.RandomGenerator;
@@ -77,18 +69,7 @@ public final class EntryPublisher {
         SUSPECT
     }
 
-    private static final int MAX_CONFLICTS = 3;
-    private static final int MAX_UNKNOWNS = 2;
-    private static final int MAX_STEPS = 16;
-    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
-
-    private final ObjectStore store;
-    private final Capabilities capabilities;
-    private final WriteSuspension suspension;
-    private final Duration retention;
-    private final RequestCounters counters;
-    private final Ticker ticker;
-    private final RandomGenerator random;
+    private final PublishContext context;
 
     public EntryPublisher(
             ObjectStore store,
@@ -98,286 +79,25 @@ public final class EntryPublisher {
             RequestCounters counters,
             Ticker ticker,
             RandomGenerator random) {
-        this.store = store;
-        this.capabilities = capabilities;
-        this.suspension = suspension;
-        this.retention = retention;
-        this.counters = counters;
-        this.ticker = ticker;
-        this.random = random;
+        this.context = new PublishContext(
+                store, capabilities, suspension, retention, counters, ticker, random);
     }
 
     public StoreResult publish(Entry entry, String key, Existing existing) {
-        WriteAttemptId putId = WriteAttemptId.random(random);
+        WriteAttemptId putId = WriteAttemptId.random(context.random());
         byte[] body;
         try {
             body = EntryFormat.encode(entry, Compression.ZSTD, putId);
         } catch (IllegalArgumentException e) {
             return new StoreResult.Refused(String.valueOf(e.getMessage()));
         }
-        return new Publication(
+        return new EntryPublication(
+                        context,
                         entry,
                         key,
                         existing,
                         body,
                         new ObjectMarks(putId.hex(), entry.contentHash().hex()))
                 .run();
-    }
-
-    private sealed interface Step {
-        record Create() implements Step {}
-
-        record Inspect() implements Step {}
-
-        record Examine(String etag) implements Step {}
-
-        record Replace(String etag) implements Step {}
-
-        /** A PUT without a condition. */
-        record Write() implements Step {}
-
-        record Refresh(String etag) implements Step {}
-
-        record Done(StoreResult result) implements Step {}
-    }
-
-    /** One publication in progress. */
-    private final class Publication {
-        private final Entry entry;
-        private final String key;
-        private final Existing existing;
-        private final byte[] body;
-        private final ObjectMarks marks;
-        private ConditionalWriteSupport conditions;
-        private int conflicts;
-        private int unknowns;
-        private String lastFailure = "";
-
-        Publication(Entry entry, String key, Existing existing, byte[] body, ObjectMarks marks) {
-            this.entry = entry;
-            this.key = key;
-            this.existing = existing;
-            this.body = body;
-            this.marks = marks;
-            this.conditions = capabilities.conditionalWrites();
-        }
-
-        StoreResult run() {
-            Step step = firstStep();
-            try {
-                for (int i = 0; i < MAX_STEPS; i++) {
-                    if (step instanceof Step.Done done) {
-                        return done.result();
-                    }
-                    step = next(step);
-                }
-                return giveUp("not finished after " + MAX_STEPS + " steps: " + lastFailure)
-                        .result();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return giveUp("interrupted while waiting to try again").result();
-            }
-        }
-
-        private Step firstStep() {
-            return conditions == ConditionalWriteSupport.NONE
-                    ? new Step.Inspect()
-                    : new Step.Create();
-        }
-
-        private Step next(Step step) throws InterruptedException {
-            return switch (step) {
-                case Step.Create _ -> create();
-                case Step.Inspect _ -> inspect();
-                case Step.Examine examine -> examine(examine.etag());
-                case Step.Replace replace ->
-                    conditions == ConditionalWriteSupport.FULL ? replace(replace.etag()) : write();
-                case Step.Write _ -> write();
-                case Step.Refresh refresh -> refresh(refresh.etag());
-                case Step.Done done -> done;
-            };
-        }
-
-        private Step create() throws InterruptedException {
-            return switch (store.putIfAbsent(key, body, marks)) {
-                case WriteResult.Done _ -> stored();
-                case WriteResult.PreconditionFailed _ -> new Step.Inspect();
-                case WriteResult.Conflict _ -> afterConflict(new Step.Create());
-                case WriteResult.Unknown unknown ->
-                    afterUnknown(unknown.failure(), new Step.Create());
-                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
-                case WriteResult.NotAllowed refused
-                when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
-                    afterUnsupported(refused.failure());
-                case WriteResult.NotAllowed refused -> refused(refused.failure());
-            };
-        }
-
-        /**
-         * Probes whether the server refuses the condition or the write. Without that, servers
-         * without conditions would never be written.
-         */
-        private Step afterUnsupported(StoreFailure refusal) {
-            conditions = capabilities.conditionalWritesRefused();
-            return conditions == ConditionalWriteSupport.NONE
-                    ? new Step.Inspect()
-                    : refused(refusal);
-        }
-
-        private Step refused(StoreFailure refusal) {
-            suspension.suspend(refusal);
-            String reason = refusal.toString();
-            // an earlier attempt may have succeeded
-            return unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : giveUp(reason);
-        }
-
-        private Step write() throws InterruptedException {
-            return switch (store.put(key, body, marks)) {
-                case WriteResult.Done _ -> stored();
-                case WriteResult.Conflict _ -> afterConflict(new Step.Inspect());
-                case WriteResult.Unknown unknown ->
-                    afterUnknown(unknown.failure(), new Step.Inspect());
-                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
-                case WriteResult.NotAllowed refused -> refused(refused.failure());
-                case WriteResult.PreconditionFailed _ ->
-                    giveUp("a write without a condition failed its precondition");
-            };
-        }
-
-        private Step inspect() throws InterruptedException {
-            return switch (store.head(key)) {
-                case HeadResult.Found found
-                when found.marks().putId().equals(marks.putId()) -> stored();
-                case HeadResult.Found found
-                when existing == Existing.TRUSTED
-                        && found.bytes() == body.length
-                        // another length means other metadata, or a truncated entry
-                        && found.marks().sha256().equals(marks.sha256()) ->
-                    duplicate(found.etag(), found.dates());
-                case HeadResult.Found found -> new Step.Examine(found.etag());
-                case HeadResult.Absent _ -> afterDisappearance();
-                case HeadResult.Unavailable lost ->
-                    giveUp("the existing entry could not be inspected: " + lost.failure());
-            };
-        }
-
-        private Step examine(String etag) throws InterruptedException {
-            return switch (store.get(key, EntryFormat.MAX_BYTES)) {
-                case GetResult.Found found
-                when found.marks().putId().equals(marks.putId()) -> stored();
-                case GetResult.Found found ->
-                    switch (EntryFormat.decode(
-                            found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
-                        case LoadResult.Hit hit
-                        when hit.entry().contentHash().equals(entry.contentHash()) ->
-                            duplicate(found.etag(), found.dates());
-                        case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
-                        case LoadResult.Damaged bad
-                        when bad.damage() == DamageKind.TOO_NEW ->
-                            new Step.Done(StoreResult.DIVERGENT);
-                        case LoadResult.Damaged bad
-                        when bad.damage() == DamageKind.TOO_LARGE ->
-                            giveUp("the existing entry cannot be read here: " + bad.detail());
-                        case LoadResult.Damaged _ -> new Step.Replace(found.etag());
-                        case LoadResult.Absent _, LoadResult.Unavailable _ ->
-                            throw new IllegalStateException("Decoding ends in a hit or damage");
-                    };
-                case GetResult.TooLarge _ -> new Step.Replace(etag);
-                case GetResult.Absent _ -> afterDisappearance();
-                case GetResult.Unavailable lost ->
-                    giveUp("the existing entry could not be read: " + lost.failure());
-            };
-        }
-
-        private Step replace(String etag) throws InterruptedException {
-            return switch (store.replaceIfMatch(key, etag, body, marks)) {
-                case WriteResult.Done _ -> stored();
-                case WriteResult.PreconditionFailed _ -> new Step.Inspect();
-                case WriteResult.Conflict _ -> afterConflict(new Step.Replace(etag));
-                case WriteResult.Unknown unknown ->
-                    afterUnknown(unknown.failure(), new Step.Replace(etag));
-                case WriteResult.NotSent unsent -> giveUp(unsent.failure().toString());
-                case WriteResult.NotAllowed refused
-                when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
-                    new Step.Write();
-                case WriteResult.NotAllowed refused ->
-                    giveUp("the existing damaged entry could not be replaced: "
-                            + refused.failure());
-            };
-        }
-
-        /**
-         * Rewrites an entry in use that is older than half of the retention: a lifecycle rule would
-         * delete it.
-         */
-        private Step duplicate(String etag, ServerTimestamps dates) {
-            boolean isOld = !retention.isZero()
-                    && dates.age()
-                            .filter(age -> age.compareTo(retention.dividedBy(2)) > 0)
-                            .isPresent();
-            return isOld ? new Step.Refresh(etag) : new Step.Done(StoreResult.DUPLICATE);
-        }
-
-        private Step refresh(String etag) {
-            WriteResult result = conditions == ConditionalWriteSupport.FULL
-                    ? store.replaceIfMatch(key, etag, body, marks)
-                    : store.put(key, body, marks);
-            switch (result) {
-                case WriteResult.Done _ -> counters.refreshed.increment();
-                // another writer was faster
-                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
-                case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ ->
-                    counters.refreshFailed.increment();
-            }
-            return new Step.Done(StoreResult.DUPLICATE);
-        }
-
-        private Step afterConflict(Step again) throws InterruptedException {
-            lastFailure = "other writers were faster";
-            if (++conflicts > MAX_CONFLICTS) {
-                return giveUp(conflicts + " conflicts");
-            }
-            backOff(conflicts);
-            return again;
-        }
-
-        private Step afterUnknown(StoreFailure failure, Step again) throws InterruptedException {
-            lastFailure = failure.toString();
-            if (++unknowns > MAX_UNKNOWNS) {
-                return unknowns == MAX_UNKNOWNS + 1 ? new Step.Inspect() : giveUp(lastFailure);
-            }
-            backOff(unknowns);
-            return again;
-        }
-
-        /**
-         * Handles an object that has disappeared: it was deleted, or a pending attempt of ours may
-         * still write it.
-         */
-        private Step afterDisappearance() throws InterruptedException {
-            if (conditions == ConditionalWriteSupport.NONE) {
-                return unknowns > MAX_UNKNOWNS ? giveUp(lastFailure) : new Step.Write();
-            }
-            return unknowns > 0 ? giveUp(lastFailure) : afterConflict(new Step.Create());
-        }
-
-        private Step.Done stored() {
-            return new Step.Done(new StoreResult.Stored(body.length));
-        }
-
-        /** Returns failed, or unknown if an attempt got no response. */
-        private Step.Done giveUp(String cause) {
-            return new Step.Done(
-                    unknowns == 0 ? new StoreResult.Failed(cause) : new StoreResult.Unknown(cause));
-        }
-
-        /**
-         * Waits a random time up to 50 ms, 100 ms, 200 ms (full jitter), so that colliding writers
-         * separate.
-         */
-        private void backOff(int attempt) throws InterruptedException {
-            long maxNanos = FIRST_PAUSE.toNanos() << (attempt - 1);
-            ticker.pause(Duration.ofNanos(1 + random.nextLong(maxNanos)));
-        }
     }
 }

@@ -57,7 +57,7 @@ class S3ConfigTest {
     @Test
     @DisplayName("T4 invalid settings are refused, and credentials in an endpoint are not repeated")
     void wrongSettings() {
-        S3Config.Builder builder = S3Config.builder("kernels");
+        S3ConfigBuilder builder = S3Config.builder("kernels");
         assertMessage("http", () -> builder.endpoint(URI.create("minio:9000")));
         assertMessage("http", () -> builder.endpoint(URI.create("ftp://minio")));
         String message = assertMessage(

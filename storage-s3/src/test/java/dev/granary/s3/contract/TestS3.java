@@ -1,6 +1,7 @@
 package dev.granary.s3.contract;
 
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.embedded.EmbeddedS3;
 
@@ -119,12 +120,12 @@ public final class TestS3 {
     }
 
     /** Returns settings with a new prefix of the bucket. */
-    public S3Config.Builder config() {
+    public S3ConfigBuilder config() {
         return config(bucket);
     }
 
     /** Returns settings with a new prefix of another bucket, which need not exist. */
-    public S3Config.Builder config(String otherBucket) {
+    public S3ConfigBuilder config(String otherBucket) {
         return S3Config.builder(new S3Location(otherBucket, "test-" + UUID.randomUUID()))
                 .endpoint(endpoint)
                 .region(region)

@@ -9,10 +9,11 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.DuplicateFinder;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.PackManifestLog;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.pack.warm.SequentialReading;
@@ -114,7 +115,7 @@ final class History {
         makeMachines(directory);
     }
 
-    private S3Config.Builder config() {
+    private S3ConfigBuilder config() {
         return S3Config.builder("bucket").retention(retention);
     }
 

@@ -10,10 +10,10 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
-import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackInspector;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.PackManifestLog;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

@@ -2,6 +2,7 @@ package dev.granary.s3.history;
 
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 
 import org.jspecify.annotations.Nullable;
 
@@ -110,7 +111,7 @@ final class Machine {
             History history,
             Bucket bucket,
             Ledger ledger,
-            S3Config.Builder config,
+            S3ConfigBuilder config,
             Kind kind,
             String namespace,
             SplittableRandom random) {

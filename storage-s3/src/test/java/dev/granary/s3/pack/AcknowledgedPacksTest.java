@@ -8,15 +8,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -41,7 +44,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
@@ -117,8 +119,8 @@ class AcknowledgedPacksTest {
         assertStored(populate(publisherWithCache(indexCache), all));
         PackInfo pack = bucket.newest().packs().getFirst();
         assertInstanceOf(
-                TargetPackReader.IndexResult.Ok.class,
-                TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+                PackIndexReader.IndexResult.Ok.class,
+                PackIndexReader.read(pack, PackFixture.KEYS, indexCache, store));
         assertEquals(
                 5,
                 populate(publisherWithCache(indexCache), all).stream()
@@ -137,8 +139,8 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(5);
         PackInfo pack = bucket.publish(bucket.pack(all));
         assertInstanceOf(
-                TargetPackReader.IndexResult.Ok.class,
-                TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+                PackIndexReader.IndexResult.Ok.class,
+                PackIndexReader.read(pack, PackFixture.KEYS, indexCache, store));
         PackCompactor compaction = new PackCompactor(
                 store,
                 PackFixture.KEYS,
@@ -179,43 +181,6 @@ class AcknowledgedPacksTest {
         assertEquals(List.of(), listed);
     }
 
-    /** Amazon S3 without s3:ListBucket: returns 403 for absent objects. */
-    static final class WithoutListing extends ForwardingStore {
-        private static final StoreFailure NO =
-                new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
-
-        WithoutListing(ObjectStore to) {
-            super(to);
-        }
-
-        @Override
-        public HeadResult head(String key) {
-            return super.head(key) instanceof HeadResult.Found found
-                    ? found
-                    : new HeadResult.Unavailable(new StoreFailure(
-                            StoreFailure.Kind.DENIED, 403, "", "Forbidden")); // a HEAD has no body
-        }
-
-        @Override
-        public GetResult get(String key, long limit) {
-            return super.get(key, limit) instanceof GetResult.Found found
-                    ? found
-                    : new GetResult.Unavailable(NO);
-        }
-
-        @Override
-        public GetResult range(String key, long offset, int length, byte[] into) {
-            return super.range(key, offset, length, into) instanceof GetResult.Found found
-                    ? found
-                    : new GetResult.Unavailable(NO);
-        }
-
-        @Override
-        public ListResult list(String prefix, Consumer<Listed> visitor) {
-            return new ListResult.Unavailable(NO);
-        }
-    }
-
     @Test
     @DisplayName(
             "B2 without s3:ListBucket, where absent is 403: packs are published and found, also by"
@@ -248,7 +213,7 @@ class AcknowledgedPacksTest {
                 Duration.ofSeconds(5),
                 () -> 0);
         for (Entry entry : Stream.concat(first.stream(), second.stream()).toList()) {
-            assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), limited));
+            PackFixture.assertFinal(LoadResult.Hit.class, packs.load(entry.id(), limited));
         }
         packs.close();
     }
@@ -267,11 +232,11 @@ class AcknowledgedPacksTest {
                 Duration.ofMinutes(1),
                 Duration.ofSeconds(5),
                 () -> 0);
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(all.getFirst().id(), limited));
+        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(all.getFirst().id(), limited));
         bucket.remove(bucket.newest().packs().getFirst());
         assertStored(populate(limited, all));
         for (Entry entry : all) {
-            assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), limited));
+            PackFixture.assertFinal(LoadResult.Hit.class, packs.load(entry.id(), limited));
         }
         packs.close();
     }
@@ -289,7 +254,8 @@ class AcknowledgedPacksTest {
                 Duration.ofMinutes(1),
                 Duration.ofSeconds(5),
                 () -> 0);
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(stored.getFirst().id(), store));
+        PackFixture.assertFinal(
+                LoadResult.Hit.class, packs.load(stored.getFirst().id(), store));
         StoreFailure no =
                 new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
         store.plan(FaultPlan.when(
@@ -298,8 +264,8 @@ class AcknowledgedPacksTest {
                 new Fault.Lost(no)));
         assertInstanceOf(
                 PackManifestLog.Newest.Unavailable.class, bucket.log().newest(PackManifest.NONE));
-        assertInstanceOf(
-                PackAnswer.Unavailable.class, packs.load(stored.getFirst().id(), store));
+        PackFixture.assertFinal(
+                LoadResult.Unavailable.class, packs.load(stored.getFirst().id(), store));
         populate(store, some(2))
                 .forEach(result -> assertTrue(
                         assertInstanceOf(StoreResult.Failed.class, result)
@@ -308,10 +274,9 @@ class AcknowledgedPacksTest {
                         result::toString));
         store.plan(FaultPlan.SOUND);
         assertEquals(1, bucket.newest().number());
-        assertInstanceOf(
-                PackAnswer.Hit.class,
-                packs.load(stored.getFirst().id(), store),
-                "the pack was never taken for a lost one");
+        // the pack was never taken for a lost one
+        PackFixture.assertFinal(
+                LoadResult.Hit.class, packs.load(stored.getFirst().id(), store));
         packs.close();
     }
 
@@ -619,16 +584,16 @@ class AcknowledgedPacksTest {
         bucket.publish(wanted);
         AtomicLong nanos = new AtomicLong();
         PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), _ -> {});
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(wanted.id(), store));
         ObjectStore cutting = new ForwardingStore(store) {
             @Override
             public GetResult range(String key, long offset, int length, byte[] into) {
                 return truncated(super.range(key, offset, length, into));
             }
         };
-        assertInstanceOf(PackAnswer.Damaged.class, packs.load(wanted.id(), cutting));
+        PackFixture.assertOpen(LoadResult.Damaged.class, packs.load(wanted.id(), cutting));
         nanos.addAndGet(Duration.ofMinutes(24).toNanos());
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(wanted.id(), store));
         packs.close();
     }
 
@@ -643,13 +608,13 @@ class AcknowledgedPacksTest {
         AtomicLong nanos = new AtomicLong();
         List<Runnable> background = new ArrayList<>();
         PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), background::add);
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(other.id(), store));
         compact();
         store.pass(GRACE.multipliedBy(2));
         compact();
         assertTrue(store.keys().stream().noneMatch(PackFixture.unpackedKey(wanted)::equals));
         nanos.addAndGet(GRACE.multipliedBy(2).toNanos());
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(wanted.id(), store));
         packs.close();
     }
 
@@ -663,11 +628,11 @@ class AcknowledgedPacksTest {
         bucket.publish(other);
         AtomicLong wall = new AtomicLong();
         PackReader packs = packsWithoutCache(schedule(() -> 0, wall::get), _ -> {});
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(other.id(), store));
         bucket.publish(wanted);
-        assertInstanceOf(PackAnswer.NotPacked.class, packs.load(wanted.id(), store));
+        PackFixture.assertOpen(LoadResult.Absent.class, packs.load(wanted.id(), store));
         wall.addAndGet(GRACE.toMillis());
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(wanted.id(), store));
         packs.close();
     }
 
@@ -683,11 +648,11 @@ class AcknowledgedPacksTest {
         AtomicLong wall = new AtomicLong(now);
         RefreshSchedule schedule = schedule(() -> 0, wall::get);
         try (PackReader before = packsWithCache(schedule)) {
-            assertInstanceOf(PackAnswer.Hit.class, before.load(other.id(), store));
+            PackFixture.assertFinal(LoadResult.Hit.class, before.load(other.id(), store));
         }
         try (PackReader fresh = packsWithCache(schedule)) {
             store.newRequests();
-            assertInstanceOf(PackAnswer.NotPacked.class, fresh.load(wanted.id(), store));
+            PackFixture.assertOpen(LoadResult.Absent.class, fresh.load(wanted.id(), store));
             assertEquals(List.of(), store.newRequests());
         }
         bucket.publish(wanted);
@@ -698,7 +663,7 @@ class AcknowledgedPacksTest {
                 Path retained = indexDirectory.resolve(PackFixture.NAMESPACE).resolve("manifest");
                 Files.write(retained, manifestOne());
                 Files.setLastModifiedTime(retained, FileTime.fromMillis(now));
-                assertInstanceOf(PackAnswer.Hit.class, after.load(wanted.id(), store));
+                PackFixture.assertFinal(LoadResult.Hit.class, after.load(wanted.id(), store));
             }
         }
     }
@@ -716,12 +681,12 @@ class AcknowledgedPacksTest {
         bucket.publish(other);
         AtomicLong nanos = new AtomicLong();
         PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), _ -> {});
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(other.id(), store));
         nanos.addAndGet(GRACE.toNanos());
         store.plan(FaultPlan.when(_ -> true, new Fault.Lost(Fault.TIMEOUT)));
         store.newRequests();
         for (int i = 0; i < 10; i++) {
-            assertInstanceOf(PackAnswer.Unconfirmed.class, packs.load(made.id(), store));
+            PackFixture.assertOpen(LoadResult.Unavailable.class, packs.load(made.id(), store));
         }
         assertEquals(1, store.newRequests().size());
         packs.close();

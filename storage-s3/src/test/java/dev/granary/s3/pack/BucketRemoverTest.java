@@ -10,6 +10,11 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.UnpackedEntry;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
@@ -25,7 +30,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
@@ -100,7 +104,7 @@ class BucketRemoverTest {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
         PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(base.replacing(
+                .commit(base -> ManifestPlan.commit(base.replacing(
                         Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         store.pass(DAY);
         assertEquals(0, remover.removeUnused(List.of(orphan(named), orphan(retired)), List.of()));
@@ -133,7 +137,7 @@ class BucketRemoverTest {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
         PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(base.replacing(
+                .commit(base -> ManifestPlan.commit(base.replacing(
                         Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         assertEquals(
                 0,
@@ -145,10 +149,10 @@ class BucketRemoverTest {
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
         PackManifest.Retired known = new PackManifest.Retired(retired.name(), 3);
         // it was restored, and is retired as well
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.plus(retired))));
+        PackFixture.done(bucket.log().commit(base -> ManifestPlan.commit(base.plus(retired))));
         assertEquals(0, remover.removeUnused(List.of(), List.of(known)));
         PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(new PackManifest(
+                .commit(base -> ManifestPlan.commit(new PackManifest(
                         base.number() + 1,
                         base.unpackedEntries(),
                         List.of(named),
@@ -167,7 +171,7 @@ class BucketRemoverTest {
         UnpackedEntry unpacked = placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry, made.entry(10));
         PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(
+                .commit(base -> ManifestPlan.commit(
                         base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
         assertEquals(
                 0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
@@ -217,7 +221,7 @@ class BucketRemoverTest {
         UnpackedEntry secondUnpacked = placeUnpacked(second);
         PackInfo copy = bucket.publish(first, second);
         PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(
+                .commit(base -> ManifestPlan.commit(
                         base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
         bucket.publish(first);
         assertEquals(
@@ -239,7 +243,7 @@ class BucketRemoverTest {
     void notRemoved() {
         PackInfo pack = bucket.publish(made.entry(100));
         PackManifest retiring = PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(
+                .commit(base -> ManifestPlan.commit(
                         base.replacing(Set.of(pack.name()), List.of(), base.unpackedEntries()))));
         store.plan(FaultPlan.when(
                 request -> request.operation().startsWith("DELETE"),
@@ -259,7 +263,7 @@ class BucketRemoverTest {
         Pack unnamed = placed();
         PackInfo retired = bucket.publish(made.entry(100));
         PackManifest retiring = PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(base.replacing(
+                .commit(base -> ManifestPlan.commit(base.replacing(
                         Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         store.pass(DAY);
         List<Long> newest = new ArrayList<>();
@@ -301,7 +305,7 @@ class BucketRemoverTest {
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
         PackManifest retiring = PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(base.replacing(
+                .commit(base -> ManifestPlan.commit(base.replacing(
                         Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         store.pass(DAY);
         for (StoreFailure failure : List.of(Fault.DENIED, Fault.TIMEOUT)) {
@@ -325,7 +329,7 @@ class BucketRemoverTest {
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
         PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(base.replacing(
+                .commit(base -> ManifestPlan.commit(base.replacing(
                         Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         // so that the manifest before the newest one lists the retired pack, too
         bucket.publish(made.entry(10));
@@ -359,7 +363,7 @@ class BucketRemoverTest {
     void damagedMeanwhile() {
         PackInfo retired = bucket.publish(made.entry(100));
         PackManifest retiring = PackFixture.done(bucket.log()
-                .commit(base -> Optional.of(base.replacing(
+                .commit(base -> ManifestPlan.commit(base.replacing(
                         Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         bucket.publish(made.entry(10));
         PackInfo unnamed = placed().info();

@@ -12,6 +12,10 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -22,7 +26,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -56,7 +59,7 @@ class CompactionFaultsTest {
             Pack with = bucket.pack(all.subList(0, 3));
             bucket.place(with);
             PackFixture.done(bucket.log()
-                    .commit(base -> Optional.of(base.replacing(
+                    .commit(base -> ManifestPlan.commit(base.replacing(
                             Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
             bucket.placeUnpacked(all.get(0));
             bucket.placeUnpacked(all.get(4));

@@ -13,6 +13,9 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ServerTimestamps;
@@ -25,7 +28,6 @@ import org.junit.jupiter.api.Test;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
@@ -170,8 +172,8 @@ class CompactionUndoTest {
         PackInfo[] written = new PackInfo[1];
         failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
-            PackFixture.done(
-                    bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
+            PackFixture.done(bucket.log()
+                    .commit(base -> ManifestPlan.commit(base.restoring(Set.of(), replaced))));
         }));
         Set<Sha256> both = new HashSet<>(names(replaced));
         both.add(written[0].name());
@@ -209,7 +211,7 @@ class CompactionUndoTest {
             bucket.remove(written);
             removeReplaced();
             PackFixture.done(bucket.log()
-                    .commit(base -> Optional.of(base.replacing(
+                    .commit(base -> ManifestPlan.commit(base.replacing(
                             Set.of(written.name()), List.of(), base.unpackedEntries()))));
         }));
         assertEquals(4, bucket.newest().number());

@@ -10,10 +10,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
@@ -78,9 +81,7 @@ class ConfirmedPacksTest {
         PackAnswer answer = load(entry.id());
         assertEquals(
                 entry.binaries(),
-                assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
-                        .entry()
-                        .binaries());
+                PackFixture.assertFinal(LoadResult.Hit.class, answer).entry().binaries());
     }
 
     /** Compares the manifest with the bucket's, as the background thread does once per interval. */
@@ -142,7 +143,7 @@ class ConfirmedPacksTest {
         nanos += INTERVAL.multipliedBy(4).toNanos();
         store.plan(
                 FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
-        assertInstanceOf(PackAnswer.Damaged.class, load(one.id()));
+        PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id()));
     }
 
     @Test
@@ -153,7 +154,7 @@ class ConfirmedPacksTest {
             bucket.damage(bucket.publish(one), one);
         }
         store.newRequests();
-        assertInstanceOf(PackAnswer.Damaged.class, load(one.id()));
+        PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id()));
         assertEquals(2 * 4, ranges(), "an index and an entry of each");
     }
 
@@ -177,7 +178,7 @@ class ConfirmedPacksTest {
         });
         PackAnswer answer = load(one.id());
         if (isDamagedElsewhere) {
-            assertInstanceOf(PackAnswer.Damaged.class, answer);
+            PackFixture.assertOpen(LoadResult.Damaged.class, answer);
         } else {
             assertEquals(PackAnswer.NOT_PACKED, answer);
         }
@@ -210,8 +211,8 @@ class ConfirmedPacksTest {
         PackInfo second = bucket.publish(one, two);
         PackReader other = machine();
         for (PackReader machine : List.of(packs, other)) { // both indexes are known then
-            assertInstanceOf(PackAnswer.Hit.class, machine.load(one.id(), store));
-            assertInstanceOf(PackAnswer.Hit.class, machine.load(two.id(), store));
+            PackFixture.assertFinal(LoadResult.Hit.class, machine.load(one.id(), store));
+            PackFixture.assertFinal(LoadResult.Hit.class, machine.load(two.id(), store));
         }
         bucket.remove(first);
         assertTrue(packs.holds(one.id(), store));
@@ -421,40 +422,22 @@ class ConfirmedPacksTest {
     void presence() {
         PackInfo pack = bucket.publish(one);
         String key = PackFixture.KEYS.pack(pack.name());
-        assertEquals(
-                TargetPackReader.Presence.THERE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
-        assertEquals(
-                TargetPackReader.Presence.GONE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, denying(false)));
-        assertEquals(
-                TargetPackReader.Presence.UNKNOWN,
-                TargetPackReader.presence(pack, PackFixture.KEYS, denying(true)));
+        assertEquals(PackPresence.THERE, PackPresence.of(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.GONE, PackPresence.of(pack, PackFixture.KEYS, denying(false)));
+        assertEquals(PackPresence.UNKNOWN, PackPresence.of(pack, PackFixture.KEYS, denying(true)));
         store.script(new Fault.Lost(TIMEOUT));
-        assertEquals(
-                TargetPackReader.Presence.UNKNOWN,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.UNKNOWN, PackPresence.of(pack, PackFixture.KEYS, store));
         store.script(new Fault.Lost(DENIED)); // found by the next request
-        assertEquals(
-                TargetPackReader.Presence.UNKNOWN,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.UNKNOWN, PackPresence.of(pack, PackFixture.KEYS, store));
         // the hint is read, and then the bucket is silent
         store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT));
-        assertEquals(
-                TargetPackReader.Presence.UNKNOWN,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.UNKNOWN, PackPresence.of(pack, PackFixture.KEYS, store));
         store.place(key, new byte[50], store.marks(key));
-        assertEquals(
-                TargetPackReader.Presence.GONE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.GONE, PackPresence.of(pack, PackFixture.KEYS, store));
         bucket.remove(pack);
         store.script(new Fault.Lost(DENIED)); // absent by the next request
-        assertEquals(
-                TargetPackReader.Presence.GONE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
-        assertEquals(
-                TargetPackReader.Presence.GONE,
-                TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.GONE, PackPresence.of(pack, PackFixture.KEYS, store));
+        assertEquals(PackPresence.GONE, PackPresence.of(pack, PackFixture.KEYS, store));
     }
 
     @Test
@@ -464,9 +447,9 @@ class ConfirmedPacksTest {
         PackInfo gone = bucket.publish(one);
         bucket.publish(one);
         bucket.remove(gone);
-        ObjectStore limited = new AcknowledgedPacksTest.WithoutListing(store);
+        ObjectStore limited = new WithoutListing(store);
         PackAnswer answer = packs.load(one.id(), limited);
-        assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString);
+        PackFixture.assertFinal(LoadResult.Hit.class, answer);
     }
 
     @Test
@@ -500,10 +483,10 @@ class ConfirmedPacksTest {
                 0,
                 mine.filter());
         assertInstanceOf(
-                TargetPackReader.IndexResult.Ok.class,
-                TargetPackReader.fetchIndex(another, PackFixture.KEYS, PackIndexCache.NONE, store));
+                PackIndexReader.IndexResult.Ok.class,
+                PackIndexReader.read(another, PackFixture.KEYS, PackIndexCache.NONE, store));
         assertInstanceOf(
-                TargetPackReader.IndexResult.Lost.class,
-                TargetPackReader.fetchIndex(named, PackFixture.KEYS, PackIndexCache.NONE, store));
+                PackIndexReader.IndexResult.Lost.class,
+                PackIndexReader.read(named, PackFixture.KEYS, PackIndexCache.NONE, store));
     }
 }

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;

@@ -3,6 +3,7 @@ package dev.granary.s3.pack;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
@@ -12,6 +13,15 @@ import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.IdBloomFilter;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.manifest.ManifestPlan;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
@@ -72,11 +82,11 @@ public final class PackFixture {
         return new PackManifestLog(over, KEYS, random, _ -> {});
     }
 
-    PackPublisher publisher() {
+    public PackPublisher publisher() {
         return publisher(store);
     }
 
-    PackPublisher publisher(ObjectStore over) {
+    public PackPublisher publisher(ObjectStore over) {
         return new PackPublisher(over, KEYS, PackIndexCache.NONE, random, _ -> {});
     }
 
@@ -145,7 +155,8 @@ public final class PackFixture {
 
     /** Commits the intent to seal, as a compaction does that ends before it seals. */
     public void intendToSeal() {
-        done(log().commit(base -> Optional.of(base.with(PackManifest.UnpackedEntries.SEALING))));
+        done(log().commit(base ->
+                ManifestPlan.commit(base.with(PackManifest.UnpackedEntries.SEALING))));
     }
 
     /** Puts an unpacked entry into the bucket. */
@@ -171,7 +182,7 @@ public final class PackFixture {
     }
 
     /** Returns a pack of these entries, in no bucket yet. */
-    Pack pack(Entry... entries) {
+    public Pack pack(Entry... entries) {
         return pack(List.of(entries));
     }
 
@@ -198,8 +209,8 @@ public final class PackFixture {
         store.place(KEYS.pack(pack.info().name()), pack.body(), ObjectMarks.NONE);
     }
 
-    PackManifest commit(PackInfo pack) {
-        return done(log().commit(base -> Optional.of(base.plus(pack))));
+    public PackManifest commit(PackInfo pack) {
+        return done(log().commit(base -> ManifestPlan.commit(base.plus(pack))));
     }
 
     /** Replaces a pack by one with these entries, as compaction does, and removes the old one. */
@@ -213,14 +224,14 @@ public final class PackFixture {
     public PackInfo replaceAndKeep(PackInfo old, Entry... entries) {
         Pack with = pack(entries);
         place(with);
-        done(log().commit(base -> Optional.of(
+        done(log().commit(base -> ManifestPlan.commit(
                 base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
         return with.info();
     }
 
     /** Seals the target. */
     public void seal() {
-        done(log().commit(base -> Optional.of(
+        done(log().commit(base -> ManifestPlan.commit(
                 base.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE))));
     }
 
@@ -253,7 +264,25 @@ public final class PackFixture {
                 .manifest();
     }
 
-    static PackManifest done(PackManifestLog.Committed committed) {
+    /** Asserts that the packs decide a lookup, with a result of that type, and returns it. */
+    static <R extends LoadResult> R assertFinal(Class<R> type, PackAnswer answer) {
+        return assertInstanceOf(
+                type,
+                assertInstanceOf(PackAnswer.Final.class, answer, answer::toString)
+                        .packed(),
+                answer::toString);
+    }
+
+    /** Asserts that an unpacked entry may exist, and returns the result by packs alone. */
+    static <R extends LoadResult> R assertOpen(Class<R> type, PackAnswer answer) {
+        return assertInstanceOf(
+                type,
+                assertInstanceOf(PackAnswer.Open.class, answer, answer::toString)
+                        .packed(),
+                answer::toString);
+    }
+
+    public static PackManifest done(PackManifestLog.Committed<?> committed) {
         return assertInstanceOf(
                         PackManifestLog.Committed.Done.class, committed, committed::toString)
                 .manifest();

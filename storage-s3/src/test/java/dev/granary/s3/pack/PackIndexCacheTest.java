@@ -3,11 +3,14 @@ package dev.granary.s3.pack;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackInfo;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -65,9 +68,7 @@ class PackIndexCacheTest {
         PackAnswer answer = load(entry);
         assertEquals(
                 entry.binaries(),
-                assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
-                        .entry()
-                        .binaries());
+                PackFixture.assertFinal(LoadResult.Hit.class, answer).entry().binaries());
     }
 
     private Path manifest() {
@@ -222,7 +223,7 @@ class PackIndexCacheTest {
         nanos += Duration.ofMinutes(2).toNanos();
         PackAnswer ignored = process.load(one.id(), store);
         background.remove().run();
-        assertInstanceOf(PackAnswer.Hit.class, process.load(one.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, process.load(one.id(), store));
         assertHit(two);
     }
 
@@ -313,7 +314,7 @@ class PackIndexCacheTest {
                 Duration.ofMinutes(1),
                 Duration.ofSeconds(1),
                 () -> nanos);
-        assertInstanceOf(PackAnswer.Hit.class, onFile.load(one.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, onFile.load(one.id(), store));
     }
 
     @Test

@@ -1,6 +1,9 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.manifest.PackManifest;
 
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;

@@ -31,14 +31,7 @@ public final class PackLookupDriver implements AutoCloseable {
     }
 
     public LoadResult load(Entry entry) {
-        return switch (packs.load(entry.id(), store)) {
-            case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ ->
-                loadUnpacked(entry);
-            case PackAnswer.Absent _ -> LoadResult.ABSENT;
-            case PackAnswer.Unavailable unavailable ->
-                new LoadResult.Unavailable(unavailable.cause());
-        };
+        return packs.load(entry.id(), store).orUnpacked(() -> loadUnpacked(entry));
     }
 
     private LoadResult loadUnpacked(Entry entry) {

@@ -11,10 +11,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
 
@@ -69,7 +73,7 @@ class PackPublisherTest {
             PackAnswer answer = packs.load(entry.id(), store);
             assertEquals(
                     entry.binaries(),
-                    assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
+                    PackFixture.assertFinal(LoadResult.Hit.class, answer)
                             .entry()
                             .binaries());
         }
@@ -130,8 +134,7 @@ class PackPublisherTest {
         assertEquals(
                 List.of(7, 2),
                 bucket.newest().packs().stream().map(PackInfo::entries).toList());
-        assertTrue(
-                bucket.newest().packs().getFirst().bytes() < PackPublisher.FULL_BYTES + (6 << 20));
+        assertTrue(bucket.newest().packs().getFirst().bytes() < PackBuilder.FULL_BYTES + (6 << 20));
         assertAllHit(all);
     }
 
@@ -523,19 +526,18 @@ class PackPublisherTest {
             + " again")
     void removedAfterCommit() {
         AtomicInteger commits = new AtomicInteger();
-        PackPublisher limited = bucket.publisher(
-                new AcknowledgedPacksTest.WithoutListing(new ForwardingStore(store) {
-                    @Override
-                    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-                        WriteResult result = super.putIfAbsent(key, body, marks);
-                        if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
-                            store.keys().stream()
-                                    .filter(name -> name.endsWith(".pack"))
-                                    .forEach(store::remove);
-                        }
-                        return result;
-                    }
-                }));
+        PackPublisher limited = bucket.publisher(new WithoutListing(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
+                    store.keys().stream()
+                            .filter(name -> name.endsWith(".pack"))
+                            .forEach(store::remove);
+                }
+                return result;
+            }
+        }));
         List<Entry> all = some(2);
         publish(limited, all)
                 .forEach(result ->

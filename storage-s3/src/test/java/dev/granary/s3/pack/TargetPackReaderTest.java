@@ -4,14 +4,15 @@ import static dev.granary.s3.contract.Fault.TIMEOUT;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
+import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 
@@ -57,9 +58,7 @@ class TargetPackReaderTest {
         PackAnswer answer = load(entry.id());
         assertEquals(
                 entry.binaries(),
-                assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
-                        .entry()
-                        .binaries());
+                PackFixture.assertFinal(LoadResult.Hit.class, answer).entry().binaries());
     }
 
     private void assertLoad(PackAnswer expected, Id id, String... requests) {
@@ -281,7 +280,7 @@ class TargetPackReaderTest {
         bucket.damage(pack, one);
         assertEquals(
                 DamageKind.CORRUPT,
-                assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
+                PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id())).damage());
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         assertFalse(packs.isKnown(one.id()));
         assertHit(two);
@@ -311,12 +310,12 @@ class TargetPackReaderTest {
         bucket.publish(one, two);
         assertHit(one);
         store.script(new Fault.Lost(TIMEOUT));
-        assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
+        PackFixture.assertFinal(LoadResult.Unavailable.class, load(one.id()));
         assertHit(one);
         store.script(new Fault.Changed(Fault.Change.LONGER));
         assertEquals(
                 DamageKind.EXTENDED,
-                assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
+                PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id())).damage());
         store.script(new Fault.Lost(new StoreFailure(
                 StoreFailure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
         assertLoad(
@@ -333,7 +332,7 @@ class TargetPackReaderTest {
                 new Fault.None(),
                 new Fault.None(),
                 new Fault.Lost(TIMEOUT));
-        assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
+        PackFixture.assertFinal(LoadResult.Unavailable.class, load(one.id()));
         assertHit(one);
         assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
     }
@@ -346,7 +345,7 @@ class TargetPackReaderTest {
         bucket.publish(one);
         store.script(new Fault.Lost(TIMEOUT));
         for (int i = 0; i < 3; i++) {
-            assertInstanceOf(PackAnswer.Unconfirmed.class, load(one.id()));
+            PackFixture.assertOpen(LoadResult.Unavailable.class, load(one.id()));
             assertEquals(i == 0 ? List.of("GET newest") : List.of(), store.newRequests());
         }
         nanos += Duration.ofSeconds(5).toNanos();
@@ -425,11 +424,11 @@ class TargetPackReaderTest {
                 Duration.ofSeconds(1),
                 () -> nanos);
         bucket.publish(one);
-        assertInstanceOf(PackAnswer.Hit.class, closing.load(one.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, closing.load(one.id(), store));
         closing.close();
         passInterval();
-        assertInstanceOf(PackAnswer.Hit.class, closing.load(one.id(), store));
-        assertInstanceOf(PackAnswer.Hit.class, closing.load(one.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, closing.load(one.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, closing.load(one.id(), store));
     }
 
     @Test

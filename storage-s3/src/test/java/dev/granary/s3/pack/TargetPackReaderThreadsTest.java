@@ -1,10 +1,11 @@
 package dev.granary.s3.pack;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.ObjectMarks;
 
 import org.junit.jupiter.api.DisplayName;
@@ -79,7 +80,7 @@ class TargetPackReaderThreadsTest {
         bucket.publish(all.get(2), all.get(3));
         store.newRequests();
         for (PackAnswer answer : loadAll(all)) {
-            assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString);
+            PackFixture.assertFinal(LoadResult.Hit.class, answer);
         }
         List<String> notes = store.newRequests();
         assertEquals(List.of("GET newest", "HEAD m2", "HEAD m3", "GET m2"), notes.subList(0, 4));
@@ -92,7 +93,7 @@ class TargetPackReaderThreadsTest {
     void oneRefresh() throws Exception {
         Entry entry = entries.entry(10);
         PackInfo gone = bucket.publish(entry);
-        assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), store));
+        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(entry.id(), store));
         bucket.remove(gone);
         store.newRequests();
         AtomicInteger first = new AtomicInteger();
@@ -124,13 +125,13 @@ class TargetPackReaderThreadsTest {
             }
             List<PackAnswer> answers = loadAll(all);
             for (int i = 0; i < THREADS; i++) {
-                if (answers.get(i) instanceof PackAnswer.Hit hit) {
+                if (answers.get(i) instanceof PackAnswer.Final(LoadResult.Hit hit)) {
                     assertEquals(all.get(i % all.size()).binaries(), hit.entry().binaries());
                 }
             }
         }
-        assertInstanceOf(
-                PackAnswer.Hit.class,
+        PackFixture.assertFinal(
+                LoadResult.Hit.class,
                 new PackReader(
                                 store,
                                 bucket.settings(Optional.empty()),

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
@@ -35,7 +36,7 @@ class ResilientObjectStoreTest {
     private final TestTicker ticker = new TestTicker();
     private final RequestCounters counters = new RequestCounters();
 
-    private ResilientObjectStore store(S3Config.Builder config, MemoryObjectStore behind) {
+    private ResilientObjectStore store(S3ConfigBuilder config, MemoryObjectStore behind) {
         return new ResilientObjectStore(() -> behind, config.build(), ticker, counters);
     }
 
@@ -82,7 +83,7 @@ class ResilientObjectStoreTest {
     @Test
     @DisplayName("R16 no retry that could end after the deadline")
     void deadline() {
-        S3Config.Builder config = S3Config.builder("bucket")
+        S3ConfigBuilder config = S3Config.builder("bucket")
                 .requestTimeout(Duration.ofSeconds(4))
                 .loadDeadline(Duration.ofSeconds(10));
         MemoryObjectStore slow = new MemoryObjectStore() {

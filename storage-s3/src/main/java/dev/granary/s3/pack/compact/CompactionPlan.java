@@ -2,10 +2,10 @@ package dev.granary.s3.pack.compact;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.pack.BucketRemover;
-import dev.granary.s3.pack.PackInfo;
-import dev.granary.s3.pack.PackLocation;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.format.UnpackedEntry;
+import dev.granary.s3.pack.manifest.PackManifest;
 
 import java.util.List;
 import java.util.Map;

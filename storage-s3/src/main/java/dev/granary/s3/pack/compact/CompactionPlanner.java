@@ -3,16 +3,16 @@ package dev.granary.s3.pack.compact;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.BucketRemover;
-import dev.granary.s3.pack.PackBuilder;
-import dev.granary.s3.pack.PackIndex;
 import dev.granary.s3.pack.PackIndexCache;
-import dev.granary.s3.pack.PackInfo;
-import dev.granary.s3.pack.PackLocation;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.PackPublisher;
+import dev.granary.s3.pack.PackIndexReader;
+import dev.granary.s3.pack.PackPresence;
 import dev.granary.s3.pack.StopListingException;
-import dev.granary.s3.pack.TargetPackReader;
-import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.format.UnpackedEntry;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
@@ -37,7 +37,7 @@ import java.util.Set;
  */
 public final class CompactionPlanner {
     /** The size in bytes below which packs are merged. */
-    private static final long SMALL_BYTES = PackPublisher.FULL_BYTES / 2;
+    private static final long SMALL_BYTES = PackBuilder.FULL_BYTES / 2;
 
     /**
      * The largest number of unpacked entries that one run packs, and that it removes. A plan has
@@ -101,16 +101,16 @@ public final class CompactionPlanner {
         }
         for (PackInfo pack : manifest.packs()) {
             switch (index(pack, present.getOrDefault(pack.name(), -1L) == pack.bytes())) {
-                case TargetPackReader.IndexResult.Ok ok -> sort(pack, ok.index());
-                case TargetPackReader.IndexResult.Forbidden forbidden
+                case PackIndexReader.IndexResult.Ok ok -> sort(pack, ok.index());
+                case PackIndexReader.IndexResult.Forbidden forbidden
                 when present.containsKey(pack.name()) -> {
                     return new PackCompactor.Planned.Unavailable(
                             "the index of a pack cannot be read: " + forbidden.failure());
                 }
-                case TargetPackReader.IndexResult.Lost _,
-                        TargetPackReader.IndexResult.Forbidden _ -> lost.add(pack);
-                case TargetPackReader.IndexResult.Newer _ -> {} // left to a newer version
-                case TargetPackReader.IndexResult.Unavailable unavailable -> {
+                case PackIndexReader.IndexResult.Lost _, PackIndexReader.IndexResult.Forbidden _ ->
+                    lost.add(pack);
+                case PackIndexReader.IndexResult.Newer _ -> {} // left to a newer version
+                case PackIndexReader.IndexResult.Unavailable unavailable -> {
                     return new PackCompactor.Planned.Unavailable(
                             "the index of a pack cannot be read: " + unavailable.failure());
                 }
@@ -149,20 +149,19 @@ public final class CompactionPlanner {
      * Reads an index. A pack counts as lost after two wrong responses only. A cached index is not
      * enough for a pack to count as present: the listing, or a request for the pack, must show it.
      */
-    private TargetPackReader.IndexResult index(PackInfo pack, boolean isListed) {
-        TargetPackReader.IndexResult indexed =
-                TargetPackReader.fetchIndex(pack, keys, indexCache, store);
-        if (indexed instanceof TargetPackReader.IndexResult.Lost
-                || indexed instanceof TargetPackReader.IndexResult.Forbidden) {
-            return TargetPackReader.fetchIndex(pack, keys, indexCache, store);
+    private PackIndexReader.IndexResult index(PackInfo pack, boolean isListed) {
+        PackIndexReader.IndexResult indexed = PackIndexReader.read(pack, keys, indexCache, store);
+        if (indexed instanceof PackIndexReader.IndexResult.Lost
+                || indexed instanceof PackIndexReader.IndexResult.Forbidden) {
+            return PackIndexReader.read(pack, keys, indexCache, store);
         }
-        return !(indexed instanceof TargetPackReader.IndexResult.Ok) || isListed
+        return !(indexed instanceof PackIndexReader.IndexResult.Ok) || isListed
                 ? indexed
-                : switch (TargetPackReader.presence(pack, keys, store)) {
+                : switch (PackPresence.of(pack, keys, store)) {
                     case THERE -> indexed;
-                    case GONE -> new TargetPackReader.IndexResult.Lost("it is not there");
+                    case GONE -> new PackIndexReader.IndexResult.Lost("it is not there");
                     case UNKNOWN ->
-                        new TargetPackReader.IndexResult.Unavailable(StoreFailure.of(
+                        new PackIndexReader.IndexResult.Unavailable(StoreFailure.of(
                                 StoreFailure.Kind.SERVER,
                                 "a listing does not show " + keys.pack(pack.name())));
                 };

@@ -7,14 +7,14 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.Pack;
-import dev.granary.s3.pack.PackBuilder;
-import dev.granary.s3.pack.PackIndex;
-import dev.granary.s3.pack.PackInfo;
-import dev.granary.s3.pack.PackLocation;
-import dev.granary.s3.pack.PackRange;
 import dev.granary.s3.pack.PackWriter;
-import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.format.PackRange;
+import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -50,7 +50,7 @@ final class PackRewriter {
     private PackBuilder open;
     private long bytesRead;
     private long packed;
-    private PackCompactor.Left left = PackCompactor.Left.NONE;
+    private LeftEntries left = LeftEntries.NONE;
 
     PackRewriter(
             ObjectStore store,
@@ -101,7 +101,7 @@ final class PackRewriter {
     }
 
     /** Returns the entries that were left where they are. */
-    PackCompactor.Left left() {
+    LeftEntries left() {
         return left;
     }
 

@@ -7,14 +7,13 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexCache;
-import dev.granary.s3.pack.PackInfo;
-import dev.granary.s3.pack.PackLocation;
-import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.PackRange;
-import dev.granary.s3.pack.ParallelTasks;
+import dev.granary.s3.pack.PackIndexReader;
 import dev.granary.s3.pack.StopListingException;
-import dev.granary.s3.pack.TargetPackReader;
-import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.format.PackRange;
+import dev.granary.s3.pack.format.UnpackedEntry;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 
@@ -134,12 +133,12 @@ public final class BulkEntryReader {
     public BulkReadPlan plan(
             PackManifest manifest, UnpackedEntries unpackedEntries, Predicate<Sha256> wanted)
             throws InterruptedException {
-        Map<Sha256, TargetPackReader.IndexResult> indexes = new ConcurrentHashMap<>();
+        Map<Sha256, PackIndexReader.IndexResult> indexes = new ConcurrentHashMap<>();
         ParallelTasks.run(
                 workers,
                 manifest.packs(),
                 () -> pack -> indexes.put(
-                        pack.name(), TargetPackReader.fetchIndex(pack, keys, indexCache, store)));
+                        pack.name(), PackIndexReader.read(pack, keys, indexCache, store)));
         indexCache.store(manifest);
         BulkReadPlan plan = new BulkReadPlan(
                 Math.clamp(manifest.bytes() / (2L * WORKERS), MIN_RANGE_BYTES, MAX_RANGE_BYTES),

@@ -1,13 +1,12 @@
 package dev.granary.s3.pack.warm;
 
 import dev.granary.cache.Sha256;
-import dev.granary.s3.pack.PackInfo;
-import dev.granary.s3.pack.PackLocation;
-import dev.granary.s3.pack.PackRange;
-import dev.granary.s3.pack.SizeSum;
+import dev.granary.s3.pack.PackIndexReader;
 import dev.granary.s3.pack.StopListingException;
-import dev.granary.s3.pack.TargetPackReader;
-import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.format.PackRange;
+import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.store.ListResult;
 
 import java.util.ArrayList;
@@ -55,9 +54,9 @@ public final class BulkReadPlan {
     }
 
     /** Adds the wanted entries of a pack that no earlier pack has. */
-    void add(PackInfo pack, TargetPackReader.IndexResult indexed) {
+    void add(PackInfo pack, PackIndexReader.IndexResult indexed) {
         switch (indexed) {
-            case TargetPackReader.IndexResult.Ok ok -> {
+            case PackIndexReader.IndexResult.Ok ok -> {
                 List<PackLocation> firstCopies = new ArrayList<>();
                 for (PackLocation location : ok.index().locations()) {
                     if (seen.add(location.id())) {
@@ -72,16 +71,16 @@ public final class BulkReadPlan {
                 present += firstCopies.size() - missing.size();
                 ranges.addAll(PackRange.of(pack, missing, rangeBytes));
             }
-            case TargetPackReader.IndexResult.Lost gone ->
+            case PackIndexReader.IndexResult.Lost gone ->
                 lost.add(new BulkEntryReader.LostPack(
                         pack.name(), pack.entries(), pack.bytes(), gone.cause()));
-            case TargetPackReader.IndexResult.Forbidden gone ->
+            case PackIndexReader.IndexResult.Forbidden gone ->
                 lost.add(new BulkEntryReader.LostPack(
                         pack.name(), pack.entries(), pack.bytes(), gone.cause()));
-            case TargetPackReader.IndexResult.Newer newer ->
+            case PackIndexReader.IndexResult.Newer newer ->
                 lost.add(new BulkEntryReader.LostPack(
                         pack.name(), pack.entries(), pack.bytes(), newer.cause()));
-            case TargetPackReader.IndexResult.Unavailable unavailable ->
+            case PackIndexReader.IndexResult.Unavailable unavailable ->
                 lost.add(new BulkEntryReader.LostPack(
                         pack.name(),
                         pack.entries(),

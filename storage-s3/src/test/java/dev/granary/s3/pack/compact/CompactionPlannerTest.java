@@ -12,10 +12,10 @@ import dev.granary.s3.pack.ForwardingStore;
 import dev.granary.s3.pack.ListedEntrySet;
 import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackIndexCache;
-import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.PackIndexReader;
 import dev.granary.s3.pack.PackListing;
 import dev.granary.s3.pack.PackWriter;
-import dev.granary.s3.pack.TargetPackReader;
+import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -126,8 +126,8 @@ class CompactionPlannerTest {
     void unlistedAndSilent(@TempDir Path indexDirectory) {
         PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         assertInstanceOf(
-                TargetPackReader.IndexResult.Ok.class,
-                TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, bucket.store));
+                PackIndexReader.IndexResult.Ok.class,
+                PackIndexReader.read(pack, PackFixture.KEYS, indexCache, bucket.store));
         ObjectStore lagging = new ForwardingStore(bucket.store) {
             @Override
             public ListResult list(String prefix, Consumer<Listed> visitor) {

@@ -13,13 +13,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.pack.PackBuilder;
 import dev.granary.s3.pack.PackFixture;
-import dev.granary.s3.pack.PackIndex;
-import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackLookupDriver;
-import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.RecordingObjectStore;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 
@@ -100,13 +100,7 @@ class PackCompactorTest {
                 List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        100,
-                        1,
-                        0,
-                        0,
-                        PackCompactor.Left.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        100, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(List.of(1L, 100L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
@@ -114,26 +108,14 @@ class PackCompactorTest {
         assertEquals(List.of(0L, 100L), List.of(plan().removed(), plan().waiting()));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        0,
-                        0,
-                        PackCompactor.Left.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        0, 0, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(1, bucket.newest().number(), "nothing was to be committed");
         store.pass(MOMENT);
         assertEquals(List.of(100L, 0L), List.of(plan().removed(), plan().waiting()));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        100,
-                        0,
-                        PackCompactor.Left.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        0, 0, 100, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
@@ -153,13 +135,7 @@ class PackCompactorTest {
         assertEquals(4, plan().merged());
         assertEquals(
                 new PackCompactor.Result.Done(
-                        43,
-                        1,
-                        0,
-                        0,
-                        PackCompactor.Left.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        43, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(
                 List.of(43),
@@ -189,13 +165,7 @@ class PackCompactorTest {
         assertEquals(1, plan().merged());
         assertEquals(
                 new PackCompactor.Result.Done(
-                        2,
-                        1,
-                        0,
-                        0,
-                        PackCompactor.Left.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        2, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(
                 List.of(5, 4, 2),
@@ -255,14 +225,14 @@ class PackCompactorTest {
                         1,
                         0,
                         0,
-                        PackCompactor.Left.NONE.plusDamaged(damaged),
+                        LeftEntries.NONE.plusDamaged(damaged),
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact(PackManifest.UnpackedEntries.NONE));
         store.remove(damaged);
         String newer = placeOfOtherVersion(entries.entry(100));
         assertEquals(
-                PackCompactor.Left.NONE.plusOtherVersion(),
+                LeftEntries.NONE.plusOtherVersion(),
                 compact(PackManifest.UnpackedEntries.NONE).left());
         store.remove(newer);
         Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
@@ -274,7 +244,7 @@ class PackCompactorTest {
                         0,
                         0,
                         0,
-                        PackCompactor.Left.NONE.plusTooLarge(1),
+                        LeftEntries.NONE.plusTooLarge(1),
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact(PackManifest.UnpackedEntries.NONE));
@@ -291,7 +261,7 @@ class PackCompactorTest {
         PackCompactor.Result result =
                 bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
         assertEquals(
-                PackCompactor.Left.NONE.plusUnread(1),
+                LeftEntries.NONE.plusUnread(1),
                 assertInstanceOf(PackCompactor.Result.Done.class, result).left());
         store.beforeEach(() -> {
             if (store.namedRequests().getLast().equals("GET entry")) {
@@ -304,7 +274,7 @@ class PackCompactorTest {
                         0,
                         0,
                         0,
-                        PackCompactor.Left.NONE.plusGone(),
+                        LeftEntries.NONE.plusGone(),
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
@@ -315,7 +285,7 @@ class PackCompactorTest {
         result = bucket.compaction().run(again, PackManifest.UnpackedEntries.NONE, _ -> {});
         assertEquals(
                 new PackCompactor.Result.Done(
-                        1, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE),
+                        1, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.NONE),
                 result);
         assertFound(List.of(entry));
     }
@@ -323,10 +293,10 @@ class PackCompactorTest {
     @Test
     @DisplayName("D6 of many damaged entries 100 are named and all are counted")
     void manyDamaged() {
-        for (int i = 0; i < PackCompactor.Left.MAX_NAMED + 3; i++) {
+        for (int i = 0; i < LeftEntries.MAX_NAMED + 3; i++) {
             placeDamaged(entries.entry(10));
         }
-        PackCompactor.Left left = compact().left();
+        LeftEntries left = compact().left();
         assertEquals(
                 List.of(103L, 103L, 100),
                 List.of(left.damaged(), left.total(), left.damagedKeys().size()));
@@ -411,7 +381,7 @@ class PackCompactorTest {
                         1,
                         0,
                         0,
-                        PackCompactor.Left.NONE.plusUnread(3),
+                        LeftEntries.NONE.plusUnread(3),
                         0,
                         PackManifest.UnpackedEntries.POSSIBLE),
                 result);
@@ -433,7 +403,7 @@ class PackCompactorTest {
         assertEquals(2, plan().removed());
         assertEquals(
                 new PackCompactor.Result.Done(
-                        6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE),
+                        6, 1, 1, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.NONE),
                 compact(PackManifest.UnpackedEntries.NONE));
         assertEquals(
                 List.of(PackFixture.unpackedKey(all.get(2))),
@@ -459,7 +429,7 @@ class PackCompactorTest {
         bucket.placeUnpacked(all.get(2));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.UnpackedEntries.NONE),
+                        5, 1, 0, 0, LeftEntries.NONE, 1, PackManifest.UnpackedEntries.NONE),
                 compact(PackManifest.UnpackedEntries.NONE));
         List<Entry> retained = new ArrayList<>(all);
         retained.remove(3);
@@ -494,13 +464,7 @@ class PackCompactorTest {
         assertEquals(0, plan().lost());
         assertEquals(
                 new PackCompactor.Result.Done(
-                        4,
-                        1,
-                        0,
-                        0,
-                        PackCompactor.Left.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        4, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 compact());
         assertEquals(
                 Set.of(2, 4),
@@ -565,13 +529,7 @@ class PackCompactorTest {
                 bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertEquals(
                 new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        2,
-                        1,
-                        PackCompactor.Left.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        0, 0, 2, 1, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 result);
         assertEquals(
                 List.of(PackFixture.unpackedKey(all.get(1))),
@@ -581,13 +539,7 @@ class PackCompactorTest {
         bucket.placeUnpacked(all.get(1));
         assertEquals(
                 new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        0,
-                        1,
-                        PackCompactor.Left.NONE,
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
+                        0, 0, 0, 1, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
                 bucket.compaction().run(exact, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertFound(all);
     }

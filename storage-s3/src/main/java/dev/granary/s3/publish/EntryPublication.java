@@ -1,0 +1,277 @@
+package dev.granary.s3.publish;
+
+import dev.granary.cache.DamageKind;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.probe.Capabilities;
+import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.s3.resilience.RequestCounters;
+import dev.granary.s3.resilience.WriteSuspension;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.write.WriteAttempts;
+import dev.granary.s3.write.WriteVerdict;
+
+import java.time.Duration;
+import java.util.function.Function;
+
+/**
+ * One publication of an entry: the state machine of {@link EntryPublisher}. For one thread and one
+ * use.
+ */
+final class EntryPublication {
+    private static final int MAX_STEPS = 16;
+
+    private final ObjectStore store;
+    private final Capabilities capabilities;
+    private final WriteSuspension suspension;
+    private final Duration retention;
+    private final RequestCounters counters;
+    private final Ticker ticker;
+    private final Entry entry;
+    private final String key;
+    private final EntryPublisher.Existing existing;
+    private final byte[] body;
+    private final ObjectMarks marks;
+    private final WriteAttempts attempts;
+    private ConditionalWriteSupport conditions;
+
+    EntryPublication(
+            PublishContext context,
+            Entry entry,
+            String key,
+            EntryPublisher.Existing existing,
+            byte[] body,
+            ObjectMarks marks) {
+        this.store = context.store();
+        this.capabilities = context.capabilities();
+        this.suspension = context.suspension();
+        this.retention = context.retention();
+        this.counters = context.counters();
+        this.ticker = context.ticker();
+        this.entry = entry;
+        this.key = key;
+        this.existing = existing;
+        this.body = body;
+        this.marks = marks;
+        this.attempts = new WriteAttempts(new PublishRetryPolicy(context.random()));
+        this.conditions = capabilities.conditionalWrites();
+    }
+
+    private sealed interface Step {
+        record Create() implements Step {}
+
+        record Inspect() implements Step {}
+
+        record Examine(String etag) implements Step {}
+
+        record Replace(String etag) implements Step {}
+
+        /** A PUT without a condition. */
+        record Write() implements Step {}
+
+        record Refresh(String etag) implements Step {}
+
+        record Done(StoreResult result) implements Step {}
+    }
+
+    StoreResult run() {
+        Step step = firstStep();
+        try {
+            for (int i = 0; i < MAX_STEPS; i++) {
+                if (step instanceof Step.Done done) {
+                    return done.result();
+                }
+                step = next(step);
+            }
+            return giveUp("not finished after " + MAX_STEPS + " steps: " + attempts.cause())
+                    .result();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return giveUp("interrupted while waiting to try again").result();
+        }
+    }
+
+    private Step firstStep() {
+        return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : new Step.Create();
+    }
+
+    private Step next(Step step) throws InterruptedException {
+        return switch (step) {
+            case Step.Create _ -> create();
+            case Step.Inspect _ -> inspect();
+            case Step.Examine examine -> examine(examine.etag());
+            case Step.Replace replace ->
+                conditions == ConditionalWriteSupport.FULL ? replace(replace.etag()) : write();
+            case Step.Write _ -> write();
+            case Step.Refresh refresh -> refresh(refresh.etag());
+            case Step.Done done -> done;
+        };
+    }
+
+    private Step create() throws InterruptedException {
+        return after(
+                store.putIfAbsent(key, body, marks),
+                new Step.Create(),
+                refusal -> refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED
+                        ? afterUnsupported(refusal)
+                        : refused(refusal));
+    }
+
+    /**
+     * Returns the step after a write. Each retry is a step, since the number of steps bounds the
+     * publication.
+     */
+    private Step after(WriteResult response, Step again, Function<StoreFailure, Step> afterRefusal)
+            throws InterruptedException {
+        return switch (attempts.after(response)) {
+            case WriteVerdict.Own _ -> stored();
+            case WriteVerdict.Again(Duration pause) -> {
+                ticker.pause(pause);
+                yield again;
+            }
+            case WriteVerdict.Inspect _ -> new Step.Inspect();
+            case WriteVerdict.GivenUp(StoreFailure failure) -> giveUp(failure.toString());
+            case WriteVerdict.Refused(StoreFailure failure) -> afterRefusal.apply(failure);
+        };
+    }
+
+    /**
+     * Probes whether the server refuses the condition or the write. Without that, servers without
+     * conditions would never be written.
+     */
+    private Step afterUnsupported(StoreFailure refusal) {
+        conditions = capabilities.conditionalWritesRefused();
+        return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : refused(refusal);
+    }
+
+    private Step refused(StoreFailure refusal) {
+        suspension.suspend(refusal);
+        String reason = refusal.toString();
+        // an earlier attempt may have succeeded
+        return attempts.unanswered().isEmpty()
+                ? new Step.Done(new StoreResult.Refused(reason))
+                : giveUp(reason);
+    }
+
+    private Step write() throws InterruptedException {
+        WriteResult response = store.put(key, body, marks);
+        return response instanceof WriteResult.PreconditionFailed
+                ? giveUp("a write without a condition failed its precondition")
+                : after(response, new Step.Inspect(), this::refused);
+    }
+
+    private Step inspect() throws InterruptedException {
+        return switch (store.head(key)) {
+            case HeadResult.Found found
+            when found.marks().putId().equals(marks.putId()) -> stored();
+            case HeadResult.Found found
+            when existing == EntryPublisher.Existing.TRUSTED
+                    && found.bytes() == body.length
+                    // another length means other metadata, or a truncated entry
+                    && found.marks().sha256().equals(marks.sha256()) ->
+                duplicate(found.etag(), found.dates());
+            case HeadResult.Found found -> new Step.Examine(found.etag());
+            case HeadResult.Absent _ -> afterDisappearance();
+            case HeadResult.Unavailable lost ->
+                giveUp("the existing entry could not be inspected: " + lost.failure());
+        };
+    }
+
+    private Step examine(String etag) throws InterruptedException {
+        return switch (store.get(key, EntryFormat.MAX_BYTES)) {
+            case GetResult.Found found when found.marks().putId().equals(marks.putId()) -> stored();
+            case GetResult.Found found ->
+                switch (EntryFormat.decode(
+                        found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
+                    case LoadResult.Hit hit
+                    when hit.entry().contentHash().equals(entry.contentHash()) ->
+                        duplicate(found.etag(), found.dates());
+                    case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
+                    case LoadResult.Damaged bad
+                    when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
+                    case LoadResult.Damaged bad
+                    when bad.damage() == DamageKind.TOO_LARGE ->
+                        giveUp("the existing entry cannot be read here: " + bad.detail());
+                    case LoadResult.Damaged _ -> new Step.Replace(found.etag());
+                    case LoadResult.Absent _, LoadResult.Unavailable _ ->
+                        throw new IllegalStateException("Decoding ends in a hit or damage");
+                };
+            case GetResult.TooLarge _ -> new Step.Replace(etag);
+            case GetResult.Absent _ -> afterDisappearance();
+            case GetResult.Unavailable lost ->
+                giveUp("the existing entry could not be read: " + lost.failure());
+        };
+    }
+
+    private Step replace(String etag) throws InterruptedException {
+        return after(
+                store.replaceIfMatch(key, etag, body, marks),
+                new Step.Replace(etag),
+                refusal -> refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED
+                        ? new Step.Write()
+                        : giveUp("the existing damaged entry could not be replaced: " + refusal));
+    }
+
+    /**
+     * Rewrites an entry in use that is older than half of the retention: a lifecycle rule would
+     * delete it.
+     */
+    private Step duplicate(String etag, ServerTimestamps dates) {
+        boolean isOld = !retention.isZero()
+                && dates.age()
+                        .filter(age -> age.compareTo(retention.dividedBy(2)) > 0)
+                        .isPresent();
+        return isOld ? new Step.Refresh(etag) : new Step.Done(StoreResult.DUPLICATE);
+    }
+
+    private Step refresh(String etag) {
+        WriteResult result = conditions == ConditionalWriteSupport.FULL
+                ? store.replaceIfMatch(key, etag, body, marks)
+                : store.put(key, body, marks);
+        switch (result) {
+            case WriteResult.Done _ -> counters.refreshed.increment();
+            // another writer was faster
+            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
+            case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ ->
+                counters.refreshFailed.increment();
+        }
+        return new Step.Done(StoreResult.DUPLICATE);
+    }
+
+    /**
+     * Handles an object that has disappeared: it was deleted, or a pending attempt of ours may
+     * still write it.
+     */
+    private Step afterDisappearance() throws InterruptedException {
+        if (conditions == ConditionalWriteSupport.NONE) {
+            return attempts.unknowns() > PublishRetryPolicy.MAX_UNKNOWNS
+                    ? giveUp(attempts.cause())
+                    : new Step.Write();
+        }
+        return attempts.unanswered().isPresent()
+                ? giveUp(attempts.cause())
+                : after(WriteResult.CONFLICT, new Step.Create(), this::refused);
+    }
+
+    private Step.Done stored() {
+        return new Step.Done(new StoreResult.Stored(body.length));
+    }
+
+    /** Returns failed, or unknown if an attempt got no response. */
+    private Step.Done giveUp(String cause) {
+        return new Step.Done(
+                attempts.unanswered().isEmpty()
+                        ? new StoreResult.Failed(cause)
+                        : new StoreResult.Unknown(cause));
+    }
+}

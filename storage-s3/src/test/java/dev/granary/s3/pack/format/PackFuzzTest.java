@@ -1,0 +1,190 @@
+package dev.granary.s3.pack.format;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.DamageKind;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.fuzz.FuzzTarget;
+import dev.granary.cache.fuzz.Fuzzer;
+import dev.granary.s3.pack.PackFixture;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+
+/** Packs, manifests and keys as returned by a bucket, mutated, with valid checksums. */
+class PackFuzzTest {
+    private static final int FOOTER_OFFSET_AT = 16;
+    private static final int FOOTER_ROWS_AT = 24;
+
+    private final SplittableRandom random = TestSeed.random("PackFuzzTest");
+
+    private Pack pack(int entries) {
+        PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, random);
+        for (int i = 0; i < entries; i++) {
+            builder.add(PackFixture.hash(random), new byte[] {1, 2, (byte) i}, i);
+        }
+        return builder.build();
+    }
+
+    private static byte[] repairedManifest(byte[] bytes) {
+        if (bytes.length >= Integer.BYTES) {
+            int end = bytes.length - Integer.BYTES;
+            ByteBuffer.wrap(bytes).putInt(end, PackIndex.crc(bytes, 0, end));
+        }
+        return bytes;
+    }
+
+    private static byte[] repairedIndex(byte[] bytes) {
+        int rows = bytes.length - PackIndex.FOOTER_BYTES;
+        if (rows >= 0) {
+            ByteBuffer out = ByteBuffer.wrap(bytes);
+            out.putInt(rows + FOOTER_ROWS_AT, PackIndex.crc(bytes, 0, rows));
+            out.putInt(
+                    bytes.length - Integer.BYTES,
+                    PackIndex.crc(bytes, rows, PackIndex.FOOTER_BYTES - Integer.BYTES));
+        }
+        return bytes;
+    }
+
+    @Test
+    @DisplayName("Fuzz: a manifest is sound or not, and a sound one is written as it was read")
+    void manifest() {
+        PackManifest small = new PackManifest(
+                7,
+                PackManifest.UnpackedEntries.POSSIBLE,
+                List.of(PackFixture.info(random, 1)),
+                List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
+        PackManifest more = new PackManifest(
+                9,
+                PackManifest.UnpackedEntries.NONE,
+                List.of(PackFixture.info(random, 3), PackFixture.info(random, 20)),
+                List.of());
+        Fuzzer.run(FuzzTarget.of(
+                        "manifest",
+                        List.of(small.encode(), more.encode(), PackManifest.NONE.encode()),
+                        bytes -> {
+                            if (PackManifest.decode(bytes)
+                                    instanceof PackManifest.Read.Ok(PackManifest read)) {
+                                assertArrayEquals(bytes, read.encode());
+                                assertTrue(
+                                        read.entries() >= 0 && read.bytes() >= 0, read::toString);
+                                read.packs()
+                                        .forEach(info ->
+                                                assertTrue(info.indexBytes() > 0, info::toString));
+                            }
+                        })
+                .repaired(PackFuzzTest::repairedManifest));
+    }
+
+    @Test
+    @DisplayName(
+            "Fuzz: the end of a pack is an index or not, and no location of an index is outside of"
+                    + " the pack")
+    void index() {
+        List<Pack> packs = List.of(pack(0), pack(1), pack(5));
+        List<byte[]> tails = packs.stream()
+                .map(pack -> Arrays.copyOfRange(
+                        pack.body(), (int) pack.info().indexOffset(), pack.body().length))
+                .toList();
+        Fuzzer.run(FuzzTarget.of("pack index", tails, bytes -> {
+                    long offset = bytes.length < PackIndex.FOOTER_BYTES
+                            ? 32
+                            : ByteBuffer.wrap(bytes)
+                                    .getLong(bytes.length
+                                            - PackIndex.FOOTER_BYTES
+                                            + FOOTER_OFFSET_AT);
+                    if (PackIndex.decode(bytes, offset, PackFixture.NAMESPACE)
+                            instanceof PackIndex.Read.Ok(PackIndex index)) {
+                        for (PackLocation location : index.locations()) {
+                            assertTrue(
+                                    location.offset() >= PackIndex.HEADER_BYTES
+                                            && location.end() <= offset
+                                            && location.length() > 0,
+                                    location::toString);
+                            assertEquals(Optional.of(location), index.find(location.id()));
+                        }
+                    }
+                })
+                .repaired(PackFuzzTest::repairedIndex));
+    }
+
+    @Test
+    @DisplayName(
+            "An index that begins within its pack's header is CORRUPT, whatever its rows contain:"
+                    + " nothing overflows")
+    void indexAtANegativeOffset() {
+        Pack pack = pack(1);
+        for (long offset :
+                new long[] {Long.MIN_VALUE, Long.MIN_VALUE + 31, -1, 0, PackIndex.HEADER_BYTES - 1
+                }) {
+            byte[] encodedIndex = Arrays.copyOfRange(
+                    pack.body(), (int) pack.info().indexOffset(), pack.body().length);
+            ByteBuffer.wrap(encodedIndex)
+                    .putLong(
+                            encodedIndex.length - PackIndex.FOOTER_BYTES + FOOTER_OFFSET_AT,
+                            offset);
+            PackIndex.Read read =
+                    PackIndex.decode(repairedIndex(encodedIndex), offset, PackFixture.NAMESPACE);
+            assertEquals(
+                    DamageKind.CORRUPT,
+                    assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
+        }
+    }
+
+    @Test
+    @DisplayName("Fuzz: a filter is complete or too short, and tests any id")
+    void filter() {
+        ByteBuffer seed = ByteBuffer.allocate(
+                IdBloomFilter.of(List.of(PackFixture.hash(random))).byteSize());
+        IdBloomFilter.of(List.of(PackFixture.hash(random))).writeTo(seed);
+        Sha256 any = PackFixture.hash(random);
+        Fuzzer.run(
+                FuzzTarget.of("id filter", List.of(seed.array()), bytes -> IdBloomFilter.readFrom(
+                                        ByteBuffer.wrap(bytes))
+                                .mayContain(any))
+                        .throwing(BufferUnderflowException.class));
+    }
+
+    @Test
+    @DisplayName("Fuzz: a listed key is that of its pack or its entry, or of neither")
+    void keys() {
+        Sha256 name = PackFixture.hash(random);
+        String unpackedKey =
+                PackFixture.KEYS.unpackedPrefix() + name.hex().substring(0, 2) + "/" + name.hex();
+        List<byte[]> seeds = List.of(
+                PackFixture.KEYS.pack(name).getBytes(StandardCharsets.UTF_8),
+                unpackedKey.getBytes(StandardCharsets.UTF_8),
+                "x".getBytes(StandardCharsets.UTF_8));
+        Fuzzer.run(FuzzTarget.of("listed keys", seeds, bytes -> {
+                    String key = new String(bytes, StandardCharsets.UTF_8);
+                    PackFixture.KEYS
+                            .packName(key)
+                            .ifPresent(pack -> assertEquals(PackFixture.KEYS.pack(pack), key));
+                    UnpackedEntry.of(
+                                    new ObjectStore.Listed(key, 1, "e", 0),
+                                    PackFixture.KEYS.unpackedPrefix())
+                            .ifPresent(entry -> {
+                                String hex = entry.id().hex();
+                                assertEquals(
+                                        PackFixture.KEYS.unpackedPrefix() + hex.substring(0, 2)
+                                                + "/" + hex,
+                                        key);
+                            });
+                })
+                .words(List.of("/", "..", "A", "F", ".pack", "p/", "e/", "v1/")));
+    }
+}
