@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
@@ -155,9 +154,7 @@ class ProcessCrashTest {
                 outbox.resolve("0".repeat(64)),
                 Files.readAllBytes(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst()));
         Files.writeString(outbox.resolve("half.part"), "half");
-        Path marks =
-                Files.createDirectories(outbox.resolveSibling(RestoreQuarantine.MARKS_DIRECTORY));
-        Files.writeString(marks.resolve("notes"), "not a mark");
+        Files.writeString(outbox.resolveSibling("restoring"), "not a mark");
         Files.writeString(node.directory.resolve("sessions").resolve("a file"), "not a session");
         Path strange = Files.createDirectories(
                 node.directory.resolve("sessions").resolve("strange").resolve("lock"));

@@ -15,6 +15,7 @@ import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.claim.CompileClaim;
 import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.publish.WriteBehindQueue;
+import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
@@ -181,9 +182,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
             tiers.counters().increment(LookupCounter.QUARANTINED);
             return Optional.empty();
         }
-        try {
-            // a mark that remains would put the entry into quarantine
-            tiers.quarantine().ifPresent(restores -> restores.begin(entry));
+        try (RestoreQuarantine.Restore _ = beginRestore(entry)) {
             P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
             tiers.counters()
                     .add(
@@ -200,9 +199,11 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
                             + e.getMessage());
             discard.accept(entry);
             return Optional.empty();
-        } finally {
-            tiers.quarantine().ifPresent(restores -> restores.end(entry));
         }
+    }
+
+    private RestoreQuarantine.@Nullable Restore beginRestore(Entry entry) {
+        return tiers.quarantine().isPresent() ? tiers.quarantine().get().begin(entry) : null;
     }
 
     /** Step 4. */

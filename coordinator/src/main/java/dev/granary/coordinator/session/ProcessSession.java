@@ -79,6 +79,11 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
+    /** Returns the file {@code name} of this session, which may be absent. */
+    Path file(String name) {
+        return directory.resolve(name);
+    }
+
     /** Creates a subdirectory of this session if it is absent, and returns it. */
     Path subdirectory(String name) throws IOException {
         return Files.createDirectories(directory.resolve(name));
@@ -138,7 +143,7 @@ public final class ProcessSession implements AutoCloseable {
         try {
             if (isEmpty(directory.resolve(UploadOutbox.DIRECTORY))) {
                 Files.deleteIfExists(directory.resolve(UploadOutbox.DIRECTORY));
-                Files.deleteIfExists(directory.resolve(RestoreQuarantine.MARKS_DIRECTORY));
+                Files.deleteIfExists(directory.resolve(RestoreQuarantine.MARKS_FILE));
                 Files.deleteIfExists(lockFile(directory));
                 Files.deleteIfExists(directory);
             }
@@ -194,18 +199,16 @@ public final class ProcessSession implements AutoCloseable {
     }
 
     private static void deleteAll(Path session) throws IOException {
-        for (String name :
-                new String[] {UploadOutbox.DIRECTORY, RestoreQuarantine.MARKS_DIRECTORY}) {
-            Path sub = session.resolve(name);
-            if (Files.isDirectory(sub)) {
-                try (DirectoryStream<Path> files = Files.newDirectoryStream(sub)) {
-                    for (Path file : files) {
-                        Files.deleteIfExists(file);
-                    }
+        Path outbox = session.resolve(UploadOutbox.DIRECTORY);
+        if (Files.isDirectory(outbox)) {
+            try (DirectoryStream<Path> files = Files.newDirectoryStream(outbox)) {
+                for (Path file : files) {
+                    Files.deleteIfExists(file);
                 }
-                Files.deleteIfExists(sub);
             }
+            Files.deleteIfExists(outbox);
         }
+        Files.deleteIfExists(session.resolve(RestoreQuarantine.MARKS_FILE));
         Files.deleteIfExists(lockFile(session));
         Files.deleteIfExists(session);
     }

@@ -7,14 +7,12 @@ import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.regex.Pattern;
 
 /**
  * Quarantine of entries whose restore ended a process: drivers abort the process on some binaries,
@@ -23,14 +21,13 @@ import java.util.regex.Pattern;
  * <p>A restore leaves a mark while it runs. The next process finds the marks of dead sessions, and
  * does not try these entries for one day. Thread-safe.
  */
-public final class RestoreQuarantine {
-    /** The subdirectory of a {@link ProcessSession} with the marks of running restores. */
-    public static final String MARKS_DIRECTORY = "trying";
+public final class RestoreQuarantine implements AutoCloseable {
+    /** The file of a {@link ProcessSession} with the marks of running restores. */
+    static final String MARKS_FILE = "restoring";
 
     private static final Duration DURATION = Duration.ofDays(1);
-    private static final Pattern NAME = Pattern.compile("[0-9a-f]{64}-[0-9a-f]{64}");
 
-    private final Path marks;
+    private final RestoreMarks marks;
     private final Path directory;
     private final InstantSource clock;
     private final Map<String, Instant> endTimes = new ConcurrentHashMap<>();
@@ -42,7 +39,7 @@ public final class RestoreQuarantine {
      */
     public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
             throws IOException {
-        this.marks = session.subdirectory(MARKS_DIRECTORY);
+        this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.directory = localDirectory.resolve("quarantine");
         this.clock = clock;
         if (Files.isDirectory(directory)) {
@@ -55,56 +52,58 @@ public final class RestoreQuarantine {
         if (endTimes.isEmpty()) {
             return false;
         }
-        Instant end = endTimes.get(name(entry));
+        Instant end = endTimes.get(RestoreMarks.name(entry));
         return end != null && clock.instant().isBefore(end);
     }
 
-    /** Marks the start of a restore of {@code entry}. */
-    public void begin(Entry entry) {
+    /** A restore that is under way. */
+    @FunctionalInterface
+    public interface Restore extends AutoCloseable {
+        /** Ends the restore, which the process survived. */
+        @Override
+        void close();
+    }
+
+    /** Marks the start of a restore of {@code entry}; the caller closes the result. */
+    public Restore begin(Entry entry) {
         try {
-            Files.write(marks.resolve(name(entry)), new byte[0]);
+            return marks.mark(entry);
         } catch (IOException e) {
             LogOnce.warn(
                     "quarantine",
                     "Restores cannot be marked, so an entry that ends a process is not detected: "
                             + e);
-        }
-    }
-
-    /** Removes the mark after a restore that the process survived. */
-    public void end(Entry entry) {
-        try {
-            Files.deleteIfExists(marks.resolve(name(entry)));
-        } catch (IOException e) {
-            LogOnce.warn("quarantine", "The mark of a restore could not be removed: " + e);
+            return () -> {};
         }
     }
 
     /** Puts the entries that a dead session was restoring into quarantine. */
     public void inherit(Path deadSession) throws IOException {
-        Path deadMarks = deadSession.resolve(MARKS_DIRECTORY);
-        if (!Files.isDirectory(deadMarks)) {
-            return;
+        Path deadMarks = deadSession.resolve(MARKS_FILE);
+        Instant now = clock.instant();
+        for (String mark : RestoreMarks.read(deadMarks)) {
+            Files.createDirectories(directory);
+            Path file = directory.resolve(mark);
+            Files.write(file, new byte[0]);
+            // the quarantine starts when the mark is found
+            Files.setLastModifiedTime(file, FileTime.from(now));
+            endTimes.put(mark, now.plus(DURATION));
+            LogOnce.warn(
+                    "quarantined",
+                    "A process ended while it restored entry "
+                            + mark.substring(0, mark.indexOf('-'))
+                            + "; it is not tried for a day.");
         }
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(deadMarks)) {
-            for (Path file : files) {
-                String name = file.getFileName().toString();
-                if (!NAME.matcher(name).matches()) {
-                    Files.deleteIfExists(file);
-                    continue;
-                }
-                Instant now = clock.instant();
-                // the quarantine starts when the mark is found
-                Files.setLastModifiedTime(file, FileTime.from(now));
-                Files.createDirectories(directory);
-                Files.move(file, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
-                endTimes.put(name, now.plus(DURATION));
-                LogOnce.warn(
-                        "quarantined",
-                        "A process ended while it restored entry "
-                                + name.substring(0, name.indexOf('-'))
-                                + "; it is not tried for a day.");
-            }
+        Files.deleteIfExists(deadMarks);
+    }
+
+    /** Removes the marks of this process. Restores that are still under way are not marked. */
+    @Override
+    public void close() {
+        try {
+            marks.close();
+        } catch (IOException e) {
+            LogOnce.warn("quarantine", "The marks of restores could not be removed: " + e);
         }
     }
 
@@ -120,9 +119,5 @@ public final class RestoreQuarantine {
                 }
             }
         }
-    }
-
-    private static String name(Entry entry) {
-        return entry.id().hash().hex() + "-" + entry.contentHash().hex();
     }
 }

@@ -134,6 +134,7 @@ public record OpenStores(
         layers.forEach(layer -> layer.tier().cache().close());
         claims.ifPresent(LocalClaims::close);
         local.cache().close();
+        quarantine.ifPresent(RestoreQuarantine::close);
         session.ifPresent(ProcessSession::close);
     }
 }

@@ -1,5 +1,6 @@
 package dev.granary.coordinator.lookup;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -21,7 +22,6 @@ import dev.granary.coordinator.FakePrimitive;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.TestNode;
-import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
@@ -34,6 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -309,7 +310,11 @@ class PrimitiveLookupTest {
                 throw new IllegalStateException("this engine has a bug");
             };
             assertThrows(IllegalStateException.class, () -> granary.primitive(engine, b));
-            assertEquals(List.of(), node.sessionFiles(RestoreQuarantine.MARKS_DIRECTORY));
+            List<Path> marks = node.sessionFiles(".").stream()
+                    .filter(file -> file.endsWith("restoring"))
+                    .toList();
+            assertEquals(1, marks.size());
+            assertArrayEquals(new byte[64], Files.readAllBytes(marks.getFirst()));
             engine.restoreBehavior = FakeEngine.RestoreBehavior.ACCEPTS;
             engine.beforeCompile = () -> {};
             assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());

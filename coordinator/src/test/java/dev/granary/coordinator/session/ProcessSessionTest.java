@@ -16,12 +16,14 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** Takeover of the sessions that other processes left. */
@@ -84,7 +86,7 @@ final class ProcessSessionTest {
         ProcessSession session = ProcessSession.begin(directory);
         Path outboxFile =
                 Files.createFile(session.subdirectory(UploadOutbox.DIRECTORY).resolve("note"));
-        session.subdirectory(RestoreQuarantine.MARKS_DIRECTORY);
+        Files.createFile(session.file(RestoreQuarantine.MARKS_FILE));
         session.close();
         assertEquals(
                 List.of(outboxFile),
@@ -95,7 +97,7 @@ final class ProcessSessionTest {
         assertEquals(List.of(), sessions());
         ProcessSession empty = ProcessSession.begin(directory);
         empty.subdirectory(UploadOutbox.DIRECTORY);
-        empty.subdirectory(RestoreQuarantine.MARKS_DIRECTORY);
+        Files.createFile(empty.file(RestoreQuarantine.MARKS_FILE));
         empty.close();
         assertEquals(List.of(), sessions());
     }
@@ -108,39 +110,54 @@ final class ProcessSessionTest {
 
     @Test
     @DisplayName(
-            "N7 marks: a completed restore leaves none; foreign names and marks older than a day"
-                    + " are removed")
+            "N7 marks: a completed restore leaves none, one under way is put into quarantine for"
+                    + " a day")
     void marks() throws Exception {
-        Entry entry = new TestEntries("ProcessSessionTest").entry(10);
+        TestEntries entries = new TestEntries("ProcessSessionTest");
+        Entry first = entries.entry(10);
+        Entry second = entries.entry(10);
+        Entry third = entries.entry(10);
         Instant now = Instant.parse("2026-01-02T00:00:00Z");
-        Path dead;
-        try (ProcessSession session = ProcessSession.begin(directory)) {
-            Path running = session.subdirectory(RestoreQuarantine.MARKS_DIRECTORY);
-            RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now);
-            quarantine.begin(entry);
-            assertEquals(1, count(running));
-            quarantine.end(entry);
-            assertEquals(0, count(running));
-            quarantine.begin(entry);
-            dead = Files.createDirectories(directory.resolve("left"));
-            Path marks = Files.createDirectory(dead.resolve(RestoreQuarantine.MARKS_DIRECTORY));
-            for (Path mark : list(running)) {
-                Path moved = Files.move(mark, marks.resolve(mark.getFileName()));
-                // the restore started long before it ended the process
-                Files.setLastModifiedTime(moved, FileTime.from(now.minus(Duration.ofDays(2))));
-            }
-            Files.createFile(marks.resolve("foreign"));
-            assertFalse(quarantine.contains(entry));
+        Path dead = Files.createDirectories(directory.resolve("left"));
+        try (ProcessSession session = ProcessSession.begin(directory);
+                RestoreQuarantine quarantine =
+                        new RestoreQuarantine(directory, session, () -> now)) {
+            Path running = session.file(RestoreQuarantine.MARKS_FILE);
+            assertFalse(Files.exists(running), "no restore, no file");
+            quarantine.begin(first).close();
+            RestoreQuarantine.Restore done = quarantine.begin(first);
+            RestoreQuarantine.Restore underWay = quarantine.begin(second);
+            done.close();
+            quarantine.begin(third).close();
+            assertEquals(
+                    Set.of(RestoreMarks.name(second)),
+                    RestoreMarks.read(running),
+                    "a free slot is used again");
+            assertEquals(128, Files.size(running));
+            // the restore started long before it ended the process
+            Path left = Files.copy(running, dead.resolve(RestoreQuarantine.MARKS_FILE));
+            Files.write(left, new byte[63], StandardOpenOption.APPEND);
+            Files.setLastModifiedTime(left, FileTime.from(now.minus(Duration.ofDays(2))));
             quarantine.inherit(dead);
-            assertTrue(quarantine.contains(entry));
-            assertEquals(0, count(marks), "a foreign name is removed");
+            assertTrue(quarantine.contains(second));
+            assertFalse(quarantine.contains(first));
+            assertFalse(quarantine.contains(third));
+            assertFalse(Files.exists(left));
+            quarantine.inherit(dead);
+            underWay.close();
+            assertEquals(Set.of(), RestoreMarks.read(running));
+            quarantine.begin(first);
+            quarantine.close();
+            assertFalse(Files.exists(running));
+            quarantine.begin(first).close(); // after the end: not marked, and no failure
+            assertFalse(Files.exists(running));
         }
         for (Duration later : List.of(Duration.ofHours(23), Duration.ofHours(25))) {
             try (ProcessSession session = ProcessSession.begin(directory)) {
                 boolean isYoung = later.toHours() < 24;
                 RestoreQuarantine quarantine =
                         new RestoreQuarantine(directory, session, () -> now.plus(later));
-                assertEquals(isYoung, quarantine.contains(entry));
+                assertEquals(isYoung, quarantine.contains(second));
                 assertEquals(isYoung ? 1 : 0, count(directory.resolve("quarantine")));
             }
         }
