@@ -17,10 +17,19 @@ public final class KernelBinaries {
 
     private final List<MemorySegment> given;
     private final List<MemorySegment> segments; // read-only views of given
+    private final long byteSize;
 
     private KernelBinaries(List<MemorySegment> given) {
+        // Loops: a lookup in a new process runs in the interpreter, where streams are slow.
+        MemorySegment[] readOnly = new MemorySegment[given.size()];
+        long bytes = 0;
+        for (int i = 0; i < readOnly.length; i++) {
+            readOnly[i] = given.get(i).asReadOnly();
+            bytes += readOnly[i].byteSize();
+        }
         this.given = List.copyOf(given);
-        this.segments = given.stream().map(MemorySegment::asReadOnly).toList();
+        this.segments = List.of(readOnly);
+        this.byteSize = bytes;
     }
 
     /** Returns no binaries: the primitive does not support the requested kind. */
@@ -75,7 +84,7 @@ public final class KernelBinaries {
 
     /** Returns the total length of all binaries in bytes. */
     public long byteSize() {
-        return segments.stream().mapToLong(MemorySegment::byteSize).sum();
+        return byteSize;
     }
 
     /** Returns a copy of all binaries. */

@@ -356,15 +356,21 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("A hit's binaries lie outside the heap; those of an arena end with it")
-    void offHeap() throws Exception {
+    @DisplayName(
+            "A hit up to 1 MiB is on the heap, a larger one is not, and one in an arena ends with it")
+    void memoryOfHits() throws Exception {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(3000);
             tier.store(entry);
-            assertTrue(PersistentCacheContract.hit(tier.load(entry.id()))
+            assertFalse(PersistentCacheContract.hit(tier.load(entry.id()))
                     .binaries()
                     .binary(0)
                     .isNative());
+            Entry large = entries.entry(1 << 20);
+            tier.store(large);
+            LoadResult offHeap = tier.load(large.id());
+            assertHit(large, offHeap);
+            assertTrue(PersistentCacheContract.hit(offHeap).binaries().binary(0).isNative());
             MemorySegment inArena;
             try (Arena memory = Arena.ofConfined()) {
                 LoadResult loaded = tier.load(entry.id(), memory);

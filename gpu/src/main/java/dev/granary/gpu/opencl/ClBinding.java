@@ -170,7 +170,7 @@ class ClBinding {
             MemorySegment binaryStatus = arena.allocate(JAVA_INT);
             MemorySegment bytes = binary.isNative()
                     ? binary
-                    : arena.allocate(Math.max(1, binary.byteSize())).copyFrom(binary);
+                    : arena.allocateFrom(JAVA_BYTE, binary, JAVA_BYTE, 0, binary.byteSize());
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
             MemorySegment lengths = arena.allocateFrom(JAVA_LONG, binary.byteSize());
             MemorySegment binaries = arena.allocateFrom(JAVA_LONG, bytes.address());
