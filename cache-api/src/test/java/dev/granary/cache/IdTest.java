@@ -58,18 +58,20 @@ class IdTest {
             "K1, K12 two JVMs with different encoding, locale, line ends, hash seed and directory:"
                     + " identical bytes")
     void twoJvms(@TempDir Path elsewhere) throws Exception {
-        List<String> there = ChildJvm.run(
-                IdSamples.class,
-                elsewhere,
-                "-Dfile.encoding=ISO-8859-1",
-                "-Dstdout.encoding=ISO-8859-1",
-                "-Duser.language=tr",
-                "-Duser.country=TR",
-                "-Dline.separator=\r\n",
-                "-Duser.timezone=Asia/Kathmandu",
-                "-XX:+UnlockExperimentalVMOptions",
-                "-XX:hashCode=3");
-        assertEquals(IdSamples.lines(), there);
+        ChildJvm.Result there = ChildJvm.of(IdSamples.class)
+                .directory(elsewhere)
+                .mergeErrors()
+                .flags(
+                        "-Dfile.encoding=ISO-8859-1",
+                        "-Dstdout.encoding=ISO-8859-1",
+                        "-Duser.language=tr",
+                        "-Duser.country=TR",
+                        "-Dline.separator=\r\n",
+                        "-Duser.timezone=Asia/Kathmandu",
+                        "-XX:+UnlockExperimentalVMOptions",
+                        "-XX:hashCode=3")
+                .run();
+        assertEquals(IdSamples.lines(), there.lines());
     }
 
     @Test

@@ -19,6 +19,7 @@ import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -397,8 +398,6 @@ final class FileErrorsTest {
 
     private static void tool(String... command) throws Exception {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin", command[0])), "no " + command[0]);
-        assumeTrue(
-                new ProcessBuilder(command).inheritIO().start().waitFor() == 0,
-                "this machine does not allow " + command[0]);
+        assumeTrue(SystemTool.run(command), "this machine does not allow " + command[0]);
     }
 }

@@ -21,6 +21,7 @@ import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
+import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.TestSeed;
 
 import org.jspecify.annotations.Nullable;
@@ -253,7 +254,7 @@ final class InterruptsTest {
     private void works() throws Exception {
         try (LocalTier tier = LocalTier.open(config().capacityBytes(CAPACITY).build());
                 LocalClaims claims = LocalClaims.open(directory());
-                SurvivingReader other = SurvivingReader.start(directory(), CAPACITY)) {
+                InteractiveProcess other = SurvivingReader.start(directory(), CAPACITY)) {
             tier.clear();
             assertEquals(0, tier.usedBytes());
             for (int i = 0; i < 20; i++) {
