@@ -25,6 +25,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
+/** Tests of ids: bytes, equality and hash. */
 class IdTest {
     private static final Target TARGET = new Target(Backend.OPENCL, "pocl", "cpu-haswell", "6.0");
 

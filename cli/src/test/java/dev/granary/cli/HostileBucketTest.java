@@ -54,6 +54,9 @@ class HostileBucketTest {
 
     private static final long HUGE = 5L << 30;
     private static final String TARGET = "opencl/somebody-has";
+    private static final List<String> LS = List.of("ls", "--tier", "bucket");
+    private static final List<String> WARM = List.of("warm", "--target", TARGET);
+    private static final List<String> COMPACT = List.of("compact", "--target", TARGET);
     private static final String HEX = "0123456789abcdef";
 
     private final Path directory;
@@ -302,10 +305,6 @@ class HostileBucketTest {
                                 "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n")
                         .toString());
     }
-
-    private static final List<String> LS = List.of("ls", "--tier", "bucket");
-    private static final List<String> WARM = List.of("warm", "--target", TARGET);
-    private static final List<String> COMPACT = List.of("compact", "--target", TARGET);
 
     private static void assumeDevice() {
         Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");

@@ -29,6 +29,7 @@ import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 
+/** Tests of descriptors: ids, equality, and the conditions of a cacheable descriptor. */
 class KernelDescriptorTest {
     private static final Target LAZY = IdPrinter.LAZY;
     private static final Target EAGER = new Target(Backend.OPENCL, "nvidia", "device", "driver");

@@ -21,6 +21,7 @@ import java.util.stream.Stream;
  */
 public final class DirectoryImage {
     static final int PAGE = 4096;
+    private static final byte[] ZEROS = new byte[PAGE];
 
     private final SortedMap<String, byte[]> files;
 
@@ -100,8 +101,6 @@ public final class DirectoryImage {
             }
         }
     }
-
-    private static final byte[] ZEROS = new byte[PAGE];
 
     public static void delete(Path directory) throws IOException {
         if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {

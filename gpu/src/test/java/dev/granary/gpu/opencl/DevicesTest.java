@@ -21,6 +21,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
+/** Tests of several devices and of sub-devices. */
 @NeedsPocl
 class DevicesTest {
     @Test

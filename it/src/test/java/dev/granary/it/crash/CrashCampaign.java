@@ -40,20 +40,6 @@ public final class CrashCampaign implements Callable<Integer> {
     /** The names of the counts in JSON, with their labels. */
     private static final Map<String, String> COUNTS = counts();
 
-    private static Map<String, String> counts() {
-        Map<String, String> counts = new LinkedHashMap<>();
-        counts.put("killed", "killed");
-        counts.put("killedInStartUp", "of them during start");
-        counts.put("seconds", "seconds");
-        counts.put("examinations", "examinations");
-        counts.put("acknowledged", "stores acknowledged");
-        counts.put("failed", "stores that reported failure");
-        counts.put("hits", "hits, all compared");
-        counts.put("missed", "misses");
-        counts.put("evictingSweeps", "evictions observed");
-        return counts;
-    }
-
     @Option(
             names = "--kills",
             defaultValue = "1000",
@@ -86,6 +72,20 @@ public final class CrashCampaign implements Callable<Integer> {
     /** Runs the command. */
     public static void main(String[] arguments) {
         System.exit(new CommandLine(new CrashCampaign()).execute(arguments));
+    }
+
+    private static Map<String, String> counts() {
+        Map<String, String> counts = new LinkedHashMap<>();
+        counts.put("killed", "killed");
+        counts.put("killedInStartUp", "of them during start");
+        counts.put("seconds", "seconds");
+        counts.put("examinations", "examinations");
+        counts.put("acknowledged", "stores acknowledged");
+        counts.put("failed", "stores that reported failure");
+        counts.put("hits", "hits, all compared");
+        counts.put("missed", "misses");
+        counts.put("evictingSweeps", "evictions observed");
+        return counts;
     }
 
     @Override
