@@ -6,13 +6,12 @@ import com.google.gson.JsonParser;
 import dev.granary.cli.Main;
 import dev.granary.demo.DriverCacheSettings;
 import dev.granary.testing.ChildJvm;
+import dev.granary.testing.TestFiles;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /** A process of the granary command, as a user starts it. */
 final class GranaryProcess {
@@ -74,16 +73,7 @@ final class GranaryProcess {
     /** Waits for the end of the process, and returns its result. */
     Result end() throws IOException, InterruptedException {
         ChildJvm.Result result = process.end();
-        deleteTree(driverCache);
+        TestFiles.deleteTree(driverCache);
         return new Result(result.exitCode(), result.out(), result.err());
-    }
-
-    /** Deletes a directory with its content. */
-    static void deleteTree(Path directory) throws IOException {
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        }
     }
 }

@@ -24,6 +24,7 @@ import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
+import dev.granary.testing.TestFiles;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -124,7 +125,7 @@ final class LookupProcess implements AutoCloseable {
     @Override
     public void close() throws IOException {
         kill();
-        GranaryProcess.deleteTree(driverCache);
+        TestFiles.deleteTree(driverCache);
     }
 
     /** The main method of the process. */

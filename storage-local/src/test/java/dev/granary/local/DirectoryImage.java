@@ -1,5 +1,6 @@
 package dev.granary.local;
 
+import dev.granary.testing.TestFiles;
 import dev.granary.local.directory.DirectoryValidator;
 
 import java.io.IOException;
@@ -8,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
@@ -83,7 +83,7 @@ public final class DirectoryImage {
 
     /** Replaces the content of the directory by this image; pages of zeros become holes. */
     void writeTo(Path directory) throws IOException {
-        delete(directory);
+        TestFiles.deleteTree(directory);
         Files.createDirectories(directory, DirectoryValidator.privateDirectory(directory));
         for (var file : files.entrySet()) {
             Path path = directory.resolve(file.getKey());
@@ -97,16 +97,6 @@ public final class DirectoryImage {
                         out.seek(at);
                         out.write(content, at, length);
                     }
-                }
-            }
-        }
-    }
-
-    public static void delete(Path directory) throws IOException {
-        if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
-            try (Stream<Path> all = Files.walk(directory)) {
-                for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(path);
                 }
             }
         }

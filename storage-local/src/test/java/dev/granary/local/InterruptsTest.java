@@ -22,6 +22,7 @@ import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.TestFiles;
 import dev.granary.testing.TestSeed;
 
 import org.jspecify.annotations.Nullable;
@@ -81,7 +82,7 @@ final class InterruptsTest {
         for (KillScenario.Work work : KillScenario.Work.values()) {
             if (KillScenario.all().contains(new KillScenario(work, step))) {
                 at(step, work);
-                DirectoryImage.delete(directory());
+                TestFiles.deleteTree(directory());
             }
         }
         assertEquals(List.of(), openFiles());

@@ -22,6 +22,7 @@ import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
 import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.TestFiles;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -548,7 +549,7 @@ final class StoreFilesCorruptionTest {
             StoreLayout.forEachChild(parent, path -> {
                 if (Files.isSymbolicLink(path)
                         || (Files.isDirectory(path) && !path.endsWith("segments"))) {
-                    DirectoryImage.delete(path);
+                    TestFiles.deleteTree(path);
                 }
             });
         }

@@ -6,6 +6,8 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
+import dev.granary.testing.TestFiles;
+
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine;
@@ -17,7 +19,6 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -107,7 +108,7 @@ public final class CrashCampaign implements Callable<Integer> {
             return run(root);
         } finally {
             if (given == null) {
-                delete(root);
+                TestFiles.deleteTree(root);
             }
         }
     }
@@ -185,14 +186,6 @@ public final class CrashCampaign implements Callable<Integer> {
     private static boolean isEmpty(Path root) throws IOException {
         try (Stream<Path> files = Files.list(root)) {
             return files.findAny().isEmpty();
-        }
-    }
-
-    private static void delete(Path root) throws IOException {
-        try (Stream<Path> files = Files.walk(root)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
         }
     }
 }

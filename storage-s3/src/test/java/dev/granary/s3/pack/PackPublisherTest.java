@@ -27,7 +27,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -59,25 +58,9 @@ class PackPublisherTest {
     }
 
     private void assertAllHit(List<Entry> all) {
-        PackReader packs = new PackReader(
-                store,
-                bucket.settings(Optional.empty()),
-                Duration.ofMinutes(1),
-                Duration.ofSeconds(5),
-                () -> 0);
-        for (Entry entry : all) {
-            PackAnswer answer = packs.load(entry.id(), store);
-            assertEquals(
-                    entry.binaries(),
-                    assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
-                            .entry()
-                            .binaries());
-        }
+        PackReader packs = bucket.reader(store);
+        all.forEach(entry -> PackFixture.assertHit(entry, packs.load(entry.id(), store)));
         packs.close();
-    }
-
-    private long packObjects() {
-        return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
     }
 
     @Test
@@ -176,7 +159,7 @@ class PackPublisherTest {
         all.forEach(entry -> second.add(entry, results::add));
         second.finish();
         assertEquals(Collections.nCopies(20, StoreResult.DUPLICATE), results);
-        assertEquals(1, packObjects());
+        assertEquals(1, bucket.packObjects());
         assertEquals(1, bucket.newest().number());
         results.clear();
         all.forEach(entry -> second.add(entry, results::add));
@@ -184,7 +167,7 @@ class PackPublisherTest {
         second.finish();
         assertTrue(
                 results.stream().allMatch(StoreResult.Stored.class::isInstance), results::toString);
-        assertEquals(2, packObjects());
+        assertEquals(2, bucket.packObjects());
         assertAllHit(List.of(more));
     }
 
@@ -217,7 +200,7 @@ class PackPublisherTest {
         assertEquals(
                 140,
                 results.stream().filter(StoreResult.Duplicate.class::isInstance).count());
-        assertEquals(1, packObjects());
+        assertEquals(1, bucket.packObjects());
         assertAllHit(all);
     }
 
@@ -292,7 +275,7 @@ class PackPublisherTest {
         results.forEach(result -> assertTrue(
                 assertInstanceOf(StoreResult.Failed.class, result).cause().contains("manifest"),
                 result::toString));
-        assertEquals(1, packObjects());
+        assertEquals(1, bucket.packObjects());
         assertEquals(List.of(), bucket.newest().packs());
     }
 
@@ -330,7 +313,7 @@ class PackPublisherTest {
                 new Fault.Conflicting(Fault.Moment.BEFORE));
         publisher.finish();
         results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
-        assertEquals(1, packObjects());
+        assertEquals(1, bucket.packObjects());
         assertAllHit(all);
     }
 
@@ -346,14 +329,6 @@ class PackPublisherTest {
         assertAllHit(all);
     }
 
-    private List<StoreResult> publish(PackPublisher with, List<Entry> all) {
-        List<StoreResult> results = new ArrayList<>();
-        all.forEach(entry -> assertTrue(with.add(entry, results::add)));
-        with.finish();
-        assertEquals(all.size(), results.size());
-        return results;
-    }
-
     @Test
     @DisplayName(
             "A3 the presence of the pack with the entries is unknown: no duplicates, another pack"
@@ -365,7 +340,7 @@ class PackPublisherTest {
                 request -> request.operation().equals("HEAD")
                         && request.key().contains(pack.name().hex()),
                 new Fault.Lost(TIMEOUT)));
-        publish(publisher, all)
+        PackFixture.publish(publisher, all)
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(2, bucket.newest().packs().size());
@@ -379,7 +354,7 @@ class PackPublisherTest {
         bucket.publish(bucket.pack(some(2)));
         bucket.publish(bucket.pack(some(2)));
         store.newRequests();
-        publish(publisher, some(2))
+        PackFixture.publish(publisher, some(2))
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(2, store.newRequests().stream().filter("HEAD pack"::equals).count());
@@ -389,7 +364,7 @@ class PackPublisherTest {
                         && request.key().endsWith(".pack")
                         && heads.incrementAndGet() > 1,
                 new Fault.Lost(TIMEOUT)));
-        publish(publisher, some(2))
+        PackFixture.publish(publisher, some(2))
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Unknown.class, result, result::toString));
         assertEquals(4, bucket.newest().number());
@@ -403,7 +378,7 @@ class PackPublisherTest {
         store.plan(FaultPlan.when(
                 request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"),
                 new Fault.Lost(TIMEOUT)));
-        publish(publisher, some(2))
+        PackFixture.publish(publisher, some(2))
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Failed.class, result, result::toString));
         store.plan(FaultPlan.SOUND);
@@ -437,7 +412,7 @@ class PackPublisherTest {
             }
         });
         List<Entry> all = some(3);
-        publish(suspended, all)
+        PackFixture.publish(suspended, all)
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertTrue(once.get());
@@ -461,7 +436,7 @@ class PackPublisherTest {
                     return WriteResult.PRECONDITION_FAILED;
                 }
             });
-            publish(reported, some(2))
+            PackFixture.publish(reported, some(2))
                     .forEach(result -> assertTrue(
                             assertInstanceOf(StoreResult.Failed.class, result, result::toString)
                                     .cause()
@@ -512,7 +487,7 @@ class PackPublisherTest {
                 return result;
             }
         });
-        publish(late, some(2))
+        PackFixture.publish(late, some(2))
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(2, bucket.newest().packs().size());
@@ -537,7 +512,7 @@ class PackPublisherTest {
                     }
                 }));
         List<Entry> all = some(2);
-        publish(limited, all)
+        PackFixture.publish(limited, all)
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(1, bucket.newest().packs().size());

@@ -54,12 +54,7 @@ class TargetPackReaderTest {
     }
 
     private void assertHit(Entry entry) {
-        PackAnswer answer = load(entry.id());
-        assertEquals(
-                entry.binaries(),
-                assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString)
-                        .entry()
-                        .binaries());
+        PackFixture.assertHit(entry, load(entry.id()));
     }
 
     private void assertLoad(PackAnswer expected, Id id, String... requests) {
