@@ -25,6 +25,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
+/** Tests of ids: bytes, equality and hash. */
 class IdTest {
     private static final Target TARGET = new Target(Backend.OPENCL, "pocl", "cpu-haswell", "6.0");
 
@@ -58,18 +59,20 @@ class IdTest {
             "K1, K12 two JVMs with different encoding, locale, line ends, hash seed and directory:"
                     + " identical bytes")
     void twoJvms(@TempDir Path elsewhere) throws Exception {
-        List<String> there = ChildJvm.run(
-                IdSamples.class,
-                elsewhere,
-                "-Dfile.encoding=ISO-8859-1",
-                "-Dstdout.encoding=ISO-8859-1",
-                "-Duser.language=tr",
-                "-Duser.country=TR",
-                "-Dline.separator=\r\n",
-                "-Duser.timezone=Asia/Kathmandu",
-                "-XX:+UnlockExperimentalVMOptions",
-                "-XX:hashCode=3");
-        assertEquals(IdSamples.lines(), there);
+        ChildJvm.Result there = ChildJvm.of(IdSamples.class)
+                .directory(elsewhere)
+                .mergeErrors()
+                .flags(
+                        "-Dfile.encoding=ISO-8859-1",
+                        "-Dstdout.encoding=ISO-8859-1",
+                        "-Duser.language=tr",
+                        "-Duser.country=TR",
+                        "-Dline.separator=\r\n",
+                        "-Duser.timezone=Asia/Kathmandu",
+                        "-XX:+UnlockExperimentalVMOptions",
+                        "-XX:hashCode=3")
+                .run();
+        assertEquals(IdSamples.lines(), there.lines());
     }
 
     @Test

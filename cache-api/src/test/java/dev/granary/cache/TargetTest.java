@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
+/** Tests of targets and of their names in paths. */
 class TargetTest {
     private static void assertIsSafe(String name) {
         assertTrue(name.matches("[a-z0-9][a-z0-9._-]*"), name);

@@ -18,6 +18,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
+/** Tests of the counters of a tier. */
 class TierStatisticsTest {
     private final TierStatistics statistics = new TierStatistics();
     private final Entry entry =

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
+import dev.granary.testing.ChildJvm;
+
 import picocli.CommandLine;
 
 import java.io.PrintWriter;
@@ -31,6 +33,11 @@ record Cli(int status, String out, String err) {
         Cli result = new Cli(status, out.toString(), err.toString());
         assertFalse((result.out + result.err).contains("\tat "), () -> "a stack trace: " + result);
         return result;
+    }
+
+    /** Returns the result of the command in its own JVM. */
+    static Cli of(ChildJvm.Result result) {
+        return new Cli(result.exitCode(), result.out(), result.err());
     }
 
     /** Checks the exit code. */

@@ -16,6 +16,7 @@ import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cli.output.TextTable;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -26,7 +27,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -496,21 +496,9 @@ class CommandTest {
     }
 
     private static Cli process(String... arguments) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of(
-                ProcessHandle.current().info().command().orElseThrow(),
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Main.class.getName()));
-        command.addAll(List.of(arguments));
-        Path err = Files.createTempFile("granary-test", ".err");
-        ProcessBuilder builder = new ProcessBuilder(command).redirectError(err.toFile());
-        builder.environment().putAll(Map.of("GRANARY_BUCKET", "", "GRANARY_CONFIG", ""));
-        Process process = builder.start();
-        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        int status = process.waitFor();
-        String complaint = Files.readString(err);
-        Files.delete(err);
-        return new Cli(status, out, complaint);
+        return Cli.of(ChildJvm.of(Main.class)
+                .shortLived()
+                .variables(Map.of("GRANARY_BUCKET", "", "GRANARY_CONFIG", ""))
+                .run(arguments));
     }
 }

@@ -8,6 +8,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
@@ -53,6 +54,9 @@ class HostileBucketTest {
 
     private static final long HUGE = 5L << 30;
     private static final String TARGET = "opencl/somebody-has";
+    private static final List<String> LS = List.of("ls", "--tier", "bucket");
+    private static final List<String> WARM = List.of("warm", "--target", TARGET);
+    private static final List<String> COMPACT = List.of("compact", "--target", TARGET);
     private static final String HEX = "0123456789abcdef";
 
     private final Path directory;
@@ -155,8 +159,8 @@ class HostileBucketTest {
     }
 
     private static String page(String objects, long number) {
-        return "<?xml version=\"1.0\""
-                + " encoding=\"UTF-8\"?><ListBucketResult><Name>kernels</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys><KeyCount>1</KeyCount>"
+        return "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><Name>kernels</Name>"
+                + "<Prefix></Prefix><MaxKeys>1000</MaxKeys><KeyCount>1</KeyCount>"
                 + "<IsTruncated>" + (number >= 0) + "</IsTruncated><NextContinuationToken>" + number
                 + "</NextContinuationToken>" + objects + "</ListBucketResult>";
     }
@@ -225,30 +229,18 @@ class HostileBucketTest {
     }
 
     private Cli process(Server server, List<String> arguments) throws Exception {
-        List<String> command = new ArrayList<>(List.of(
-                ProcessHandle.current().info().command().orElseThrow(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-Xmx256m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Main.class.getName()));
-        command.addAll(arguments);
-        command.addAll(List.of(
+        List<String> all = new ArrayList<>(arguments);
+        all.addAll(List.of(
                 "--dir",
                 directory.resolve("local of " + arguments.getFirst()).toString(),
                 "--bucket",
                 "s3://kernels/ci",
                 "--endpoint",
                 server.endpoint()));
-        Path out = Files.createTempFile(directory, "granary", ".out");
-        Path err = Files.createTempFile(directory, "granary", ".err");
-        ProcessBuilder builder = new ProcessBuilder(command)
-                .redirectOutput(out.toFile())
-                .redirectError(err.toFile());
-        builder.environment()
-                .putAll(Map.of(
+        ChildJvm.Recording command = ChildJvm.of(Main.class)
+                .shortLived()
+                .flags("-Xmx256m")
+                .variables(Map.of(
                         "GRANARY_BUCKET",
                         "",
                         "GRANARY_CONFIG",
@@ -256,16 +248,16 @@ class HostileBucketTest {
                         "AWS_ACCESS_KEY_ID",
                         "nobody",
                         "AWS_SECRET_ACCESS_KEY",
-                        "nothing"));
-        Process process = builder.start();
+                        "nothing"))
+                .record(all.toArray(String[]::new));
         try {
             assertTrue(
-                    process.waitFor(HANG.toSeconds(), TimeUnit.SECONDS),
+                    command.process().waitFor(HANG.toSeconds(), TimeUnit.SECONDS),
                     () -> arguments + " hangs");
         } finally {
-            process.destroyForcibly();
+            command.process().destroyForcibly();
         }
-        return new Cli(process.exitValue(), Files.readString(out), Files.readString(err));
+        return Cli.of(command.end());
     }
 
     private void assertEachEnds(Response response, List<List<String>> commands) throws Exception {
@@ -313,10 +305,6 @@ class HostileBucketTest {
                                 "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n")
                         .toString());
     }
-
-    private static final List<String> LS = List.of("ls", "--tier", "bucket");
-    private static final List<String> WARM = List.of("warm", "--target", TARGET);
-    private static final List<String> COMPACT = List.of("compact", "--target", TARGET);
 
     private static void assumeDevice() {
         Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");

@@ -24,6 +24,7 @@ import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -520,23 +521,13 @@ class LocalCommandsTest {
             TestEntries entries = new TestEntries("killedExport");
             names.forEach(name -> tier.store(entries.entry(TestEntries.id(name), 100_000)));
         }
-        Process export = new ProcessBuilder(
-                        ProcessHandle.current().info().command().orElseThrow(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Main.class.getName(),
-                        "export",
-                        tree,
-                        "--dir",
-                        local)
-                .redirectErrorStream(true)
-                .redirectOutput(directory.resolve("output").toFile())
-                .start();
-        while (export.isAlive() && completeEntries() < 20) {
+        ChildJvm.Recording export =
+                ChildJvm.of(Main.class).shortLived().record("export", tree, "--dir", local);
+        while (export.process().isAlive() && completeEntries() < 20) {
             Thread.onSpinWait();
         }
-        export.destroyForcibly().waitFor();
+        export.process().destroyForcibly().waitFor();
+        export.end();
         JsonObject imported = Cli.run(
                         "import",
                         tree,

@@ -46,8 +46,8 @@ class PopulateTest {
         Files.writeString(
                 directory.resolve("scale.cl"),
                 "#include \"scale.h\"\n"
-                        + "__kernel void scale(__global float *v) { size_t i = get_global_id(0); v[i]"
-                        + " = SCALE(v[i]); }\n");
+                        + "__kernel void scale(__global float *v) {"
+                        + " size_t i = get_global_id(0); v[i] = SCALE(v[i]); }\n");
         Files.writeString(
                 directory.resolve("add.cl"),
                 "__kernel void add(__global float *a, __global const float *b) { size_t i ="

@@ -12,6 +12,7 @@ import dev.granary.cli.manifest.KernelSourceResolver;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -26,7 +27,6 @@ import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
@@ -93,25 +93,14 @@ class SmallHeapTest {
             tier.store(entry);
         }
         assertEquals(1, changeAll(local, HexFormat.of().parseHex("03feffffff0f")));
-        Path output = directory.resolve("output");
-        Process child = new ProcessBuilder(
-                        ProcessHandle.current().info().command().orElseThrow(),
-                        "-Xmx128m",
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Commands.class.getName(),
+        ChildJvm.Result result = ChildJvm.of(Commands.class)
+                .shortLived()
+                .flags("-Xmx128m")
+                .run(
                         local.toString(),
                         entry.id().hash().hex(),
-                        directory.resolve("tree").toString())
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .start();
-        assertTrue(child.waitFor(5, TimeUnit.MINUTES), "the commands end");
-        assertEquals(0, child.exitValue(), Files.readString(output));
-        assertTrue(Files.readString(output).contains("all as expected"), Files.readString(output));
+                        directory.resolve("tree").toString());
+        assertTrue(result.output().contains("all as expected"), result::toString);
     }
 
     /** Runs the commands in a process of its own. */

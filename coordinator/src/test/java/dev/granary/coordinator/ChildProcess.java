@@ -2,11 +2,10 @@ package dev.granary.coordinator;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.testing.ChildJvm;
+import dev.granary.testing.InteractiveProcess;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -97,28 +96,8 @@ public final class ChildProcess {
     }
 
     /** Starts a child process. */
-    public static Process start(String role, Path directory) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                ProcessHandle.current().info().command().orElseThrow(),
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                System.getProperty("java.class.path"),
-                ChildProcess.class.getName(),
-                role,
-                directory.toString()));
-        return new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
-                .start();
-    }
-
-    /** Waits for the first line of the child, which must be {@code expected}. */
-    public static void awaitLine(Process child, String expected) throws IOException {
-        try (BufferedReader out = new BufferedReader(
-                new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8))) {
-            String line = out.readLine();
-            if (!expected.equals(line)) {
-                throw new IOException("the child printed: " + line);
-            }
-        }
+    public static InteractiveProcess start(String role, Path directory) throws IOException {
+        return new InteractiveProcess(
+                ChildJvm.of(ChildProcess.class).shortLived().start(role, directory.toString()));
     }
 }

@@ -243,7 +243,7 @@ class ClaimedLookupTest {
         }
         assertEquals(
                 FakeEngine.DEATH,
-                ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
+                ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).finish());
         assertInstanceOf(Mine.class, other.claim(A.getId()));
         try (Granary granary = node.openWithoutBucket()) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());

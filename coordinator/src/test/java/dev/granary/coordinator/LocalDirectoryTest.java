@@ -7,13 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -58,7 +58,7 @@ class LocalDirectoryTest {
     void readOnly() throws Exception {
         Files.createDirectories(node.directory);
         Assumptions.assumeTrue(
-                run(
+                SystemTool.run(
                         "mount",
                         "-t",
                         "tmpfs",
@@ -71,7 +71,9 @@ class LocalDirectoryTest {
             try (Granary granary = node.openWithoutBucket()) {
                 granary.primitive(engine, A);
             }
-            for (int i = 0; !run("mount", "-o", "remount,ro", node.directory.toString()); i++) {
+            for (int i = 0;
+                    !SystemTool.run("mount", "-o", "remount,ro", node.directory.toString());
+                    i++) {
                 assertTrue(i < 50, "cannot be mounted for reading only");
                 // a collection unmaps the files that a closed tier had mapped for writing
                 System.gc();
@@ -97,20 +99,7 @@ class LocalDirectoryTest {
                 assertEquals(1, granary.statistics().count(LookupCounter.DROPPED));
             }
         } finally {
-            assertTrue(run("umount", "-l", node.directory.toString()));
-        }
-    }
-
-    private static boolean run(String... command) throws IOException, InterruptedException {
-        try {
-            return new ProcessBuilder(command)
-                            .redirectErrorStream(true)
-                            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                            .start()
-                            .waitFor()
-                    == 0;
-        } catch (IOException e) {
-            return false; // the program is not installed
+            assertTrue(SystemTool.run("umount", "-l", node.directory.toString()));
         }
     }
 }

@@ -16,10 +16,15 @@ class OtherEngineTest {
     @Test
     @DisplayName("lookups, stores and statistics work without LWJGL on the class path")
     void withoutLwjgl(@TempDir Path directory) throws Exception {
-        List<String> lines =
-                ChildJvm.runWithout(List.of("lwjgl"), OtherEngineProcess.class, directory).stream()
-                        .filter(line -> line.startsWith("source: "))
-                        .toList();
+        List<String> lines = ChildJvm.of(OtherEngineProcess.class)
+                .shortLived()
+                .classPath(part -> !String.valueOf(part.getFileName()).startsWith("lwjgl"))
+                .directory(directory)
+                .run()
+                .lines()
+                .stream()
+                .filter(line -> line.startsWith("source: "))
+                .toList();
         assertEquals(List.of("source: COMPILED", "source: LOCAL"), lines);
     }
 }

@@ -21,6 +21,7 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalTierConfig;
+import dev.granary.testing.InteractiveProcess;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -292,13 +293,13 @@ class PersistentCacheSeedTest {
             + " threads; nothing is lost, mixed or left behind")
     void processesAndThreads() throws Exception {
         TestNode node = new TestNode(home.resolve("local"), new FakeBucket());
-        List<Process> children = new ArrayList<>();
+        List<InteractiveProcess> children = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
             children.add(ChildProcess.start(ChildProcess.GETS_SHARED, node.directory));
         }
-        for (Process child : children) {
-            ChildProcess.awaitLine(child, "true");
-            assertEquals(0, child.waitFor());
+        for (InteractiveProcess child : children) {
+            assertEquals("true", child.answer());
+            assertEquals(0, child.finish());
         }
         FakeEngine shared = new FakeEngine("shared");
         try (Granary granary = node.openWithoutBucket()) {

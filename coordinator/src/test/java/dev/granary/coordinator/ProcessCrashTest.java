@@ -11,6 +11,7 @@ import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
+import dev.granary.testing.InteractiveProcess;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -201,9 +202,10 @@ class ProcessCrashTest {
                     assertEquals(PrimitiveSource.LOCAL, second.obtain(engine, A).source());
                 }
             }
-            Process child = ChildProcess.start(ChildProcess.PRINTS_ADOPTED, node.directory);
-            ChildProcess.awaitLine(child, "0");
-            child.waitFor();
+            InteractiveProcess child =
+                    ChildProcess.start(ChildProcess.PRINTS_ADOPTED, node.directory);
+            assertEquals("0", child.answer());
+            child.finish();
             assertEquals(1, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
     }
@@ -239,15 +241,15 @@ class ProcessCrashTest {
     @Test
     @DisplayName("R21 D18 after a process is killed with pending uploads, the next one does them")
     void killedWithPendingUploads() throws Exception {
-        Process child = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, node.directory);
-        ChildProcess.awaitLine(child, ChildProcess.WAITS_IN_UPLOAD);
+        InteractiveProcess child = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, node.directory);
+        assertEquals(ChildProcess.WAITS_IN_UPLOAD, child.answer());
         try (Granary concurrent = node.open()) {
             assertEquals(
                     0,
                     concurrent.statistics().count(LookupCounter.ADOPTED),
                     "the child is running");
         }
-        child.destroyForcibly().waitFor();
+        child.kill();
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(1, next.statistics().count(LookupCounter.ADOPTED));
@@ -263,8 +265,8 @@ class ProcessCrashTest {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
         }
-        Process child = ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory);
-        assertEquals(FakeEngine.DEATH, child.waitFor());
+        InteractiveProcess child = ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory);
+        assertEquals(FakeEngine.DEATH, child.finish());
         // The bucket has the same content that ended the process.
         bucket.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "one")));
         int restoresBefore = engine.restores.get();
@@ -299,7 +301,7 @@ class ProcessCrashTest {
         }
         assertEquals(
                 FakeEngine.DEATH,
-                ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
+                ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).finish());
         try (Granary rebuilt = node.openWithoutBucket()) {
             assertEquals(
                     PrimitiveSource.COMPILED,

@@ -31,8 +31,8 @@ final class PreprocessedText {
      * does NUL.
      */
     private static final String UNICODE_WHITE_SPACE =
-            "\u0085\u00a0\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-                    + "\u2028\u2029\u202f\u205f\u3000\ufeff";
+            "\u0085\u00a0\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+                    + "\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
 
     private final String text;
     private final StringBuilder out;

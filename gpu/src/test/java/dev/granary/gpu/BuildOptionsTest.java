@@ -14,6 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.util.List;
 import java.util.SplittableRandom;
 
+/** Tests of the parser of build options and of its inverse. */
 class BuildOptionsTest {
     @Test
     @DisplayName(

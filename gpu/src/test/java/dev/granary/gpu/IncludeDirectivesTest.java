@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
+/** Tests of the scan for include directives. */
 class IncludeDirectivesTest {
     private static List<String> names(String source) {
         return List.copyOf(IncludeDirectives.of(source).names());

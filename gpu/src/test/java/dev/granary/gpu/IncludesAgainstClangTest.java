@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.granary.testing.SystemTool;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -164,20 +165,6 @@ class IncludesAgainstClangTest {
                 + Files.readString(out).replace("\r", "");
     }
 
-    private static boolean isClangInstalled() {
-        try {
-            return new ProcessBuilder("clang", "--version")
-                            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                            .start()
-                            .waitFor()
-                    == 0;
-        } catch (IOException e) {
-            return false;
-        } catch (InterruptedException e) {
-            throw new AssertionError(e);
-        }
-    }
-
     private static String random(SplittableRandom random) {
         StringBuilder text = new StringBuilder(random.nextInt(3) == 0 ? "" : "\n");
         for (int parts = random.nextInt(1, 14); parts > 0; parts--) {
@@ -232,7 +219,7 @@ class IncludesAgainstClangTest {
     @Test
     @DisplayName("F5 includes that an earlier scan missed are found, or the source is unclear")
     void knownSources() throws Exception {
-        assumeTrue(isClangInstalled(), "clang is not installed");
+        assumeTrue(SystemTool.run("clang", "--version"), "clang is not installed");
         Path all = all();
         int seen = 0;
         for (String source : KNOWN) {
@@ -244,7 +231,7 @@ class IncludesAgainstClangTest {
     @Test
     @DisplayName("F5 each header that clang reads is among the names, or the source is unclear")
     void random() throws Exception {
-        assumeTrue(isClangInstalled(), "clang is not installed");
+        assumeTrue(SystemTool.run("clang", "--version"), "clang is not installed");
         SplittableRandom random = TestSeed.random(getClass().getName());
         Path all = all();
         int seen = 0;

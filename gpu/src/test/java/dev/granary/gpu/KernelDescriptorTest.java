@@ -29,6 +29,7 @@ import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 
+/** Tests of descriptors: ids, equality, and the conditions of a cacheable descriptor. */
 class KernelDescriptorTest {
     private static final Target LAZY = IdPrinter.LAZY;
     private static final Target EAGER = new Target(Backend.OPENCL, "nvidia", "device", "driver");
@@ -80,15 +81,17 @@ class KernelDescriptorTest {
             "K1 K12 the id is the same in a JVM with another directory, locale, encoding and time"
                     + " zone")
     void sameInProcesses(@TempDir Path directory) throws Exception {
-        String output = new Child(IdPrinter.class, directory)
-                .flag("-Duser.language=tr")
-                .flag("-Duser.country=TR")
-                .flag("-Duser.timezone=Asia/Kathmandu")
-                .flag("-Dfile.encoding=ISO-8859-1")
-                .flag("-Djava.io.tmpdir=" + directory)
-                .set("LC_ALL", "C")
-                .run();
-        assertEquals(IdPrinter.hex(IdPrinter.everyField()), Child.value(output, "id"));
+        String output = DriverProcess.of(IdPrinter.class, directory)
+                .flags(
+                        "-Duser.language=tr",
+                        "-Duser.country=TR",
+                        "-Duser.timezone=Asia/Kathmandu",
+                        "-Dfile.encoding=ISO-8859-1",
+                        "-Djava.io.tmpdir=" + directory)
+                .variables(Map.of("LC_ALL", "C"))
+                .run()
+                .output();
+        assertEquals(IdPrinter.hex(IdPrinter.everyField()), DriverProcess.value(output, "id"));
     }
 
     @Test
@@ -368,14 +371,16 @@ class KernelDescriptorTest {
     @DisplayName(
             "M7 each driver's variables in the environment that the process was started with count")
     void environmentOfProcess(@TempDir Path directory) throws Exception {
-        String plain = new Child(IdPrinter.class, directory).run();
-        String set = new Child(IdPrinter.class, directory)
-                .set("POCL_WORK_GROUP_METHOD", "loopvec")
-                .run();
+        String plain = DriverProcess.of(IdPrinter.class, directory).run().output();
+        String set = DriverProcess.of(IdPrinter.class, directory)
+                .variables(Map.of("POCL_WORK_GROUP_METHOD", "loopvec"))
+                .run()
+                .output();
         for (String id : List.of("id", "id of another vendor")) {
-            assertNotEquals(Child.value(plain, id), Child.value(set, id));
+            assertNotEquals(DriverProcess.value(plain, id), DriverProcess.value(set, id));
         }
-        assertEquals(Child.value(plain, "id of intel"), Child.value(set, "id of intel"));
+        assertEquals(
+                DriverProcess.value(plain, "id of intel"), DriverProcess.value(set, "id of intel"));
     }
 
     @Test

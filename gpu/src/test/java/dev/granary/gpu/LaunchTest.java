@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Test;
 import java.util.List;
 import java.util.TreeSet;
 
+/** Tests of geometries and launches. */
 class LaunchTest {
     @Test
     @DisplayName("A geometry prints its sizes, with a star if the driver chooses the local size")

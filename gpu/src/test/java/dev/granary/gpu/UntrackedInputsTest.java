@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
+/** Tests of inputs of a compiler that an id does not contain. */
 class UntrackedInputsTest {
     @TempDir
     Path directory;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cli.Main;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
@@ -14,9 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
@@ -24,45 +23,32 @@ import java.util.stream.Stream;
  * ignored.
  */
 class FastStartTest {
-    private static final int LIMIT_SECONDS = 600;
-
     @TempDir
     private Path directory;
 
-    private record CommandResult(int exitCode, String output) {}
-
-    private CommandResult java(List<String> flags, String... arguments)
+    /**
+     * Runs the command with only the jars of the class path of this test: the JVM caches code only
+     * if the whole class path is jars.
+     */
+    private static ChildJvm.Result java(List<String> flags, String... arguments)
             throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of(
-                "-XX:+UseSerialGC",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=deny"));
-        command.addAll(flags);
-        command.addAll(List.of("-cp", jars(), Main.class.getName()));
-        command.addAll(List.of(arguments));
-        Path output = Files.createTempFile(directory, "output", "");
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .start();
-        assertTrue(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS));
-        return new CommandResult(process.exitValue(), Files.readString(output));
+        Assumptions.assumeTrue(
+                ChildJvm.classPath().stream().anyMatch(FastStartTest::isJarOfCommand),
+                "the modules are not packaged: only Maven's verify makes jars");
+        return ChildJvm.of(Main.class)
+                .flags("-XX:+UseSerialGC")
+                .flags(flags.toArray(String[]::new))
+                .classPath(FastStartTest::isJar)
+                .mergeErrors()
+                .run(arguments);
     }
 
-    /**
-     * Returns the jars of the class path of this test: the JVM caches code only if the whole class
-     * path is jars.
-     */
-    private static String jars() {
-        List<String> jars = Stream.of(System.getProperty("java.class.path").split(":"))
-                .filter(part -> part.endsWith(".jar"))
-                .toList();
-        Assumptions.assumeTrue(
-                jars.stream().anyMatch(jar -> jar.contains("coordinator")),
-                "the modules are not packaged: only Maven's verify makes jars");
-        return String.join(":", jars);
+    private static boolean isJar(Path part) {
+        return part.toString().endsWith(".jar");
+    }
+
+    private static boolean isJarOfCommand(Path part) {
+        return isJar(part) && part.toString().contains("/cli-");
     }
 
     @Test
@@ -70,8 +56,8 @@ class FastStartTest {
             "the command creates the file, the JVM uses it, and runs without it if it does not fit")
     void made() throws Exception {
         Path file = directory.resolve("fast-start.aot");
-        CommandResult made = java(List.of(), "train", file.toString());
-        assertEquals(0, made.exitCode, made::output);
+        ChildJvm.Result made = java(List.of(), "train", file.toString());
+        assertEquals(0, made.exitCode(), made::toString);
         try (Stream<Path> left = Files.list(directory)) {
             assertEquals(
                     List.of(file),
@@ -80,10 +66,10 @@ class FastStartTest {
         }
         String none = directory.resolve("none").toString();
         // on: an error if it cannot be used
-        CommandResult taken =
+        ChildJvm.Result taken =
                 java(List.of("-XX:AOTMode=on", "-XX:AOTCache=" + file), "ls", "--dir", none);
-        assertEquals(0, taken.exitCode, taken::output);
-        CommandResult other = java(
+        assertEquals(0, taken.exitCode(), taken::toString);
+        ChildJvm.Result other = java(
                 List.of(
                         "-XX:AOTCache=" + file,
                         "-Xlog:disable",
@@ -92,20 +78,20 @@ class FastStartTest {
                 "ls",
                 "--dir",
                 none);
-        assertEquals(List.of(0, taken.output), List.of(other.exitCode, other.output));
+        assertEquals(List.of(0, taken.out()), List.of(other.exitCode(), other.out()));
     }
 
     @Test
     @DisplayName("if the file cannot be written, that is reported and no file remains")
     @Tag("exhaustive")
     void refused() throws Exception {
-        CommandResult refused = java(
+        ChildJvm.Result refused = java(
                 List.of(),
                 "train",
                 directory.resolve("missing").resolve("file.aot").toString());
-        assertEquals(1, refused.exitCode, refused::output);
+        assertEquals(1, refused.exitCode(), refused::toString);
         assertTrue(
-                refused.output.contains("granary: the fast-start file cannot be created: "),
-                refused::output);
+                refused.out().contains("granary: the fast-start file cannot be created: "),
+                refused::toString);
     }
 }

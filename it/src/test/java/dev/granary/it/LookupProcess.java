@@ -15,7 +15,6 @@ import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.demo.DriverCacheSettings;
 import dev.granary.demo.kernels.DemoKernel;
 import dev.granary.demo.kernels.DemoKernels;
 import dev.granary.demo.kernels.KernelCheckResult;
@@ -24,23 +23,22 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
+import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.SystemTool;
+import dev.granary.testing.TestFiles;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
-import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 
 /**
  * A process that gets some of the demo's kernels through Granary, launches them and checks the
@@ -60,15 +58,11 @@ final class LookupProcess implements AutoCloseable {
     private static final List<String> QUICK =
             List.of("vector-add", "saxpy", "transpose", "mandelbrot");
 
-    private final Process process;
-    private final Writer commands;
-    private final BufferedReader output;
+    private final InteractiveProcess process;
     private final Path driverCache;
 
-    private LookupProcess(Process process, Path driverCache) {
+    private LookupProcess(InteractiveProcess process, Path driverCache) {
         this.process = process;
-        this.commands = process.outputWriter(UTF_8);
-        this.output = process.inputReader(UTF_8);
         this.driverCache = driverCache;
     }
 
@@ -86,35 +80,17 @@ final class LookupProcess implements AutoCloseable {
     static LookupProcess start(Map<String, String> variables, int kernels, String... events)
             throws IOException {
         Path driverCache = Files.createTempDirectory("granary-it-pocl-");
-        ProcessBuilder builder = new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=deny",
-                "-cp",
-                System.getProperty("java.class.path"),
-                LookupProcess.class.getName(),
-                Integer.toString(kernels),
-                String.join(",", events));
-        builder.redirectError(ProcessBuilder.Redirect.INHERIT);
         // If several processes start at once, some unpack the library of LWJGL into the working
         // directory.
-        builder.directory(driverCache.toFile());
-        builder.environment()
-                .keySet()
-                .removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
-        builder.environment().putAll(DriverCacheSettings.variables(driverCache));
-        builder.environment().put("XDG_CONFIG_HOME", "/nonexistent");
-        // hits are expected, however busy the machine is
-        builder.environment().put("GRANARY_BUCKET_WAIT", "1m");
-        builder.environment().putAll(variables);
-        return new LookupProcess(builder.start(), driverCache);
+        Process process = GranaryProcess.jvm(LookupProcess.class, driverCache, variables)
+                .directory(driverCache)
+                .start(Integer.toString(kernels), String.join(",", events));
+        return new LookupProcess(new InteractiveProcess(process), driverCache);
     }
 
     /** Waits until the process prints an event. */
     void await(String event) throws IOException {
-        String line = output.readLine();
+        String line = process.answer();
         if (!event.equals(line)) {
             throw new IOException("the process printed '" + line + "' instead of '" + event + "'");
         }
@@ -122,47 +98,35 @@ final class LookupProcess implements AutoCloseable {
 
     /** Makes the process continue. */
     void proceed() throws IOException {
-        commands.write("go\n");
-        commands.flush();
+        process.send("go");
     }
 
     /** Waits for the end of the process, and returns its result. */
     Result result() throws IOException, InterruptedException {
-        Result result = new Gson()
-                .fromJson(
-                        Objects.requireNonNull(
-                                output.readLine(), "the process ended without a result"),
-                        Result.class);
-        if (process.waitFor() != 0) {
-            throw new IOException("the process ended with " + process.exitValue());
+        Result result = new Gson().fromJson(process.answer(), Result.class);
+        int exitCode = process.finish();
+        if (exitCode != 0) {
+            throw new IOException("the process ended with " + exitCode);
         }
         return result;
     }
 
     /** Kills the process, as {@code kill -9} does. */
     void kill() {
-        process.destroyForcibly().onExit().join();
+        process.kill();
     }
 
     /** Sends a signal to the process, such as STOP or CONT. */
     void signal(String name) throws IOException, InterruptedException {
-        int status = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
-                .inheritIO()
-                .start()
-                .waitFor();
-        if (status != 0) {
-            throw new IOException("kill -" + name + " ended with " + status);
+        if (!SystemTool.run("kill", "-" + name, Long.toString(process.pid()))) {
+            throw new IOException("kill -" + name + " failed");
         }
     }
 
     @Override
     public void close() throws IOException {
         kill();
-        try (Stream<Path> files = Files.walk(driverCache)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        }
+        TestFiles.deleteTree(driverCache);
     }
 
     /** The main method of the process. */

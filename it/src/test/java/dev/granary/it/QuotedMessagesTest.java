@@ -35,7 +35,8 @@ class QuotedMessagesTest {
 
     /** A text block, a string, a character, a comment, blanks or any other character. */
     private static final Pattern TOKEN = Pattern.compile("""
-        "{3}(?<block>[^"\\\\]*+(?:(?:\\\\.|"(?!""))[^"\\\\]*+)*+)"{3}|"(?<string>[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+)"\
+        "{3}(?<block>[^"\\\\]*+(?:(?:\\\\.|"(?!""))[^"\\\\]*+)*+)"{3}\
+        |"(?<string>[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+)"\
         |'(?:[^'\\\\]|\\\\.[^']*)'|(?<skip>//[^\\n]*|/\\*.*?\\*/|\\s+)|(?<other>.)\
         """, Pattern.DOTALL);
 

@@ -5,11 +5,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
+import dev.granary.testing.ChildJvm;
+import dev.granary.testing.InteractiveProcess;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.Writer;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -19,43 +20,12 @@ import java.util.Objects;
  * Process that claims ids at the test's command: {@code claim NAME}, {@code launch NAME},
  * {@code close NAME}.
  */
-public final class ClaimProcess implements AutoCloseable {
-    private final Process process;
-    private final Writer commands;
-    private final BufferedReader answers;
+public final class ClaimProcess {
+    private ClaimProcess() {}
 
-    private ClaimProcess(Process process) {
-        this.process = process;
-        this.commands = process.outputWriter(UTF_8);
-        this.answers = process.inputReader(UTF_8);
-    }
-
-    public static ClaimProcess start(Path directory) throws IOException {
-        return new ClaimProcess(new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        ClaimProcess.class.getName(),
-                        directory.toString())
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start());
-    }
-
-    public String request(String command) throws IOException {
-        commands.write(command + "\n");
-        commands.flush();
-        return Objects.requireNonNull(answers.readLine(), "the process ended");
-    }
-
-    public void kill() throws InterruptedException {
-        process.destroyForcibly().waitFor();
-    }
-
-    @Override
-    public void close() {
-        process.destroyForcibly();
+    public static InteractiveProcess start(Path directory) throws IOException {
+        return new InteractiveProcess(
+                ChildJvm.of(ClaimProcess.class).shortLived().start(directory.toString()));
     }
 
     /** Entry point of the other process. */

@@ -15,6 +15,7 @@ import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.testing.Await;
+import dev.granary.testing.InteractiveProcess;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -91,13 +92,13 @@ final class ContentionTest {
     @ValueSource(longs = {ROOM, FULL})
     @DisplayName("A8 L4 many processes: no store fails before its timeout, and eviction continues")
     void processes(long capacity) throws Exception {
-        List<TierProcess> processes = new ArrayList<>();
+        List<InteractiveProcess> processes = new ArrayList<>();
         try (LocalTier tier = LocalTier.open(
                 LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
             for (int i = 0; i < PROCESSES; i++) {
                 processes.add(TierProcess.start(directory(), capacity));
             }
-            for (TierProcess process : processes) {
+            for (InteractiveProcess process : processes) {
                 // the process has started
                 assertEquals("Absent", process.request("load nothing 1"));
             }
@@ -106,16 +107,16 @@ final class ContentionTest {
                 processes.get(i).send("contend process" + i + " 2 " + STORES + " " + SIZE);
             }
             ContentionRun result = new ContentionRun(0, 0, 0, 0, "");
-            for (TierProcess process : processes) {
+            for (InteractiveProcess process : processes) {
                 result = result.and(ContentionRun.parse(process.answer()));
             }
             report(PROCESSES + " processes", capacity, start, result);
-            for (TierProcess process : processes) {
+            for (InteractiveProcess process : processes) {
                 assertEquals(0, process.finish());
             }
             check(tier, result, capacity);
         } finally {
-            processes.forEach(TierProcess::close);
+            processes.forEach(InteractiveProcess::close);
         }
     }
 
@@ -128,7 +129,7 @@ final class ContentionTest {
                         .storeTimeout(timeout)
                         .background(Runnable::run)
                         .build());
-                TierProcess process = TierProcess.start(directory(), ROOM)) {
+                InteractiveProcess process = TierProcess.start(directory(), ROOM)) {
             assertEquals("Stored", process.request("store first 100"));
             process.request("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
@@ -141,7 +142,7 @@ final class ContentionTest {
             assertHit(
                     SharedEntries.entry("first", 100),
                     tier.load(SharedEntries.entry("first", 100).id()));
-            assertEquals("Stored", process.resume());
+            assertEquals("Stored", process.request(TierProcess.RESUME));
             assertStoredSoon(tier, SharedEntries.entry("third", 100));
             process.request("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.request("store fourth 100"));
@@ -174,7 +175,7 @@ final class ContentionTest {
                         .storeTimeout(Duration.ofDays(1))
                         .background(Runnable::run)
                         .build());
-                TierProcess process = TierProcess.start(directory(), ROOM)) {
+                InteractiveProcess process = TierProcess.start(directory(), ROOM)) {
             process.request("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
             List<String> ends = new CopyOnWriteArrayList<>();
@@ -193,7 +194,7 @@ final class ContentionTest {
                 assertTrue(thread.isAlive(), () -> "ended before its interrupt: " + ends);
                 thread.interrupt();
             }
-            assertEquals("Stored", process.resume());
+            assertEquals("Stored", process.request(TierProcess.RESUME));
             for (Thread thread : waiting) {
                 thread.join();
             }
@@ -211,7 +212,7 @@ final class ContentionTest {
                         .storeTimeout(Duration.ofDays(1))
                         .background(Runnable::run)
                         .build());
-                TierProcess process = TierProcess.start(directory(), ROOM)) {
+                InteractiveProcess process = TierProcess.start(directory(), ROOM)) {
             Entry entry = SharedEntries.entry("rots", 1000);
             tier.store(entry);
             EntryBytesOnDisk onDisk = EntryBytesOnDisk.of(directory(), entry.id());
@@ -222,7 +223,7 @@ final class ContentionTest {
             assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
             // otherwise the test's timeout ends it
             assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
-            assertEquals("Stored", process.resume());
+            assertEquals("Stored", process.request(TierProcess.RESUME));
         }
     }
 
@@ -236,7 +237,7 @@ final class ContentionTest {
                         .storeTimeout(Duration.ofMillis(300))
                         .background(Runnable::run)
                         .build());
-                TierProcess process = TierProcess.start(directory(), ROOM)) {
+                InteractiveProcess process = TierProcess.start(directory(), ROOM)) {
             assertEquals("done", process.request("many first 400 " + SIZE));
             process.request("stop " + StoreStep.CLOSED);
             assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
@@ -248,7 +249,7 @@ final class ContentionTest {
             assertTrue(
                     failed.toString().contains("another process makes no progress"),
                     failed::toString);
-            assertEquals("true", process.resume());
+            assertEquals("true", process.request(TierProcess.RESUME));
             assertInstanceOf(
                     StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
         }
@@ -264,7 +265,7 @@ final class ContentionTest {
                         .storeTimeout(Duration.ofMillis(300))
                         .background(Runnable::run)
                         .build());
-                TierProcess process = TierProcess.start(directory(), ROOM)) {
+                InteractiveProcess process = TierProcess.start(directory(), ROOM)) {
             assertEquals("done", process.request("many first 400 " + SIZE));
             process.request("stop " + StoreStep.CLOSED);
             assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
@@ -291,7 +292,7 @@ final class ContentionTest {
             } finally {
                 shared.release();
             }
-            assertEquals("true", process.resume());
+            assertEquals("true", process.request(TierProcess.RESUME));
         }
     }
 
@@ -301,7 +302,7 @@ final class ContentionTest {
                     + " next")
     void sharedTimeout() throws Exception {
         Duration day = Duration.ofDays(1);
-        AtomicReference<TierProcess> other = new AtomicReference<>();
+        AtomicReference<InteractiveProcess> other = new AtomicReference<>();
         AtomicReference<SegmentStore> shared = new AtomicReference<>();
         List<Long> left = new ArrayList<>();
         StoreStep.Listener stopping = step -> {
@@ -322,7 +323,7 @@ final class ContentionTest {
                 .background(Runnable::run)
                 .build();
         try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), stopping);
-                TierProcess process = TierProcess.start(directory(), ROOM)) {
+                InteractiveProcess process = TierProcess.start(directory(), ROOM)) {
             assertInstanceOf(
                     StoreResult.Stored.class, tier.store(SharedEntries.entry("first", 100)));
             shared.set(SegmentStore.share(
@@ -338,7 +339,7 @@ final class ContentionTest {
             StoreResult failed = tier.store(SharedEntries.entry("second", 100));
             assertTrue(failed.toString().contains("is busy"), failed::toString);
             other.set(null);
-            assertEquals("Stored", process.resume());
+            assertEquals("Stored", process.request(TierProcess.RESUME));
             assertInstanceOf(
                     StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
         } finally {

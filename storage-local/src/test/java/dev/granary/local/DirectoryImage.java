@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import dev.granary.local.directory.DirectoryValidator;
+import dev.granary.testing.TestFiles;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -8,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
@@ -21,6 +21,7 @@ import java.util.stream.Stream;
  */
 public final class DirectoryImage {
     static final int PAGE = 4096;
+    private static final byte[] ZEROS = new byte[PAGE];
 
     private final SortedMap<String, byte[]> files;
 
@@ -82,7 +83,7 @@ public final class DirectoryImage {
 
     /** Replaces the content of the directory by this image; pages of zeros become holes. */
     void writeTo(Path directory) throws IOException {
-        delete(directory);
+        TestFiles.deleteTree(directory);
         Files.createDirectories(directory, DirectoryValidator.privateDirectory(directory));
         for (var file : files.entrySet()) {
             Path path = directory.resolve(file.getKey());
@@ -96,18 +97,6 @@ public final class DirectoryImage {
                         out.seek(at);
                         out.write(content, at, length);
                     }
-                }
-            }
-        }
-    }
-
-    private static final byte[] ZEROS = new byte[PAGE];
-
-    public static void delete(Path directory) throws IOException {
-        if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
-            try (Stream<Path> all = Files.walk(directory)) {
-                for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(path);
                 }
             }
         }

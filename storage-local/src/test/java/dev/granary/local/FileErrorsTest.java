@@ -19,6 +19,8 @@ import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.SystemTool;
+import dev.granary.testing.TestFiles;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -272,12 +274,12 @@ final class FileErrorsTest {
             if (kind.equals("directory") && isDirectory) {
                 continue;
             }
-            DirectoryImage.delete(directory());
+            TestFiles.deleteTree(directory());
             try (LocalTier tier = open()) {
                 assertInstanceOf(StoreResult.Stored.class, tier.store(kept));
             }
             if (Files.exists(path)) {
-                DirectoryImage.delete(path);
+                TestFiles.deleteTree(path);
             }
             make(kind, path);
             try (LocalTier tier = open();
@@ -333,7 +335,7 @@ final class FileErrorsTest {
             + " missing: lookups miss, the next store works")
     void noIndexNoSegment(String kind) throws Exception {
         for (String name : List.of("v2/index-1", "v2/segments/1")) {
-            DirectoryImage.delete(directory());
+            TestFiles.deleteTree(directory());
             List<Entry> all = fill();
             Path path = directory().resolve(name);
             Files.delete(path);
@@ -397,8 +399,6 @@ final class FileErrorsTest {
 
     private static void tool(String... command) throws Exception {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin", command[0])), "no " + command[0]);
-        assumeTrue(
-                new ProcessBuilder(command).inheritIO().start().waitFor() == 0,
-                "this machine does not allow " + command[0]);
+        assumeTrue(SystemTool.run(command), "this machine does not allow " + command[0]);
     }
 }

@@ -21,6 +21,8 @@ import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
+import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.TestFiles;
 import dev.granary.testing.TestSeed;
 
 import org.jspecify.annotations.Nullable;
@@ -80,7 +82,7 @@ final class InterruptsTest {
         for (KillScenario.Work work : KillScenario.Work.values()) {
             if (KillScenario.all().contains(new KillScenario(work, step))) {
                 at(step, work);
-                DirectoryImage.delete(directory());
+                TestFiles.deleteTree(directory());
             }
         }
         assertEquals(List.of(), openFiles());
@@ -253,7 +255,7 @@ final class InterruptsTest {
     private void works() throws Exception {
         try (LocalTier tier = LocalTier.open(config().capacityBytes(CAPACITY).build());
                 LocalClaims claims = LocalClaims.open(directory());
-                SurvivingReader other = SurvivingReader.start(directory(), CAPACITY)) {
+                InteractiveProcess other = SurvivingReader.start(directory(), CAPACITY)) {
             tier.clear();
             assertEquals(0, tier.usedBytes());
             for (int i = 0; i < 20; i++) {

@@ -12,6 +12,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.InteractiveProcess;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -63,7 +64,7 @@ final class MultiProcessTest {
     @DisplayName("D2 two processes see each other's writes without a restart")
     void seeEachOther() throws Exception {
         try (LocalTier here = LocalTier.open(config().build());
-                TierProcess there = TierProcess.start(directory(), Long.MAX_VALUE)) {
+                InteractiveProcess there = TierProcess.start(directory(), Long.MAX_VALUE)) {
             assertEquals("Absent", there.request("load mine " + SIZE));
             here.store(SharedEntries.entry("mine", SIZE));
             assertEquals("Hit", there.request("load mine " + SIZE));
@@ -95,16 +96,16 @@ final class MultiProcessTest {
         for (int i = 0; i < count; i++) {
             all.add(SharedEntries.entry("race" + i, SIZE));
         }
-        List<TierProcess> writers = new ArrayList<>();
+        List<InteractiveProcess> writers = new ArrayList<>();
         try (LocalTier reader = LocalTier.open(config().build())) {
             for (int i = 0; i < 3; i++) {
                 writers.add(TierProcess.start(directory(), Long.MAX_VALUE));
             }
-            for (TierProcess writer : writers) {
+            for (InteractiveProcess writer : writers) {
                 // the process has started
                 assertEquals("Absent", writer.request("load nothing 1"));
             }
-            for (TierProcess writer : writers) {
+            for (InteractiveProcess writer : writers) {
                 // all create the directory at the same time
                 writer.send("many race " + count + " " + SIZE);
             }
@@ -125,7 +126,7 @@ final class MultiProcessTest {
                 }
             }
             assertEquals(count, seen.size());
-            for (TierProcess writer : writers) {
+            for (InteractiveProcess writer : writers) {
                 assertEquals("done", writer.answer());
                 assertEquals(0, writer.finish());
             }
@@ -135,7 +136,7 @@ final class MultiProcessTest {
                     reader.usedBytes(),
                     "exact without a sweep: racing writers share the counts");
         } finally {
-            writers.forEach(TierProcess::close);
+            writers.forEach(InteractiveProcess::close);
         }
     }
 
@@ -146,7 +147,7 @@ final class MultiProcessTest {
     void shortProcesses() throws Exception {
         long capacity = 5 * (SIZE + 600L);
         for (int i = 0; i < 8; i++) {
-            try (TierProcess process = TierProcess.start(directory(), capacity)) {
+            try (InteractiveProcess process = TierProcess.start(directory(), capacity)) {
                 assertEquals("Stored", process.request("store short" + i + " " + SIZE));
                 if (i == 4) {
                     assertEquals("Hit", process.request("load short0 " + SIZE));
@@ -186,7 +187,7 @@ final class MultiProcessTest {
     void stalledSweeper() throws Exception {
         long capacity = 2 << 20;
         try (LocalTier tier = LocalTier.open(config().capacityBytes(capacity).build());
-                TierProcess process = TierProcess.start(directory(), capacity)) {
+                InteractiveProcess process = TierProcess.start(directory(), capacity)) {
             tier.store(SharedEntries.entry("old0", SIZE));
             process.request("stop " + StoreStep.CLOSED);
             assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
@@ -234,7 +235,7 @@ final class MultiProcessTest {
                 LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build())) {
             scenario.work().prepare(tier);
         }
-        try (TierProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
+        try (InteractiveProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
             process.request("stop " + scenario.step());
             assertEquals(
                     "AT " + scenario.step(), process.request(scenario.work().command()));
@@ -288,7 +289,8 @@ final class MultiProcessTest {
         Entry fresh = SharedEntries.entry("fresh", SIZE);
         try (LocalTier tier = LocalTier.open(
                         config().capacityBytes(KillScenario.CAPACITY).build());
-                TierProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
+                InteractiveProcess process =
+                        TierProcess.start(directory(), KillScenario.CAPACITY)) {
             scenario.work().prepare(tier);
             process.request("stop " + scenario.step());
             assertEquals(
@@ -297,7 +299,7 @@ final class MultiProcessTest {
             tier.clear();
             assertInstanceOf(StoreResult.Stored.class, tier.store(other));
 
-            String answer = process.resume();
+            String answer = process.request(TierProcess.RESUME);
             if (scenario.work() == KillScenario.Work.STORE
                     || scenario.work() == KillScenario.Work.STORE_SEVERAL) {
                 assertEquals("Stored", answer);

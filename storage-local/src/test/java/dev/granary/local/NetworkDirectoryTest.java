@@ -11,6 +11,7 @@ import dev.granary.local.config.NetworkFileSystemPolicy;
 import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.directory.FileSystemType;
 import dev.granary.local.directory.MountTable;
+import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -23,7 +24,6 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
@@ -98,13 +98,13 @@ final class NetworkDirectoryTest {
             Path connect = Files.writeString(
                     temporary.resolve("connect"), "#!/bin/sh\nexec " + server.get() + "\n");
             Files.setPosixFilePermissions(connect, PosixFilePermissions.fromString("rwx------"));
-            mounted = run(
+            mounted = SystemTool.run(
                     "sshfs", "-o", "ssh_command=" + connect, "nowhere:" + served, place.toString());
             if (mounted) {
                 return "fuse.sshfs";
             }
         }
-        mounted = run(
+        mounted = SystemTool.run(
                 "rclone",
                 "mount",
                 "--daemon",
@@ -124,19 +124,7 @@ final class NetworkDirectoryTest {
     @AfterEach
     void unmount() throws IOException, InterruptedException {
         if (mounted) {
-            assertTrue(run("umount", "-l", temporary.resolve("mount").toString()));
-        }
-    }
-
-    private static boolean run(String... command) throws InterruptedException {
-        try {
-            Process process = new ProcessBuilder(command)
-                    .redirectErrorStream(true)
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-            return process.waitFor(600, TimeUnit.SECONDS) && process.exitValue() == 0;
-        } catch (IOException e) {
-            return false; // the program is not installed
+            assertTrue(SystemTool.run("umount", "-l", temporary.resolve("mount").toString()));
         }
     }
 }

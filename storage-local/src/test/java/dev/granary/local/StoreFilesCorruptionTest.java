@@ -21,6 +21,8 @@ import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.TestFiles;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -419,7 +421,7 @@ final class StoreFilesCorruptionTest {
                         case "index" -> index;
                         default -> FIRST_SEGMENT;
                     });
-            try (SurvivingReader reader = SurvivingReader.start(directory, CAPACITY)) {
+            try (InteractiveProcess reader = SurvivingReader.start(directory, CAPACITY)) {
                 // compiled code meets the damage
                 assertEquals("Hit", reader.request("loads entry0 60 30000"));
                 reader.send("loads entry0 60 20000");
@@ -547,7 +549,7 @@ final class StoreFilesCorruptionTest {
             StoreLayout.forEachChild(parent, path -> {
                 if (Files.isSymbolicLink(path)
                         || (Files.isDirectory(path) && !path.endsWith("segments"))) {
-                    DirectoryImage.delete(path);
+                    TestFiles.deleteTree(path);
                 }
             });
         }

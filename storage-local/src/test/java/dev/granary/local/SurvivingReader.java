@@ -5,65 +5,29 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.local.config.LocalTierConfig;
+import dev.granary.testing.ChildJvm;
+import dev.granary.testing.InteractiveProcess;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.Writer;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.Objects;
 
 /** Process that maps a directory while its files are damaged, and that must survive it. */
-final class SurvivingReader implements AutoCloseable {
-    private final Process process;
-    private final Writer commands;
-    private final BufferedReader answers;
-
-    private SurvivingReader(Process process) {
-        this.process = process;
-        this.commands = process.outputWriter(UTF_8);
-        this.answers = process.inputReader(UTF_8);
-    }
-
-    static SurvivingReader start(Path directory, long capacity) throws IOException {
-        List<String> command = List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:-CreateCoredumpOnCrash",
-                "-XX:ErrorFile=" + directory + "-crash.log",
-                "-cp",
-                System.getProperty("java.class.path"),
-                SurvivingReader.class.getName(),
-                directory.toString(),
-                Long.toString(capacity));
-        return new SurvivingReader(new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start());
-    }
+final class SurvivingReader {
+    private SurvivingReader() {}
 
     /**
-     * Sends {@code load NAME SIZE}, {@code store NAME SIZE} or {@code loads NAME SIZE COUNT} to the
-     * process; returns the last result.
+     * Starts the process. Its commands are {@code load NAME SIZE}, {@code store NAME SIZE} and
+     * {@code loads NAME SIZE COUNT}, which is answered by the last result.
      */
-    String request(String command) throws IOException {
-        send(command);
-        return answer();
-    }
-
-    void send(String command) throws IOException {
-        commands.write(command + "\n");
-        commands.flush();
-    }
-
-    String answer() throws IOException {
-        return Objects.requireNonNull(answers.readLine(), "the process died");
-    }
-
-    @Override
-    public void close() {
-        process.destroyForcibly();
+    static InteractiveProcess start(Path directory, long capacity) throws IOException {
+        return new InteractiveProcess(ChildJvm.of(SurvivingReader.class)
+                .flags(
+                        "-XX:+UseSerialGC",
+                        "-XX:-CreateCoredumpOnCrash",
+                        "-XX:ErrorFile=" + directory + "-crash.log")
+                .start(directory.toString(), Long.toString(capacity)));
     }
 
     public static void main(String[] arguments) throws Exception {

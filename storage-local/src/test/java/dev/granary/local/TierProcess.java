@@ -9,86 +9,33 @@ import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.ChildJvm;
+import dev.granary.testing.InteractiveProcess;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
-import java.io.Writer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
  * Process with a tier on a directory, controlled over its standard input; it answers each command
  * with one line. It can be made to stall after the next step of a kind: it then writes {@code AT}
- * and the step, and waits for {@link #resume()}.
+ * and the step, and waits for {@link #RESUME}.
  */
-final class TierProcess implements AutoCloseable {
-    private final Process process;
-    private final Writer commands;
-    private final BufferedReader answers;
+final class TierProcess {
+    /** The command on which a stalled process continues; it then answers the earlier command. */
+    static final String RESUME = "";
 
-    private TierProcess(Process process) {
-        this.process = process;
-        this.commands = process.outputWriter(UTF_8);
-        this.answers = process.inputReader(UTF_8);
-    }
+    private TierProcess() {}
 
-    static TierProcess start(Path directory, long capacity) throws IOException {
-        List<String> command = List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xshare:auto",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=deny",
-                "-cp",
-                System.getProperty("java.class.path"),
-                TierProcess.class.getName(),
-                directory.toString(),
-                Long.toString(capacity));
-        return new TierProcess(new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start());
-    }
-
-    /** Sends a command without waiting. */
-    void send(String command) throws IOException {
-        commands.write(command + "\n");
-        commands.flush();
-    }
-
-    /** Returns the next line that the process writes. */
-    String answer() throws IOException {
-        return Objects.requireNonNull(answers.readLine(), "the process ended");
-    }
-
-    String request(String command) throws IOException {
-        send(command);
-        return answer();
-    }
-
-    /** Resumes a stalled process; returns the answer to the earlier command. */
-    String resume() throws IOException {
-        return request("");
-    }
-
-    void kill() throws InterruptedException {
-        process.destroyForcibly().waitFor();
-    }
-
-    /** Waits until the process ends by itself; returns its exit status. */
-    int finish() throws IOException, InterruptedException {
-        commands.close();
-        return process.waitFor();
-    }
-
-    @Override
-    public void close() {
-        process.destroyForcibly();
+    static InteractiveProcess start(Path directory, long capacity) throws IOException {
+        return new InteractiveProcess(ChildJvm.of(TierProcess.class)
+                .shortLived()
+                .start(directory.toString(), Long.toString(capacity)));
     }
 
     /**

@@ -22,11 +22,11 @@ import java.util.concurrent.atomic.LongAdder;
  * verified and dropped.
  */
 final class BulkFetchProcess {
-    private BulkFetchProcess() {}
-
     /** Parts of the causes of lookups that were too late. */
     private static final List<String> LATE_CAUSES =
             List.of("waiting", "took all the time", "takes too long", "no requests are sent");
+
+    private BulkFetchProcess() {}
 
     static Id id(int number) {
         return TestEntries.id("bulk-" + number);

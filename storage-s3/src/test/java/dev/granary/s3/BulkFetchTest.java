@@ -85,21 +85,19 @@ class BulkFetchTest {
             S3ClientLibrary client, int connections, Duration request, Duration deadline)
             throws Exception {
         server.resetRequests();
-        Map<String, String> output = SmallProcess.run(
-                HEAP_MEBIBYTES,
-                BulkFetchProcess.class,
-                List.of(),
-                List.of(
-                        client.name(),
-                        server.endpoint().toString(),
-                        server.accessKey(),
-                        server.secretKey(),
-                        "s3://bulk",
-                        Integer.toString(LOADS),
-                        Integer.toString(IDS),
-                        Integer.toString(connections),
-                        Long.toString(request.toMillis()),
-                        Long.toString(deadline.toMillis())));
+        Map<String, String> output =
+                SmallProcess.values(SmallProcess.of(BulkFetchProcess.class, HEAP_MEBIBYTES)
+                        .run(
+                                client.name(),
+                                server.endpoint().toString(),
+                                server.accessKey(),
+                                server.secretKey(),
+                                "s3://bulk",
+                                Integer.toString(LOADS),
+                                Integer.toString(IDS),
+                                Integer.toString(connections),
+                                Long.toString(request.toMillis()),
+                                Long.toString(deadline.toMillis())));
         assertTrue(
                 server.maxConcurrentRequests() <= connections,
                 () -> server.maxConcurrentRequests() + " requests at once");

@@ -30,8 +30,8 @@ class HostileServerTest {
             + " encoding=\"UTF-8\"?><ListBucketResult><Name>bucket</Name><Prefix></Prefix>"
             + "<MaxKeys>1000</MaxKeys><KeyCount>1</KeyCount><IsTruncated>true</IsTruncated>";
     private static final String OBJECT =
-            "<Contents><Key>KEY</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>\"e\"</ETag><Size>1</Size>"
-                    + "</Contents>";
+            "<Contents><Key>KEY</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
+                    + "<ETag>\"e\"</ETag><Size>1</Size></Contents>";
     private static final String ERROR =
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>InternalError</Code><Message>";
 
@@ -57,7 +57,8 @@ class HostileServerTest {
                         200,
                         "application/xml",
                         LIST + OBJECT
-                                + "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>"));
+                                + "<NextContinuationToken>again</NextContinuationToken>"
+                                + "</ListBucketResult>"));
         answers.put("empty", exchange -> ScriptedHttpServer.body(
                         200,
                         "application/xml",
@@ -123,7 +124,8 @@ class HostileServerTest {
                 new ArrayList<>(List.of(client.name(), server.endpoint().toString()));
         arguments.addAll(expected().keySet());
         Map<String, String> output =
-                SmallProcess.run(HEAP_MEBIBYTES, HostileProcess.class, List.of(), arguments);
+                SmallProcess.values(SmallProcess.of(HostileProcess.class, HEAP_MEBIBYTES)
+                        .run(arguments.toArray(String[]::new)));
         output.forEach((what, answer) -> System.out.println(client + " " + what + ": "
                 + (answer.length() > 200 ? answer.substring(0, 200) : answer)));
         expected().forEach((what, beginning) -> {

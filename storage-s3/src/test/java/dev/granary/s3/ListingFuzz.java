@@ -23,7 +23,8 @@ public final class ListingFuzz {
             + "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
             + "<Name>b</Name><Prefix>p/</Prefix><MaxKeys>9</MaxKeys>";
     private static final String OBJECT =
-            "<Contents><Key>p/a%20b</Key><LastModified>2026-11-21T00:00:00.000Z</LastModified><ETag>\"e\"</ETag><Size>1</Size>"
+            "<Contents><Key>p/a%20b</Key><LastModified>2026-11-21T00:00:00.000Z</LastModified>"
+                    + "<ETag>\"e\"</ETag><Size>1</Size>"
                     + "<StorageClass>STANDARD</StorageClass></Contents>";
     private static final String FUTURE = "<LastModified>+1000000000-01-01T00:00:00Z</LastModified>";
     private static final String END = "</ListBucketResult>";
@@ -31,7 +32,9 @@ public final class ListingFuzz {
     /** Sound listings, each with the number of its objects. */
     private static final Map<String, Integer> SOUND = Map.of(
             HEAD + "<KeyCount>2</KeyCount><IsTruncated>false</IsTruncated>" + OBJECT
-                            + "<Contents><Key>p/c</Key><LastModified>2026-11-21T00:00:00Z</LastModified><ETag>e</ETag><Size>2</Size></Contents><EncodingType>url</EncodingType>"
+                            + "<Contents><Key>p/c</Key>"
+                            + "<LastModified>2026-11-21T00:00:00Z</LastModified><ETag>e</ETag>"
+                            + "<Size>2</Size></Contents><EncodingType>url</EncodingType>"
                             + END,
                     2,
             HEAD + "<IsTruncated>false</IsTruncated>" + OBJECT + END, 1,

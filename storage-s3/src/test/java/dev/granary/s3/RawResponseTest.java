@@ -41,9 +41,11 @@ import java.util.List;
 /** Tests of both transports against responses that no S3 server sends. */
 class RawResponseTest {
     private static final String XML = "Content-Type: application/xml\r\n";
-    private static final String LIST = "<?xml version=\"1.0\""
-            + " encoding=\"UTF-8\"?><ListBucketResult><Name>bucket</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys>"
+    private static final String LIST = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
+            + "<ListBucketResult><Name>bucket</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys>"
             + "<KeyCount>1</KeyCount><IsTruncated>false</IsTruncated>";
+    private static final String ETAG_AND_TIME =
+            "<ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>";
     private static final List<String> WRONG_DATES = List.of(
             "",
             "Last-Modified: \r\n",
@@ -153,8 +155,7 @@ class RawResponseTest {
     @DisplayName("S1 F4 a listing passes on only what was requested: no key outside of the prefix,"
             + " nothing without a key")
     void foreignKeys(S3ClientLibrary client) {
-        String more =
-                "<Size>3</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>";
+        String more = "<Size>3</Size>" + ETAG_AND_TIME;
         String all = LIST + object("p/one", more) + object("x", more) + object("P/one", more)
                 + object("other/p/one", more) + object("p/two", more) + "</ListBucketResult>";
         server.reply(RawHttpServer.response("200 OK", XML, all));
@@ -217,9 +218,7 @@ class RawResponseTest {
                     "200 OK",
                     XML,
                     LIST
-                            + object(
-                                    "key",
-                                    "<Size>-16</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>")
+                            + object("key", "<Size>-16</Size>" + ETAG_AND_TIME)
                             + "</ListBucketResult>"));
             assertEquals(
                     new ListResult.Complete(1),

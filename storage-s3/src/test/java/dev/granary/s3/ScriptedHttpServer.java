@@ -76,7 +76,8 @@ public final class ScriptedHttpServer implements AutoCloseable {
                 status,
                 "application/xml",
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
-                        + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
+                        + "</Code><Message>scripted</Message><Resource>/b/k</Resource>"
+                        + "<RequestId>1</RequestId></Error>");
     }
 
     /** Requests a lower rate, and an immediate retry. */

@@ -85,9 +85,9 @@ final class FleetMeasure {
                 "at once: all nodes start at the same moment, and ask until they are granted; 10"
                         + " s: they start within 10 s; 3 tries: at once, with the three attempts of"
                         + " the tier, without its circuit breaker. The limit grants a second's"
-                        + " requests at once. lost: of the requests that were needed. Measured with as"
-                        + " many at once as a node sends, median ms: small %.1f, entry %.1f, part of"
-                        + " %.1f MB %.1f",
+                        + " requests at once. lost: of the requests that were needed. Measured with"
+                        + " as many at once as a node sends, median ms: small %.1f, entry %.1f,"
+                        + " part of %.1f MB %.1f",
                 1e3 * measured.small().median(),
                 1e3 * measured.loose().median(),
                 partMegabytes(packed),

@@ -40,11 +40,11 @@ final class GetSection {
                 two.speedup(StoreCandidate.TIER)));
         section.note(
                 "all: all sizes; cpu: the processor time of the same, without what others took of"
-                        + " the machine. 32K: entries of about 32 KiB. 2 thr: all sizes, for each of"
-                        + " two threads of one process. 2 proc: gets of two processes together, times"
-                        + " those of one; no: two processes cannot share it. (copied): what no store"
-                        + " that hands on a verified copy can be faster than: as many bytes, copied"
-                        + " from a mapping into a warm buffer and checksummed there");
+                        + " the machine. 32K: entries of about 32 KiB. 2 thr: all sizes, for each"
+                        + " of two threads of one process. 2 proc: gets of two processes together,"
+                        + " times those of one; no: two processes cannot share it. (copied): the"
+                        + " bound of stores that return a verified copy: as many bytes, copied from"
+                        + " a mapping into a warm buffer and checksummed there");
         return section;
     }
 }

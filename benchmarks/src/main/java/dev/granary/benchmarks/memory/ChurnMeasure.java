@@ -74,9 +74,9 @@ final class ChurnMeasure {
                         : ratio(settings.capacities().size() - 1) / ratio(0)));
         section.note(
                 "linked map: LinkedHashMap in order of access, under one lock: the exact LRU in"
-                        + " constant time. It grows as memory gets slower: keys and entries of large"
-                        + " capacities are in no cache of the processor. Caffeine has hits among its"
-                        + " misses. Lower quartiles.");
+                        + " constant time. It grows as memory gets slower: keys and entries of"
+                        + " large capacities are in no cache of the processor. Caffeine has hits"
+                        + " among its misses. Lower quartiles.");
         return section;
     }
 

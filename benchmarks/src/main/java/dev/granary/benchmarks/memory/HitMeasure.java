@@ -73,7 +73,7 @@ final class HitMeasure {
                         + " iterations. The row of the map is another one, which shows what the"
                         + " measurement adds. / caff.: / map by Caffeine's. ns: lower quartiles."
                         + " bytes: allocated by a hit, the worse of one and two threads. primitive"
-                        + " w-tlfu is Caffeine and a counter. A constant is asked for and given back,"
+                        + " w-tlfu is Caffeine and a counter. A constant is requested and released,"
                         + " or held and used while it is cached. With two threads, each"
                         + " runtime-parameters cache belongs to one.");
         return section;

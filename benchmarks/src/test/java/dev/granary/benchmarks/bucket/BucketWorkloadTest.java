@@ -11,6 +11,7 @@ import dev.granary.cache.format.WriteAttemptId;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+/** Tests of the workload of the bucket benchmark. */
 class BucketWorkloadTest {
     private static final int ENTRIES = 500;
 

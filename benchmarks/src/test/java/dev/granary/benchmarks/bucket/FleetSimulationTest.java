@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import java.util.List;
 import java.util.SplittableRandom;
 
+/** Tests of the simulated fleet of the bucket benchmark. */
 class FleetSimulationTest {
     private static final long SEED = TestSeed.VALUE;
 

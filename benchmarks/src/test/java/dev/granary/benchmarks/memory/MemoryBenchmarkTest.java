@@ -8,6 +8,8 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
+import dev.granary.testing.ChildJvm;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -16,9 +18,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /**
  * The benchmark itself, small: it gives figures for each candidate. What the figures are is not
@@ -26,7 +26,6 @@ import java.util.concurrent.TimeUnit;
  */
 class MemoryBenchmarkTest {
     private static final int USAGE = 2;
-    private static final long LIMIT_SECONDS = 600;
 
     @TempDir
     private Path directory = Path.of("");
@@ -90,28 +89,13 @@ class MemoryBenchmarkTest {
                 .execute(arguments);
     }
 
-    /** What the benchmark prints in a JVM with what JMH needs, which that of the tests has not. */
-    private String inOwnJvm(String... arguments) throws Exception {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp",
-                System.getProperty(
-                        "surefire.test.class.path", System.getProperty("java.class.path")),
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
-                MemoryBenchmark.class.getName()));
-        command.addAll(List.of(arguments));
-        Path output = directory.resolve("output.txt");
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .start();
-        boolean hasEnded = process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
-        process.destroyForcibly();
-        String text = Files.readString(output);
-        assertTrue(hasEnded, text);
-        assertEquals(0, process.exitValue(), text);
-        return text;
+    /** Returns the output of the benchmark in a JVM with the flags that JMH needs. */
+    private static String inOwnJvm(String... arguments) throws Exception {
+        return ChildJvm.of(MemoryBenchmark.class)
+                .flags("--sun-misc-unsafe-memory-access=allow")
+                .mergeErrors()
+                .run(arguments)
+                .output();
     }
 
     private static JsonObject row(JsonArray sections, String section, String row) {

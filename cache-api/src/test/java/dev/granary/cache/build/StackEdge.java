@@ -21,8 +21,8 @@ public final class StackEdge {
     }
 
     /**
-     * Runs {@code action} with room for 0, 1, 2, … frames, up to {@code levels}, in its own thread.
-     * Stack overflows are expected.
+     * Runs {@code action} with room for 0, 1, 2 and more frames, up to {@code levels}, in its own
+     * thread. Stack overflows are expected.
      *
      * @param round shifts the edge slightly
      * @throws AssertionError if the action throws anything but {@link StackOverflowError}

@@ -19,12 +19,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -121,8 +119,10 @@ class ConstantErrorsTest {
 
     @Test
     @DisplayName("M1 the first frees of a process, near the end of a stack, leak nothing")
-    void firstClose(@TempDir Path directory) throws Exception {
-        assertEquals(List.of("0"), ChildJvm.run(FirstCloseProcess.class, directory));
+    void firstClose() throws Exception {
+        assertEquals(
+                List.of("0"),
+                ChildJvm.of(FirstCloseProcess.class).mergeErrors().run().lines());
     }
 
     @Test

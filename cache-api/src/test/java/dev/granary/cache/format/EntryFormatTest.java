@@ -221,10 +221,11 @@ class EntryFormatTest {
     @DisplayName("D1 without the zstd library: raw entries work, compressed ones are a miss, no"
             + " exception")
     void withoutLibrary(@TempDir Path directory) throws Exception {
-        List<String> lines = ChildJvm.run(
-                NoZstdProcess.class,
-                directory,
-                "-DZstdNativePath=" + directory.resolve("missing.so"));
+        List<String> lines = ChildJvm.of(NoZstdProcess.class)
+                .flags("-DZstdNativePath=" + directory.resolve("missing.so"))
+                .mergeErrors()
+                .run()
+                .lines();
         assertEquals(
                 List.of("raw true", "zstd requested, stored raw true", "compressed TOO_NEW"),
                 lines);

@@ -7,9 +7,7 @@ import dev.granary.testing.ChildJvm;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -18,18 +16,14 @@ import java.util.List;
  */
 @Tag("exhaustive")
 class SingleFlightLinearizabilityTest {
-    @TempDir
-    private Path directory = Path.of("");
-
     @Test
     @DisplayName("M7 get, peek, size and failing builds are linearizable under Lincheck's model"
             + " checker; without single flight it finds a second build")
     void modelChecked() throws Exception {
-        List<String> lines = ChildJvm.run(
-                SingleFlightModel.class,
-                directory,
-                "--sun-misc-unsafe-memory-access=allow",
-                "-XX:+EnableDynamicAgentLoading");
+        List<String> lines = ChildJvm.of(SingleFlightModel.class)
+                .flags("--sun-misc-unsafe-memory-access=allow", "-XX:+EnableDynamicAgentLoading")
+                .run()
+                .lines();
         assertTrue(
                 lines.contains("one key: " + SingleFlightModel.LINEARIZABLE),
                 () -> String.join("\n", lines));

@@ -110,7 +110,8 @@ class KernelManifestTest {
                 "name = 'k'\\n"
                         + "source = 'a'\\n"
                         + "[settings]\\n"
-                        + "x = 1|4:1|unknown key 'settings'; a manifest consists of [[kernel]] tables",
+                        + "x = 1|4:1|unknown key 'settings'; a manifest consists of"
+                        + " [[kernel]] tables",
                 "name = |2:|this is not TOML",
                 "name = 'a'\\nname = 'b'|3:1|this is not TOML"
             })

@@ -12,6 +12,7 @@ import java.io.StringWriter;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 
+/** Tests of the progress line of the terminal. */
 class ProgressLineTest {
     private final StringWriter shown = new StringWriter();
 

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.testing.ChildJvm;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -34,9 +36,7 @@ class TemporaryDirectoryTest {
     @DisplayName(
             "U10 Ctrl-C: a terminated process deletes its directory, and kills its child processes")
     void terminated() throws Exception {
-        Process process = new ProcessBuilder(JvmCommand.command(Waiting.class))
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        Process process = ChildJvm.of(Waiting.class).start();
         try (BufferedReader output = process.inputReader()) {
             Path directory = Path.of(Objects.requireNonNull(output.readLine()));
             long child = Long.parseLong(Objects.requireNonNull(output.readLine()));

@@ -38,7 +38,8 @@ class ConfigFuzzTest {
                                 "configuration",
                                 FuzzTarget.texts(
                                         """
-                                        bucket = ["s3://team/x?access=read&endpoint=https://s3.example.com&region=eu-central-1", "s3://b-b"]
+                                        bucket = ["s3://team/x?access=read&endpoint=\
+                                        https://s3.example.com&region=eu-central-1", "s3://b-b"]
                                         endpoint = "http://127.0.0.1:9000"
                                         client = "minio"
                                         dir = "/var/cache/granary"

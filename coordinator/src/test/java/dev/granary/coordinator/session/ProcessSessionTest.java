@@ -8,6 +8,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.ChildProcess;
+import dev.granary.testing.InteractiveProcess;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -53,12 +54,12 @@ final class ProcessSessionTest {
             "R21 the session of a running process stays untouched; its uploads are inherited once"
                     + " it has ended")
     void livingProcess() throws Exception {
-        Process process = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, directory);
+        InteractiveProcess process = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, directory);
         try {
-            ChildProcess.awaitLine(process, ChildProcess.WAITS_IN_UPLOAD);
+            assertEquals(ChildProcess.WAITS_IN_UPLOAD, process.answer());
             assertEquals(List.of(), inheritedFiles());
         } finally {
-            process.destroyForcibly().waitFor();
+            process.kill();
         }
         assertEquals(1, inheritedFiles().size());
     }

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
+/** Tests of the monitor of silent buckets. */
 class SilenceMonitorTest {
     @Test
     @DisplayName(

@@ -40,6 +40,22 @@ public final class OpenClPrimitive implements Primitive {
     private final LongAdder compileNanos = new LongAdder();
     private final List<Runnable> compiledAgainActions = new CopyOnWriteArrayList<>();
 
+    private OpenClPrimitive(
+            KernelDescriptor descriptor,
+            Origin origin,
+            ProgramHandle program,
+            @Nullable KernelBinaries binaries) {
+        this.descriptor = descriptor;
+        this.origin = origin;
+        this.kernels = program.kernels();
+        this.program = program;
+        // The driver has compiled new code: take that instead of the old binaries.
+        this.binaries = origin == Origin.RECOMPILED ? null : binaries;
+        BinaryReadiness tracker = BinaryReadiness.of(descriptor, kernels);
+        this.readiness = origin == Origin.COMPILED ? tracker : tracker.completed();
+        this.ownReference = CLEANER.register(this, program::release);
+    }
+
     /** Returns a newly compiled primitive, whose binaries are still in the driver. */
     static OpenClPrimitive compiled(
             KernelDescriptor descriptor, ProgramHandle program, Duration buildTime) {
@@ -55,22 +71,6 @@ public final class OpenClPrimitive implements Primitive {
             ProgramHandle program,
             KernelBinaries binaries) {
         return new OpenClPrimitive(descriptor, origin, program, binaries);
-    }
-
-    private OpenClPrimitive(
-            KernelDescriptor descriptor,
-            Origin origin,
-            ProgramHandle program,
-            @Nullable KernelBinaries binaries) {
-        this.descriptor = descriptor;
-        this.origin = origin;
-        this.kernels = program.kernels();
-        this.program = program;
-        // The driver has compiled new code: take that instead of the old binaries.
-        this.binaries = origin == Origin.RECOMPILED ? null : binaries;
-        BinaryReadiness tracker = BinaryReadiness.of(descriptor, kernels);
-        this.readiness = origin == Origin.COMPILED ? tracker : tracker.completed();
-        this.ownReference = CLEANER.register(this, program::release);
     }
 
     @Override

@@ -28,7 +28,8 @@ record Activation(int count) {
         Primitive program =
                 creation.kernel(KernelDescriptor.builder(descriptor.target(), "activation")
                         .source("""
-                            kernel void activation(global const float* from, global float* to, global const float* scales, int count) {
+                            kernel void activation(global const float* from, global float* to, \
+                            global const float* scales, int count) {
                                 int i = get_global_id(0);
                                 to[i] = fmax(0.0f, from[i] * scales[i % count]);
                             }

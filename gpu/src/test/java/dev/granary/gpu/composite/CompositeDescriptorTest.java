@@ -23,6 +23,10 @@ class CompositeDescriptorTest {
     private static final Target ONE = NoKernelEngine.target("one");
     private static final Target TWO = NoKernelEngine.target("two");
 
+    private static final CompositeImplementation<Product> PLAIN = CompositeDescriptorTest::nothing;
+    private static final CompositeImplementation<Product> TILED = CompositeDescriptorTest::nothing;
+    private static final CompositeImplementation<Sum> OF_SUMS = CompositeDescriptorTest::nothing;
+
     /** Another kind with the components of {@link Product}. */
     record Sum(int rows, int columns) {}
 
@@ -32,10 +36,6 @@ class CompositeDescriptorTest {
             CompositeDescriptor<O> descriptor, CreationContext creation) {
         return _ -> {};
     }
-
-    private static final CompositeImplementation<Product> PLAIN = CompositeDescriptorTest::nothing;
-    private static final CompositeImplementation<Product> TILED = CompositeDescriptorTest::nothing;
-    private static final CompositeImplementation<Sum> OF_SUMS = CompositeDescriptorTest::nothing;
 
     private static CompositeDescriptor.Builder<Product> base(Target target) {
         return CompositeDescriptor.builder(target, new Product(2, 3), PLAIN)

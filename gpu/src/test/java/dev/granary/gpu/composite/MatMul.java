@@ -101,7 +101,8 @@ public record MatMul(int rows, int inner, int columns) {
             MatMul size = descriptor.operation();
             return KernelDescriptor.builder(descriptor.target(), "product")
                     .source("""
-                        kernel void product(global const float* a, global const float* b, global float* c) {
+                        kernel void product(global const float* a, global const float* b, \
+                        global float* c) {
                             int column = get_global_id(0), row = get_global_id(1);
                             float sum = 0;
                             for (int i = 0; i < INNER; i++) sum += a[row * INNER + i] * WEIGHT;

@@ -3,7 +3,7 @@ package dev.granary.gpu.composite;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.gpu.Child;
+import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.opencl.NeedsPocl;
 
 import org.junit.jupiter.api.DisplayName;
@@ -12,6 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Tests of the driver's own messages about its compiler, with a new engine for each call. They
@@ -28,10 +29,11 @@ class ReopenInDriverTest {
 
     /** Returns the driver's messages for each of the three engines. */
     private List<String> messagesByEngine(String... arguments) throws Exception {
-        String output = new Child(ReopenProgram.class, directory)
-                .set("POCL_DEBUG", "all")
-                .run(arguments);
-        assertEquals("1", Child.value(output, "created"));
+        String output = DriverProcess.of(ReopenProgram.class, directory)
+                .variables(Map.of("POCL_DEBUG", "all"))
+                .run(arguments)
+                .output();
+        assertEquals("1", DriverProcess.value(output, "created"));
         String[] parts = output.split("(?m)engine \\d$", -1);
         assertEquals(4, parts.length, output);
         return List.of(parts).subList(1, 4);

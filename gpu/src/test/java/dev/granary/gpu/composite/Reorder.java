@@ -61,7 +61,8 @@ record Reorder(int rows, int columns) {
                     .source("""
                         kernel void transpose(global const float* from, global float* to) {
                             int column = get_global_id(0), row = get_global_id(1);
-                            to[column * get_global_size(1) + row] = from[row * get_global_size(0) + column];
+                            to[column * get_global_size(1) + row] = \
+                        from[row * get_global_size(0) + column];
                         }
                         """)
                     .launch("transpose", geometry(descriptor))

@@ -33,16 +33,20 @@ record Softmax(int rows, int columns) {
             Primitive program =
                     creation.kernel(KernelDescriptor.builder(descriptor.target(), "reduction")
                             .source("""
-                                kernel void largest(global const float* from, global float* to, int columns) {
+                                kernel void largest(global const float* from, global float* to, \
+                                int columns) {
                                     int row = get_global_id(0);
                                     float found = from[row * columns];
-                                    for (int i = 1; i < columns; i++) found = fmax(found, from[row * columns + i]);
+                                    for (int i = 1; i < columns; i++) found = \
+                                fmax(found, from[row * columns + i]);
                                     to[row] = found;
                                 }
-                                kernel void sum(global const float* from, global float* to, int columns) {
+                                kernel void sum(global const float* from, global float* to, \
+                                int columns) {
                                     int row = get_global_id(0);
                                     float found = 0;
-                                    for (int i = 0; i < columns; i++) found += from[row * columns + i];
+                                    for (int i = 0; i < columns; i++) \
+                                found += from[row * columns + i];
                                     to[row] = found;
                                 }
                                 """)
@@ -82,12 +86,14 @@ record Softmax(int rows, int columns) {
         Geometry geometry = Geometry.of(size.columns, size.rows).local(4, 4);
         Primitive program = creation.kernel(KernelDescriptor.builder(target, "softmax")
                 .source("""
-                    kernel void exponents(global const float* from, global const float* largest, global float* to) {
+                    kernel void exponents(global const float* from, global const float* largest, \
+                    global float* to) {
                         int i = get_global_id(1) * get_global_size(0) + get_global_id(0);
                         to[i] = exp(from[i] - largest[get_global_id(1)]);
                     }
                     kernel void quotients(global float* to, global const float* sums) {
-                        to[get_global_id(1) * get_global_size(0) + get_global_id(0)] /= sums[get_global_id(1)];
+                        to[get_global_id(1) * get_global_size(0) + get_global_id(0)] \
+                    /= sums[get_global_id(1)];
                     }
                     """)
                 .launch(geometry)

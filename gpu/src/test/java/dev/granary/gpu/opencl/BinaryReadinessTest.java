@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
+/** Tests of the moment at which the binaries of a program are complete. */
 class BinaryReadinessTest {
     private static final Geometry G16 = Geometry.of(64).local(16);
     private static final Geometry G32 = Geometry.of(64).local(32);

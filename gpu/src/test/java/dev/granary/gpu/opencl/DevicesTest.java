@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.gpu.Child;
+import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.KernelDescriptor;
 
 import org.junit.jupiter.api.DisplayName;
@@ -19,7 +19,9 @@ import org.junit.jupiter.api.io.TempDir;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 
+/** Tests of several devices and of sub-devices. */
 @NeedsPocl
 class DevicesTest {
     @Test
@@ -53,13 +55,15 @@ class DevicesTest {
             "N3 K16 two devices of one platform keep their own binaries; those of another target"
                     + " are refused before the driver call")
     void twoDevices(@TempDir Path directory) throws Exception {
-        String output = new Child(DevicesProgram.class, directory)
-                .set("POCL_DEVICES", "pthread basic")
-                .run();
-        assertEquals("2", Child.value(output, "count"));
+        String output = DriverProcess.of(DevicesProgram.class, directory)
+                .variables(Map.of("POCL_DEVICES", "pthread basic"))
+                .run()
+                .output();
+        assertEquals("2", DriverProcess.value(output, "count"));
         // PoCL's device version contains the kind of device: pthread and basic differ, although
         // both use the same CPU.
-        assertNotEquals(Child.value(output, "target0"), Child.value(output, "target1"));
+        assertNotEquals(
+                DriverProcess.value(output, "target0"), DriverProcess.value(output, "target1"));
         assertEquals(
                 1,
                 output.lines()
@@ -68,20 +72,22 @@ class DevicesTest {
                 output);
         String expected = String.valueOf(
                 Arrays.hashCode(SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 2)));
-        assertEquals(expected, Child.value(output, "result0"));
-        assertEquals(expected, Child.value(output, "result1"));
-        assertEquals("IllegalArgumentException", Child.value(output, "offered"));
+        assertEquals(expected, DriverProcess.value(output, "result0"));
+        assertEquals(expected, DriverProcess.value(output, "result1"));
+        assertEquals("IllegalArgumentException", DriverProcess.value(output, "offered"));
     }
 
     @Test
     @DisplayName("K16 two equal devices with different ordinals have one target")
     void equalDevices(@TempDir Path directory) throws Exception {
-        String output = new Child(DevicesProgram.class, directory)
-                .set("POCL_DEVICES", "pthread pthread")
-                .run();
-        assertEquals("2", Child.value(output, "count"));
-        assertEquals(Child.value(output, "target0"), Child.value(output, "target1"));
-        assertTrue(Child.value(output, "offered").startsWith("accepted"), output);
+        String output = DriverProcess.of(DevicesProgram.class, directory)
+                .variables(Map.of("POCL_DEVICES", "pthread pthread"))
+                .run()
+                .output();
+        assertEquals("2", DriverProcess.value(output, "count"));
+        assertEquals(
+                DriverProcess.value(output, "target0"), DriverProcess.value(output, "target1"));
+        assertTrue(DriverProcess.value(output, "offered").startsWith("accepted"), output);
     }
 
     @Test
@@ -89,15 +95,16 @@ class DevicesTest {
             "M15 two devices of one kind have a cache and the whole budget each, or a budget of"
                     + " their own")
     void constantsOfTwoDevices(@TempDir Path directory) throws Exception {
-        String output = new Child(ConstantDevicesProgram.class, directory)
-                .set("POCL_DEVICES", "pthread basic")
-                .run();
-        assertEquals("[CPU]", Child.value(output, "kinds"));
-        assertEquals("[0, 1]", Child.value(output, "indexes"));
-        assertEquals("2", Child.value(output, "made"), "nothing is shared between devices");
-        assertEquals("[1, 1]", Child.value(output, "each"));
-        assertEquals("[1, 2]", Child.value(output, "own"));
-        assertEquals("[1, 0]", Child.value(output, "cleared"));
+        String output = DriverProcess.of(ConstantDevicesProgram.class, directory)
+                .variables(Map.of("POCL_DEVICES", "pthread basic"))
+                .run()
+                .output();
+        assertEquals("[CPU]", DriverProcess.value(output, "kinds"));
+        assertEquals("[0, 1]", DriverProcess.value(output, "indexes"));
+        assertEquals("2", DriverProcess.value(output, "made"), "nothing is shared between devices");
+        assertEquals("[1, 1]", DriverProcess.value(output, "each"));
+        assertEquals("[1, 2]", DriverProcess.value(output, "own"));
+        assertEquals("[1, 0]", DriverProcess.value(output, "cleared"));
     }
 
     @Test

@@ -20,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
+/** Tests of the temporary directory of a source and its headers. */
 class HeaderDirectoryTest {
     @TempDir
     Path parent;

@@ -16,6 +16,7 @@ import org.lwjgl.opencl.CL10;
 import java.util.HashSet;
 import java.util.Set;
 
+/** Tests of the targets of OpenCL devices by vendor. */
 class OpenClTargetsTest {
     private static final String NONE = Target.UNKNOWN;
 

@@ -3,13 +3,14 @@ package dev.granary.gpu.opencl;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.gpu.Child;
+import dev.granary.gpu.DriverProcess;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
+import java.util.Map;
 
 /**
  * Tests of faults of PoCL from which the engine protects callers, each reproduced in a process of
@@ -25,11 +26,12 @@ class PoclFaultsTest {
             "A kernel with a required work-group size runs while its binaries are taken: PoCL up"
                     + " to 5 would abort the process")
     void launchWhileTaken() throws Exception {
-        String output = new Child(LaunchWhileTaken.class, directory)
-                .set("POCL_KERNEL_CACHE", "1")
-                .run("10");
-        assertEquals("true", Child.value(output, "taken9"), output);
-        assertTrue(Integer.parseInt(Child.value(output, "launches")) > 0, output);
+        String output = DriverProcess.of(LaunchWhileTaken.class, directory)
+                .variables(Map.of("POCL_KERNEL_CACHE", "1"))
+                .run("10")
+                .output();
+        assertEquals("true", DriverProcess.value(output, "taken9"), output);
+        assertTrue(Integer.parseInt(DriverProcess.value(output, "launches")) > 0, output);
     }
 
     @Test
@@ -37,8 +39,10 @@ class PoclFaultsTest {
             "No compile fails while the JVM gets signals for null pointers, at which the compiler"
                     + " removes its files")
     void compileAmidSignals() throws Exception {
-        String output = new Child(CompileAmidSignals.class, directory).run("30", "20");
-        assertEquals("30", Child.value(output, "compiled"), output);
-        assertTrue(Integer.parseInt(Child.value(output, "nulls")) > 0, output);
+        String output = DriverProcess.of(CompileAmidSignals.class, directory)
+                .run("30", "20")
+                .output();
+        assertEquals("30", DriverProcess.value(output, "compiled"), output);
+        assertTrue(Integer.parseInt(DriverProcess.value(output, "nulls")) > 0, output);
     }
 }

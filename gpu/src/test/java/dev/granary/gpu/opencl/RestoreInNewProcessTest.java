@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.gpu.Child;
+import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.Geometry;
 
 import org.junit.jupiter.api.DisplayName;
@@ -14,6 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Map;
 
 /**
  * Tests of the coverage of a binary, in a process that has never compiled. PoCL's messages show
@@ -30,7 +31,7 @@ class RestoreInNewProcessTest {
     Path directory;
 
     private String take(String... modes) throws Exception {
-        return new Child(TakeProgram.class, directory).run(modes);
+        return DriverProcess.of(TakeProgram.class, directory).run(modes).output();
     }
 
     private String restore(String file, String... announcedAndSizes) throws Exception {
@@ -38,13 +39,15 @@ class RestoreInNewProcessTest {
         String[] arguments = new String[announcedAndSizes.length + 1];
         arguments[0] = directory.resolve(file).toString();
         System.arraycopy(announcedAndSizes, 0, arguments, 1, announcedAndSizes.length);
-        String output =
-                new Child(RestoreProgram.class, own).set("POCL_DEBUG", "all").run(arguments);
-        assertEquals("RESTORED", Child.value(output, "origin"));
-        System.out.println(
-                file + ": restore " + Child.value(output, "restoreMicros") + " us, launch "
-                        + Child.value(output, "launchMicros") + " us (driver's own cache off), "
-                        + Files.size(directory.resolve(file)) + " bytes");
+        String output = DriverProcess.of(RestoreProgram.class, own)
+                .variables(Map.of("POCL_DEBUG", "all"))
+                .run(arguments)
+                .output();
+        assertEquals("RESTORED", DriverProcess.value(output, "origin"));
+        System.out.println(file + ": restore " + DriverProcess.value(output, "restoreMicros")
+                + " us, launch "
+                + DriverProcess.value(output, "launchMicros") + " us (driver's own cache off), "
+                + Files.size(directory.resolve(file)) + " bytes");
         return output;
     }
 
@@ -56,7 +59,7 @@ class RestoreInNewProcessTest {
         assertEquals(
                 String.valueOf(Arrays.hashCode(
                         SampleKernels.reversed(Geometry.of(SampleKernels.COUNT).local(size), 2))),
-                Child.value(output, "result" + size));
+                DriverProcess.value(output, "result" + size));
     }
 
     @Test
@@ -87,7 +90,8 @@ class RestoreInNewProcessTest {
                     + " the compiler")
     void announced() throws Exception {
         String taken = take("announced-16-64");
-        assertEquals("[reverse@256/16, reverse@256/64]", Child.value(taken, "announced-16-64"));
+        assertEquals(
+                "[reverse@256/16, reverse@256/64]", DriverProcess.value(taken, "announced-16-64"));
         String output = restore("announced-16-64", "announced", "16", "64");
         assertResult(output, 16);
         assertResult(output, 64);
@@ -101,10 +105,10 @@ class RestoreInNewProcessTest {
         String taken = take("none", "announced-16", "announced-64", "launched-64");
         assertEquals(
                 "[reverse@256/16]",
-                Child.value(taken, "announced-16"),
+                DriverProcess.value(taken, "announced-16"),
                 "a take without shapes before does not spoil it");
-        assertEquals("[]", Child.value(taken, "announced-64"));
-        assertEquals("[reverse@256/64]", Child.value(taken, "launched-64"));
+        assertEquals("[]", DriverProcess.value(taken, "announced-64"));
+        assertEquals("[reverse@256/64]", DriverProcess.value(taken, "launched-64"));
         assertFalse(compilerRan(restore("announced-16", "announced", "16")));
         assertFalse(compilerRan(restore("launched-64", "plain", "64")));
     }

@@ -31,13 +31,15 @@ class RuntimeParametersSeedTest {
     private static final Product SMALL = new Product(5, 5, 5, 5);
 
     private static final String SOURCE = """
-        kernel void product(global const float* a, global const float* b, global const float* scales, global float* out) {
+        kernel void product(global const float* a, global const float* b, \
+        global const float* scales, global float* out) {
             int column = get_global_id(0);
             int row = get_global_id(1);
             int batch = get_global_id(2);
             float sum = 0;
             for (int i = 0; i < INNER; i++) {
-                sum += a[(batch * ROWS + row) * INNER + i] * b[(batch * INNER + i) * COLUMNS + column];
+                sum += a[(batch * ROWS + row) * INNER + i] \
+        * b[(batch * INNER + i) * COLUMNS + column];
             }
             out[(batch * ROWS + row) * COLUMNS + column] = sum * scales[column];
         }

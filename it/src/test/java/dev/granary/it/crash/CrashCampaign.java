@@ -6,6 +6,8 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
+import dev.granary.testing.TestFiles;
+
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine;
@@ -17,7 +19,6 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -39,20 +40,6 @@ import java.util.stream.Stream;
 public final class CrashCampaign implements Callable<Integer> {
     /** The names of the counts in JSON, with their labels. */
     private static final Map<String, String> COUNTS = counts();
-
-    private static Map<String, String> counts() {
-        Map<String, String> counts = new LinkedHashMap<>();
-        counts.put("killed", "killed");
-        counts.put("killedInStartUp", "of them during start");
-        counts.put("seconds", "seconds");
-        counts.put("examinations", "examinations");
-        counts.put("acknowledged", "stores acknowledged");
-        counts.put("failed", "stores that reported failure");
-        counts.put("hits", "hits, all compared");
-        counts.put("missed", "misses");
-        counts.put("evictingSweeps", "evictions observed");
-        return counts;
-    }
 
     @Option(
             names = "--kills",
@@ -88,6 +75,20 @@ public final class CrashCampaign implements Callable<Integer> {
         System.exit(new CommandLine(new CrashCampaign()).execute(arguments));
     }
 
+    private static Map<String, String> counts() {
+        Map<String, String> counts = new LinkedHashMap<>();
+        counts.put("killed", "killed");
+        counts.put("killedInStartUp", "of them during start");
+        counts.put("seconds", "seconds");
+        counts.put("examinations", "examinations");
+        counts.put("acknowledged", "stores acknowledged");
+        counts.put("failed", "stores that reported failure");
+        counts.put("hits", "hits, all compared");
+        counts.put("missed", "misses");
+        counts.put("evictingSweeps", "evictions observed");
+        return counts;
+    }
+
     @Override
     public Integer call() throws IOException, InterruptedException {
         if (kills < 2 || round < 1) {
@@ -107,7 +108,7 @@ public final class CrashCampaign implements Callable<Integer> {
             return run(root);
         } finally {
             if (given == null) {
-                delete(root);
+                TestFiles.deleteTree(root);
             }
         }
     }
@@ -185,14 +186,6 @@ public final class CrashCampaign implements Callable<Integer> {
     private static boolean isEmpty(Path root) throws IOException {
         try (Stream<Path> files = Files.list(root)) {
             return files.findAny().isEmpty();
-        }
-    }
-
-    private static void delete(Path root) throws IOException {
-        try (Stream<Path> files = Files.walk(root)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
         }
     }
 }

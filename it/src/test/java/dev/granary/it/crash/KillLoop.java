@@ -2,6 +2,8 @@ package dev.granary.it.crash;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.testing.ChildJvm;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -115,22 +117,11 @@ final class KillLoop implements Runnable {
     /** Starts a class in a process of its own. */
     static Process start(Path directory, CrashMode mode, Class<?> main, String... arguments)
             throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xshare:auto",
-                "-XX:-UsePerfData",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=deny",
-                "-cp",
-                System.getProperty("java.class.path"),
-                main.getName(),
-                directory.toString(),
-                mode.name()));
-        command.addAll(List.of(arguments));
-        return new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        List<String> all = new ArrayList<>(List.of(directory.toString(), mode.name()));
+        all.addAll(List.of(arguments));
+        return ChildJvm.of(main)
+                .shortLived()
+                .flags("-XX:-UsePerfData") // its files would stay behind
+                .start(all.toArray(String[]::new));
     }
 }

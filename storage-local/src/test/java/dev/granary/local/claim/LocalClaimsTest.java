@@ -13,13 +13,14 @@ import dev.granary.local.claim.ClaimResult.Mine;
 import dev.granary.local.claim.ClaimResult.Stage;
 import dev.granary.local.claim.ClaimResult.Taken;
 import dev.granary.local.claim.ClaimResult.Unavailable;
+import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -67,7 +68,7 @@ final class LocalClaimsTest {
     @DisplayName("R9 threads and processes see that a holder awaits a launch")
     void awaitingLaunch() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory);
-                ClaimProcess there = ClaimProcess.start(directory)) {
+                InteractiveProcess there = ClaimProcess.start(directory)) {
             Mine held = mine(here.claim(A));
             assertEquals("UNDER_WAY", there.request("claim a"));
             held.awaitLaunch();
@@ -89,7 +90,7 @@ final class LocalClaimsTest {
     @DisplayName("D18 the claims of a killed process are free, and nothing is left to clean up")
     void killed() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory);
-                ClaimProcess there = ClaimProcess.start(directory)) {
+                InteractiveProcess there = ClaimProcess.start(directory)) {
             assertEquals("mine", there.request("claim a"));
             assertEquals("mine", there.request("claim b"));
             there.request("launch b");
@@ -106,7 +107,7 @@ final class LocalClaimsTest {
             + " processes")
     void closeKeepsOthers() throws Exception {
         try (LocalClaims one = LocalClaims.open(directory);
-                ClaimProcess there = ClaimProcess.start(directory)) {
+                InteractiveProcess there = ClaimProcess.start(directory)) {
             LocalClaims two =
                     LocalClaims.open(directory.resolve("..").resolve(directory.getFileName()));
             mine(one.claim(A));
@@ -130,7 +131,7 @@ final class LocalClaimsTest {
                     + " not close the file for others")
     void interrupted() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory);
-                ClaimProcess there = ClaimProcess.start(directory)) {
+                InteractiveProcess there = ClaimProcess.start(directory)) {
             Mine before = mine(here.claim(A));
             Thread.currentThread().interrupt();
             try {
@@ -233,7 +234,7 @@ final class LocalClaimsTest {
         assumeTrue(
                 "root".equals(System.getProperty("user.name")), "mounting a small disk needs root");
         assumeTrue(
-                run(
+                SystemTool.run(
                         "mount",
                         "-t",
                         "tmpfs",
@@ -245,21 +246,12 @@ final class LocalClaimsTest {
         try (LocalClaims claims = LocalClaims.open(directory)) {
             assertReason(claims, "Read-only file system");
         } finally {
-            assertTrue(run("umount", "-l", directory.toString()));
+            assertTrue(SystemTool.run("umount", "-l", directory.toString()));
         }
     }
 
     private static void assertReason(LocalClaims claims, String part) {
         String reason = assertInstanceOf(Unavailable.class, claims.claim(A)).reason();
         assertTrue(reason.contains(part), reason);
-    }
-
-    private static boolean run(String... command) throws IOException, InterruptedException {
-        return new ProcessBuilder(command)
-                        .redirectErrorStream(true)
-                        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                        .start()
-                        .waitFor()
-                == 0;
     }
 }

@@ -16,6 +16,7 @@ import dev.granary.local.LocalTier;
 import dev.granary.local.StoreInvariants;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
+import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -27,7 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** Tests of directories that are refused, created, read-only or full. */
@@ -247,12 +247,14 @@ final class DirectoryValidatorTest {
     private void mount(Path directory, String options) throws IOException, InterruptedException {
         assumeTrue(
                 "root".equals(System.getProperty("user.name")), "mounting a small disk needs root");
-        boolean done = run("mount", "-t", "tmpfs", "-o", options, "tmpfs", directory.toString());
+        boolean done = SystemTool.run(
+                "mount", "-t", "tmpfs", "-o", options, "tmpfs", directory.toString());
         // writable mappings of a closed tier are freed by the garbage collector
         for (int i = 0; mounted && !done && i < 20; i++) {
             System.gc();
             Thread.sleep(50);
-            done = run("mount", "-t", "tmpfs", "-o", options, "tmpfs", directory.toString());
+            done = SystemTool.run(
+                    "mount", "-t", "tmpfs", "-o", options, "tmpfs", directory.toString());
         }
         assumeTrue(done, "this machine does not allow to mount a small disk");
         mounted = true;
@@ -261,16 +263,8 @@ final class DirectoryValidatorTest {
     @AfterEach
     void unmount() throws IOException, InterruptedException {
         if (mounted) {
-            assertTrue(run("umount", "-l", temporary.resolve("disk").toString()));
+            assertTrue(SystemTool.run("umount", "-l", temporary.resolve("disk").toString()));
             assertFalse(Files.exists(temporary.resolve("disk/v2")));
         }
-    }
-
-    private static boolean run(String... command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                .start();
-        return process.waitFor(600, TimeUnit.SECONDS) && process.exitValue() == 0;
     }
 }

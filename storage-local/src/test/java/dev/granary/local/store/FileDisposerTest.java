@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
-import dev.granary.local.DirectoryImage;
 import dev.granary.local.LocalTier;
 import dev.granary.local.SharedEntries;
 import dev.granary.local.StoreInvariants;
@@ -25,6 +24,7 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.SegmentFile;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.TestFiles;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -183,7 +183,7 @@ final class FileDisposerTest {
             if (step == at && !done[0]) {
                 done[0] = true;
                 try {
-                    DirectoryImage.delete(directory.resolve("v2"));
+                    TestFiles.deleteTree(directory.resolve("v2"));
                     for (int i = 0; i < 3 * IN_A_SEGMENT; i++) {
                         fresh.add(SharedEntries.entry("fresh" + i, SIZE));
                         tier.store(fresh.getLast());

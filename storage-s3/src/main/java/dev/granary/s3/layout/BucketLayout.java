@@ -24,10 +24,9 @@ public final class BucketLayout {
     private static final Pattern ENTRY =
             Pattern.compile(NAMESPACE + "/e/([0-9a-f]{2})/([0-9a-f]{64})");
     private static final Pattern PACK = Pattern.compile(NAMESPACE + "/p/[0-9a-f]{64}\\.pack");
-
-    private final String prefix;
     private static final Pattern MANIFEST = Pattern.compile(NAMESPACE + "/m/[0-9a-z]{1,16}");
 
+    private final String prefix;
     private final String root;
 
     public BucketLayout(S3Location location) {

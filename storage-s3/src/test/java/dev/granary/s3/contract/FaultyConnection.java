@@ -238,7 +238,8 @@ final class FaultyConnection {
 
     private static HttpMessage error(int status, String code, HttpMessage request) {
         byte[] text = ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
-                        + "</Code><Message>scripted</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>")
+                        + "</Code><Message>scripted</Message><Resource>/b/k</Resource>"
+                        + "<RequestId>1</RequestId></Error>")
                 .getBytes(UTF_8);
         HttpMessage answer = HttpMessage.answer(
                 status,

@@ -70,8 +70,8 @@ class EmbeddedS3Test {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName(
             "R12 counted at the server: opening is no request, a publication one PUT, a hit one"
-                    + " GET, a known absence none; and one GET for the store marker before the first"
-                    + " publication")
+                    + " GET, a known absence none; and one GET for the store marker before the"
+                    + " first publication")
     void requests(S3ClientLibrary client) {
         Entry entry = entries.entry(100_000);
         Entry other = entries.entry(3_000_000);

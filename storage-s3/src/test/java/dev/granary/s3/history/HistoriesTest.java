@@ -2,6 +2,7 @@ package dev.granary.s3.history;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.granary.testing.TestFiles;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -10,7 +11,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -18,7 +18,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * Tests that acknowledged entries are readable in random histories.
@@ -137,13 +136,8 @@ class HistoriesTest {
     }
 
     private static void delete(Path root) {
-        if (!Files.exists(root)) {
-            return;
-        }
-        try (Stream<Path> files = Files.walk(root)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
+        try {
+            TestFiles.deleteTree(root);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -67,16 +67,8 @@ class AcknowledgedPacksTest {
         return Stream.generate(() -> made.entry(500)).limit(count).toList();
     }
 
-    private static List<StoreResult> populate(PackPublisher publisher, List<Entry> all) {
-        List<StoreResult> results = new ArrayList<>();
-        all.forEach(entry -> assertTrue(publisher.add(entry, results::add)));
-        publisher.finish();
-        assertEquals(all.size(), results.size());
-        return results;
-    }
-
     private List<StoreResult> populate(ObjectStore over, List<Entry> all) {
-        return populate(bucket.publisher(over), all);
+        return PackFixture.publish(bucket.publisher(over), all);
     }
 
     private static void assertStored(List<StoreResult> results) {
@@ -101,8 +93,12 @@ class AcknowledgedPacksTest {
         return compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
     }
 
-    private long packObjects() {
-        return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
+    /** Compacts twice, each time long after the packs of before have become removable. */
+    private void compactTwice() {
+        for (int i = 0; i < 2; i++) {
+            store.pass(GRACE.multipliedBy(2));
+            compact();
+        }
     }
 
     private PackPublisher publisherWithCache(PackIndexCache indexCache) {
@@ -116,18 +112,18 @@ class AcknowledgedPacksTest {
     void lifecycleRemovedPack() {
         PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         List<Entry> all = some(5);
-        assertStored(populate(publisherWithCache(indexCache), all));
+        assertStored(PackFixture.publish(publisherWithCache(indexCache), all));
         PackInfo pack = bucket.newest().packs().getFirst();
         assertInstanceOf(
                 PackIndexReader.IndexResult.Ok.class,
                 PackIndexReader.read(pack, PackFixture.KEYS, indexCache, store));
         assertEquals(
                 5,
-                populate(publisherWithCache(indexCache), all).stream()
+                PackFixture.publish(publisherWithCache(indexCache), all).stream()
                         .filter(StoreResult.Duplicate.class::isInstance)
                         .count());
         bucket.remove(pack);
-        assertStored(populate(publisherWithCache(indexCache), all));
+        assertStored(PackFixture.publish(publisherWithCache(indexCache), all));
         assertFound(all);
     }
 
@@ -206,12 +202,7 @@ class AcknowledgedPacksTest {
                                 bucket.log(limited).newest(bucket.newest()))
                         .manifest()
                         .number());
-        PackReader packs = new PackReader(
-                limited,
-                bucket.settings(Optional.empty()),
-                Duration.ofMinutes(1),
-                Duration.ofSeconds(5),
-                () -> 0);
+        PackReader packs = bucket.reader(limited);
         for (Entry entry : Stream.concat(first.stream(), second.stream()).toList()) {
             PackFixture.assertFinal(LoadResult.Hit.class, packs.load(entry.id(), limited));
         }
@@ -226,12 +217,7 @@ class AcknowledgedPacksTest {
         ObjectStore limited = new WithoutListing(store);
         List<Entry> all = some(3);
         assertStored(populate(limited, all));
-        PackReader packs = new PackReader(
-                limited,
-                bucket.settings(Optional.empty()),
-                Duration.ofMinutes(1),
-                Duration.ofSeconds(5),
-                () -> 0);
+        PackReader packs = bucket.reader(limited);
         PackFixture.assertFinal(LoadResult.Hit.class, packs.load(all.getFirst().id(), limited));
         bucket.remove(bucket.newest().packs().getFirst());
         assertStored(populate(limited, all));
@@ -298,7 +284,8 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(3);
         assertStored(populate(twice, all));
         assertEquals(
-                List.of(1L, 1), List.of(packObjects(), bucket.newest().packs().size()));
+                List.of(1L, 1),
+                List.of(bucket.packObjects(), bucket.newest().packs().size()));
         assertFound(all);
     }
 
@@ -330,7 +317,7 @@ class AcknowledgedPacksTest {
         };
         List<Entry> all = some(3);
         assertStored(populate(slow, all));
-        assertEquals(1, packObjects());
+        assertEquals(1, bucket.packObjects());
         assertFound(all);
     }
 
@@ -372,10 +359,7 @@ class AcknowledgedPacksTest {
             assertStored(populate(badOnce(bad), some(2)));
             assertEquals(3, bucket.newest().packs().size());
             assertFound(acknowledged);
-            store.pass(GRACE.multipliedBy(2));
-            compact();
-            store.pass(GRACE.multipliedBy(2));
-            compact();
+            compactTwice();
             assertFound(acknowledged);
         }
     }
@@ -787,10 +771,7 @@ class AcknowledgedPacksTest {
                 compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
         assertFound(all);
-        store.pass(GRACE.multipliedBy(2));
-        compact();
-        store.pass(GRACE.multipliedBy(2));
-        compact();
+        compactTwice();
         assertFound(all);
     }
 
@@ -824,10 +805,7 @@ class AcknowledgedPacksTest {
                 compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertEquals(isLate, result instanceof PackCompactor.Result.Failed, result::toString);
         assertFound(all);
-        store.pass(GRACE.multipliedBy(2));
-        compact();
-        store.pass(GRACE.multipliedBy(2));
-        compact();
+        compactTwice();
         assertFound(all);
     }
 
@@ -918,7 +896,8 @@ class AcknowledgedPacksTest {
             }
         };
         assertStored(populate(suspended, all));
-        assertEquals(List.of(1L, 1L), List.of(packObjects(), bucket.newest().number()));
+        assertEquals(
+                List.of(1L, 1L), List.of(bucket.packObjects(), bucket.newest().number()));
         assertFound(all);
     }
 

@@ -78,10 +78,7 @@ class ConfirmedPacksTest {
     }
 
     private void assertHit(Entry entry) {
-        PackAnswer answer = load(entry.id());
-        assertEquals(
-                entry.binaries(),
-                PackFixture.assertFinal(LoadResult.Hit.class, answer).entry().binaries());
+        PackFixture.assertHit(entry, load(entry.id()));
     }
 
     /** Compares the manifest with the bucket's, as the background thread does once per interval. */

@@ -9,7 +9,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3Location;
 import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.CompactionPlanner;
 import dev.granary.s3.pack.compact.PackCompactor;
@@ -59,6 +61,7 @@ class ForeignKeysTest {
                 "x",
                 "v1/",
                 "granary.json",
+                "../" + PackFixture.NAMESPACE + "/m/1",
                 PackFixture.KEYS.unpackedPrefix(),
                 PackFixture.KEYS.packPrefix()));
         for (String prefix :
@@ -83,6 +86,7 @@ class ForeignKeysTest {
     @DisplayName(
             "S1 F2 no key without the prefix is that of an entry or a pack, whatever its length")
     void keys() {
+        BucketLayout layout = new BucketLayout(new S3Location("bucket", ""));
         SplittableRandom random = TestSeed.random("ForeignKeysTest.keys");
         List<String> keys = new ArrayList<>(foreign());
         for (int i = 0; i < 10_000; i++) {
@@ -101,6 +105,12 @@ class ForeignKeysTest {
                             PackFixture.KEYS.unpackedPrefix() + entry.id().hex().substring(0, 2)
                                     + "/" + entry.id().hex(),
                             key));
+            layout.listed(new ObjectStore.Listed(key, 1, "e", 0))
+                    .ifPresent(entry ->
+                            assertEquals(layout.entry(entry.namespace(), entry.hash()), key));
+            boolean isOfLayout = key.startsWith(layout.root());
+            assertTrue(isOfLayout || !layout.isPack(key), key);
+            assertTrue(isOfLayout || layout.manifestNamespace(key).isEmpty(), key);
             PackFixture.KEYS
                     .packName(key)
                     .ifPresent(name -> assertEquals(PackFixture.KEYS.pack(name), key));

@@ -1,6 +1,8 @@
 package dev.granary.s3.pack;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
@@ -29,6 +31,7 @@ import dev.granary.testing.TestSeed;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -72,6 +75,36 @@ public final class PackFixture {
                 .filter(pack -> !newest.names(pack))
                 .map(pack -> new BucketRemover.Orphan(pack, Duration.ZERO))
                 .toList();
+    }
+
+    /** Returns the number of packs in the bucket, named by a manifest or not. */
+    long packObjects() {
+        return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
+    }
+
+    /** Publishes entries, which must all be accepted and get a result. */
+    static List<StoreResult> publish(PackPublisher publisher, List<Entry> all) {
+        List<StoreResult> results = new ArrayList<>();
+        all.forEach(entry -> assertTrue(publisher.add(entry, results::add)));
+        publisher.finish();
+        assertEquals(all.size(), results.size());
+        return results;
+    }
+
+    /** Returns a reader without a cache of indexes, for a time that stands still. */
+    PackReader reader(ObjectStore over) {
+        return new PackReader(
+                over,
+                settings(Optional.empty()),
+                Duration.ofMinutes(1),
+                Duration.ofSeconds(5),
+                () -> 0);
+    }
+
+    static void assertHit(Entry expected, PackAnswer answer) {
+        assertEquals(
+                expected.binaries(),
+                assertFinal(LoadResult.Hit.class, answer).entry().binaries());
     }
 
     public PackManifestLog log() {

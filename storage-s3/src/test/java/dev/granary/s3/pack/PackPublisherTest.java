@@ -11,7 +11,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
@@ -31,7 +30,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -63,25 +61,9 @@ class PackPublisherTest {
     }
 
     private void assertAllHit(List<Entry> all) {
-        PackReader packs = new PackReader(
-                store,
-                bucket.settings(Optional.empty()),
-                Duration.ofMinutes(1),
-                Duration.ofSeconds(5),
-                () -> 0);
-        for (Entry entry : all) {
-            PackAnswer answer = packs.load(entry.id(), store);
-            assertEquals(
-                    entry.binaries(),
-                    PackFixture.assertFinal(LoadResult.Hit.class, answer)
-                            .entry()
-                            .binaries());
-        }
+        PackReader packs = bucket.reader(store);
+        all.forEach(entry -> PackFixture.assertHit(entry, packs.load(entry.id(), store)));
         packs.close();
-    }
-
-    private long packObjects() {
-        return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
     }
 
     @Test
@@ -179,7 +161,7 @@ class PackPublisherTest {
         all.forEach(entry -> second.add(entry, results::add));
         second.finish();
         assertEquals(Collections.nCopies(20, StoreResult.DUPLICATE), results);
-        assertEquals(1, packObjects());
+        assertEquals(1, bucket.packObjects());
         assertEquals(1, bucket.newest().number());
         results.clear();
         all.forEach(entry -> second.add(entry, results::add));
@@ -187,7 +169,7 @@ class PackPublisherTest {
         second.finish();
         assertTrue(
                 results.stream().allMatch(StoreResult.Stored.class::isInstance), results::toString);
-        assertEquals(2, packObjects());
+        assertEquals(2, bucket.packObjects());
         assertAllHit(List.of(more));
     }
 
@@ -220,7 +202,7 @@ class PackPublisherTest {
         assertEquals(
                 140,
                 results.stream().filter(StoreResult.Duplicate.class::isInstance).count());
-        assertEquals(1, packObjects());
+        assertEquals(1, bucket.packObjects());
         assertAllHit(all);
     }
 
@@ -295,7 +277,7 @@ class PackPublisherTest {
         results.forEach(result -> assertTrue(
                 assertInstanceOf(StoreResult.Failed.class, result).cause().contains("manifest"),
                 result::toString));
-        assertEquals(1, packObjects());
+        assertEquals(1, bucket.packObjects());
         assertEquals(List.of(), bucket.newest().packs());
     }
 
@@ -333,7 +315,7 @@ class PackPublisherTest {
                 new Fault.Conflicting(Fault.Moment.BEFORE));
         publisher.finish();
         results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
-        assertEquals(1, packObjects());
+        assertEquals(1, bucket.packObjects());
         assertAllHit(all);
     }
 
@@ -349,14 +331,6 @@ class PackPublisherTest {
         assertAllHit(all);
     }
 
-    private List<StoreResult> publish(PackPublisher with, List<Entry> all) {
-        List<StoreResult> results = new ArrayList<>();
-        all.forEach(entry -> assertTrue(with.add(entry, results::add)));
-        with.finish();
-        assertEquals(all.size(), results.size());
-        return results;
-    }
-
     @Test
     @DisplayName(
             "A3 the presence of the pack with the entries is unknown: no duplicates, another pack"
@@ -368,7 +342,7 @@ class PackPublisherTest {
                 request -> request.operation().equals("HEAD")
                         && request.key().contains(pack.name().hex()),
                 new Fault.Lost(TIMEOUT)));
-        publish(publisher, all)
+        PackFixture.publish(publisher, all)
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(2, bucket.newest().packs().size());
@@ -382,7 +356,7 @@ class PackPublisherTest {
         bucket.publish(bucket.pack(some(2)));
         bucket.publish(bucket.pack(some(2)));
         store.newRequests();
-        publish(publisher, some(2))
+        PackFixture.publish(publisher, some(2))
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(2, store.newRequests().stream().filter("HEAD pack"::equals).count());
@@ -392,7 +366,7 @@ class PackPublisherTest {
                         && request.key().endsWith(".pack")
                         && heads.incrementAndGet() > 1,
                 new Fault.Lost(TIMEOUT)));
-        publish(publisher, some(2))
+        PackFixture.publish(publisher, some(2))
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Unknown.class, result, result::toString));
         assertEquals(4, bucket.newest().number());
@@ -406,7 +380,7 @@ class PackPublisherTest {
         store.plan(FaultPlan.when(
                 request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"),
                 new Fault.Lost(TIMEOUT)));
-        publish(publisher, some(2))
+        PackFixture.publish(publisher, some(2))
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Failed.class, result, result::toString));
         store.plan(FaultPlan.SOUND);
@@ -440,7 +414,7 @@ class PackPublisherTest {
             }
         });
         List<Entry> all = some(3);
-        publish(suspended, all)
+        PackFixture.publish(suspended, all)
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertTrue(once.get());
@@ -464,7 +438,7 @@ class PackPublisherTest {
                     return WriteResult.PRECONDITION_FAILED;
                 }
             });
-            publish(reported, some(2))
+            PackFixture.publish(reported, some(2))
                     .forEach(result -> assertTrue(
                             assertInstanceOf(StoreResult.Failed.class, result, result::toString)
                                     .cause()
@@ -515,7 +489,7 @@ class PackPublisherTest {
                 return result;
             }
         });
-        publish(late, some(2))
+        PackFixture.publish(late, some(2))
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(2, bucket.newest().packs().size());
@@ -539,7 +513,7 @@ class PackPublisherTest {
             }
         }));
         List<Entry> all = some(2);
-        publish(limited, all)
+        PackFixture.publish(limited, all)
                 .forEach(result ->
                         assertInstanceOf(StoreResult.Stored.class, result, result::toString));
         assertEquals(1, bucket.newest().packs().size());

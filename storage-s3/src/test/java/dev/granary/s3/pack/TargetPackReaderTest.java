@@ -55,10 +55,7 @@ class TargetPackReaderTest {
     }
 
     private void assertHit(Entry entry) {
-        PackAnswer answer = load(entry.id());
-        assertEquals(
-                entry.binaries(),
-                PackFixture.assertFinal(LoadResult.Hit.class, answer).entry().binaries());
+        PackFixture.assertHit(entry, load(entry.id()));
     }
 
     private void assertLoad(PackAnswer expected, Id id, String... requests) {

@@ -86,8 +86,9 @@ class CachedCapabilitiesTest {
             MemoryObjectStore store = new MemoryObjectStore();
             store.place(
                     MARKER,
-                    ("{\"format\":1,\"conditionalWrites\":\"FULL\",\"conditionalDelete\":\"UNTESTED\",\"probed\":\""
-                                    + date + "\"}")
+                    ("{\"format\":1,\"conditionalWrites\":\"FULL\","
+                                    + "\"conditionalDelete\":\"UNTESTED\",\"probed\":\"" + date
+                                    + "\"}")
                             .getBytes(UTF_8),
                     ObjectMarks.NONE);
             publish(process(store));
