@@ -349,7 +349,7 @@ final class LocalTierTest {
 
     @Test
     @DisplayName(
-            "A hit up to 1 MiB is on the heap, a larger one is not, and one in an arena ends with it")
+            "A hit up to 1 MiB is on the heap, a larger one is not; one in an arena ends with it")
     void memoryOfHits() throws Exception {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(3000);

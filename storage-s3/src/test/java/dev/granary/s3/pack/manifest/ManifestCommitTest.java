@@ -244,9 +244,8 @@ class ManifestCommitTest {
     }
 
     @Test
-    @DisplayName(
-            "B3 a manifest lands after another plan was made: the outcome has the finding of its own"
-                    + " plan")
+    @DisplayName("B3 a manifest lands after another plan: the outcome has the finding of its own"
+            + " plan")
     void findingOfTheLandedPlan() {
         store.place(PackFixture.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
         BEFORE.forEach(_ -> store.script(new Fault.None()));
