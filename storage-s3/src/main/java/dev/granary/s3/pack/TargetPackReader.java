@@ -10,9 +10,7 @@ import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
-import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.pack.manifest.PackManifestLog;
-import dev.granary.s3.pack.manifest.UnknownStateException;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -41,7 +39,6 @@ public final class TargetPackReader {
     private static final int MAX_COPIES = 3;
 
     private final TargetLayout keys;
-    private final Function<ObjectStore, PackManifestLog> logs;
     private final TargetUnsealer unsealer;
     private final TargetStateLoader loader;
 
@@ -53,7 +50,6 @@ public final class TargetPackReader {
             Function<ObjectStore, PackManifestLog> logs,
             Executor executor) {
         this.keys = keys;
-        this.logs = logs;
         this.unsealer = new TargetUnsealer(logs);
         this.loader = new TargetStateLoader(
                 background, keys, indexCache, schedule, logs, unsealer, executor);
@@ -179,32 +175,9 @@ public final class TargetPackReader {
         return false;
     }
 
-    /**
-     * Commits that the target may have unpacked entries, after one was stored, unless the manifest
-     * says so. The bucket is read after the write: another process may have sealed the target from
-     * an older listing, or be about to.
-     */
+    /** Makes lookups request unpacked entries, see {@link TargetUnsealer#unseal}. */
     TargetUnsealer.Unsealed unseal(ObjectStore store) {
-        long mark = loader.mark();
-        Optional<TargetPackState> ignored =
-                loader.state(store); // reads the manifest if none is known
-        // evaluated before the manifest is taken, which is then at least as new
-        boolean isFresh = loader.isReadSince(mark);
-        PackManifest known = loader.known();
-        try {
-            boolean isNewest = isFresh || logs.apply(store).isNewest(known);
-            if (isNewest && known.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE) {
-                return new TargetUnsealer.Unsealed.Done();
-            }
-        } catch (UnknownStateException e) {
-            unsealer.setUnpackedWritten();
-            return new TargetUnsealer.Unsealed.Unknown(
-                    "the bucket does not report whether lookups request unpacked entries: "
-                            + e.failure());
-        }
-        TargetUnsealer.Unsealed unsealed = unsealer.commit(store);
-        loader.refresh(store);
-        return unsealed;
+        return unsealer.unseal(loader, store);
     }
 
     /** Returns true if the packs have an entry of that id, as far as is known without a request. */

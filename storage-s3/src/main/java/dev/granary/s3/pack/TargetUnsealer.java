@@ -3,8 +3,10 @@ package dev.granary.s3.pack;
 import dev.granary.s3.pack.manifest.ManifestPlan;
 import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.pack.manifest.UnknownStateException;
 import dev.granary.s3.store.ObjectStore;
 
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -19,7 +21,7 @@ final class TargetUnsealer {
         this.logs = logs;
     }
 
-    /** The outcome of {@link TargetPackReader#unseal}. */
+    /** The outcome of {@link #unseal}. */
     sealed interface Unsealed {
         /** Lookups request unpacked entries. */
         record Done() implements Unsealed {}
@@ -31,8 +33,36 @@ final class TargetUnsealer {
         record Unknown(String cause) implements Unsealed {}
     }
 
+    /**
+     * Commits that the target may have unpacked entries, after one was stored, unless the manifest
+     * says so. The bucket is read after the write: another process may have sealed the target from
+     * an older listing, or be about to.
+     */
+    Unsealed unseal(TargetStateLoader loader, ObjectStore store) {
+        long mark = loader.mark();
+        Optional<TargetPackState> ignored =
+                loader.state(store); // reads the manifest if none is known
+        // evaluated before the manifest is taken, which is then at least as new
+        boolean isFresh = loader.isReadSince(mark);
+        PackManifest known = loader.known();
+        try {
+            boolean isNewest = isFresh || logs.apply(store).isNewest(known);
+            if (isNewest && known.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE) {
+                return new Unsealed.Done();
+            }
+        } catch (UnknownStateException e) {
+            hasWrittenUnpacked = true;
+            return new Unsealed.Unknown(
+                    "the bucket does not report whether lookups request unpacked entries: "
+                            + e.failure());
+        }
+        Unsealed unsealed = commit(store);
+        loader.refresh(store);
+        return unsealed;
+    }
+
     /** Commits that the target may have unpacked entries, unless the newest manifest says so. */
-    Unsealed commit(ObjectStore store) {
+    private Unsealed commit(ObjectStore store) {
         PackManifestLog.Committed<?> committed = logs.apply(store)
                 .commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE
                         ? ManifestPlan.nothing()
@@ -54,10 +84,5 @@ final class TargetUnsealer {
             hasWrittenUnpacked = newest.unpackedEntries() != PackManifest.UnpackedEntries.POSSIBLE
                     && !(commit(store) instanceof Unsealed.Done);
         }
-    }
-
-    /** Makes later reads of the manifest remove the seal: this process stored an unpacked entry. */
-    void setUnpackedWritten() {
-        hasWrittenUnpacked = true;
     }
 }

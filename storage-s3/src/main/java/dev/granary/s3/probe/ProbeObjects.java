@@ -67,7 +67,7 @@ final class ProbeObjects {
                 attempts.send(() -> store.putIfAbsent(key, body, marks), ticker::pause);
         return verdict instanceof WriteVerdict.Inspect
                         && attempts.last() instanceof WriteResult.PreconditionFailed
-                        && attempts.sent() > 1 // names are unique, so the first one fails rightly
+                        && attempts.sent() > 1 // an earlier one was ambiguous
                         && store.head(key) instanceof HeadResult.Found found
                         && found.marks().equals(marks)
                 ? new WriteResult.Done(found.etag())
