@@ -1,7 +1,7 @@
 package dev.granary.local;
 
-import dev.granary.testing.TestFiles;
 import dev.granary.local.directory.DirectoryValidator;
+import dev.granary.testing.TestFiles;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
