@@ -3,7 +3,7 @@ package dev.granary.benchmarks.bucket;
 import software.amazon.awssdk.core.async.AsyncResponseTransformer;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
 
-/** Reads by the SDK's asynchronous client and waits for it, as a look-up would. */
+/** Reader over the asynchronous client of the SDK. It waits for each object, as a lookup does. */
 record AsyncSdkReader(S3AsyncClient client, String bucket) implements ObjectReader {
     @Override
     public long read(String key) {

@@ -21,14 +21,11 @@ import software.amazon.awssdk.services.s3.S3Configuration;
 
 import java.time.Duration;
 
-/**
- * Clients of the AWS SDK with the settings that the bucket tier's transport has, and nothing around
- * them.
- */
+/** Clients of the AWS SDK with the settings of the bucket tier, without its layers. */
 final class BareSdkClient {
     private BareSdkClient() {}
 
-    /** The HTTP client that the bucket tier uses. */
+    /** Returns the HTTP client that the bucket tier uses. */
     static SdkHttpClient.Builder<?> apache(ConnectionSettings connection) {
         return Apache5HttpClient.builder()
                 .maxConnections(connection.maxConnections())
@@ -42,7 +39,7 @@ final class BareSdkClient {
         return settings(S3Client.builder(), connection).httpClientBuilder(http).build();
     }
 
-    /** The asynchronous client, its HTTP client yet to be chosen. */
+    /** Returns the builder of the asynchronous client, without an HTTP client. */
     static S3AsyncClientBuilder async(ConnectionSettings connection) {
         return settings(S3AsyncClient.builder(), connection);
     }

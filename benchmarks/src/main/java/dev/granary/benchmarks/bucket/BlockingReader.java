@@ -3,7 +3,7 @@ package dev.granary.benchmarks.bucket;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
 import software.amazon.awssdk.services.s3.S3Client;
 
-/** Reads by the SDK's synchronous client. */
+/** Reader over the synchronous client of the SDK. */
 record BlockingReader(S3Client client, String bucket) implements ObjectReader {
     @Override
     public long read(String key) {

@@ -17,8 +17,8 @@ import java.util.Set;
 
 /**
  * {@code ./granary bench bucket}: the bucket tier against the tools and clients that move the same
- * bytes. The servers that it starts and all that it writes go at its end;
- * {@code docs/bucket-benchmark.md} says what is measured and how.
+ * bytes. All servers and files of a run are removed at its end. {@code docs/bucket-benchmark.md}
+ * describes the measures.
  */
 @Command(
         name = "granary bench bucket",
@@ -102,7 +102,7 @@ public final class BucketBenchmark extends BenchmarkCommand {
             description = "where to write, in a new directory; default the temporary directory")
     private @Nullable Path directory;
 
-    /** Runs it and ends the process: 0, 1 where it failed, 2 where it was called wrongly. */
+    /** Runs the benchmark and exits with 0, with 1 if it failed, or with 2 for wrong usage. */
     public static void main(String[] arguments) {
         System.exit(commandLine().execute(arguments));
     }

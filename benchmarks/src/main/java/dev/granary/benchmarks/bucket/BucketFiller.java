@@ -22,14 +22,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Fills the bucket of a run: the same entries in packs, alone, and as the one object that all packs
- * together make.
+ * Writer of the entries of a run: in packs, unpacked, and as one object of the size of all packs.
  */
 final class BucketFiller {
-    /** What the keys of the packs begin with. */
+    /** The prefix of the keys of the packs. */
     static final String PACKED = "packed";
 
-    /** What the keys of the entries begin with that lie alone. */
+    /** The prefix of the keys of the unpacked entries. */
     static final String LOOSE = "loose";
 
     /** The key of the one object. */
@@ -49,7 +48,7 @@ final class BucketFiller {
     }
 
     /**
-     * Puts all of {@code material} into packs, alone, and into one object.
+     * Publishes all of {@code material} in packs, unpacked, and as one object.
      *
      * @return the bytes of the packs
      */
@@ -80,7 +79,7 @@ final class BucketFiller {
         requireAll(material, stored.get(), "in packs");
     }
 
-    /** Publishes all of {@code material} below {@code prefix}, each entry alone. */
+    /** Publishes all of {@code material} below {@code prefix}, unpacked. */
     void loose(String prefix, BucketWorkload material) throws IOException, InterruptedException {
         AtomicInteger stored = new AtomicInteger();
         AtomicReference<StoreResult> other = new AtomicReference<>();

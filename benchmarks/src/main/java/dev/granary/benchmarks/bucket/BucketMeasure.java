@@ -3,14 +3,14 @@ package dev.granary.benchmarks.bucket;
 /** Measures of the bucket benchmark. */
 enum BucketMeasure {
     /**
-     * Filling a node, against the fastest way to move as many bytes, and against copying loose
-     * objects.
+     * The time to fill a node, against the fastest way to move as many bytes, and against copies of
+     * unpacked entries.
      */
     WARM,
-    /** A hit of an entry that lies alone, against the bare client. */
+    /** A hit of an unpacked entry, against the bare client. */
     LOOSE,
-    /** HTTP clients under the SDK, and another SDK. */
+    /** HTTP clients of the SDK, and another SDK. */
     TRANSPORTS,
-    /** A fleet that starts, on paper and simulated. */
+    /** The start of a fleet, calculated and simulated. */
     FLEET
 }

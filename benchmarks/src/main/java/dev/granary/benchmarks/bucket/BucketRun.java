@@ -8,14 +8,14 @@ import java.util.Set;
 /**
  * The measures of one run, one after the other, on one server.
  *
- * @param settings what is measured
- * @param workplace where
- * @param ways the server
- * @param report takes the sections
+ * @param settings the settings
+ * @param workplace the workspace
+ * @param ways the routes to the server
+ * @param report receives the sections
  */
 record BucketRun(
         BucketSettings settings, BucketWorkspace workplace, ServerRoutes ways, Report report) {
-    /** Measures all that is wanted; each section is reported when it is complete. */
+    /** Runs the selected measures; each section is reported when it is complete. */
     void play() throws Exception {
         Set<BucketMeasure> measures = settings.measures();
         report.heading(

@@ -6,18 +6,18 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What one run measures.
+ * The settings of one run.
  *
- * @param measures what is measured
- * @param content what the binaries of the workload hold
- * @param seed decides sizes, contents and the fleet's random numbers
- * @param entries how many entries the workload has
- * @param rounds how many rounds count
- * @param calls how many look-ups of a loose entry count, without a delay
- * @param delays the milliseconds that are added to each request, each a way of its own beside the
- *     direct one
- * @param kernels how many kernels each node of the fleet needs
- * @param nodes how many nodes the fleet has
+ * @param measures the selected measures
+ * @param content the content of the binaries
+ * @param seed decides sizes, contents and the random values of the fleet
+ * @param entries the number of entries of the workload
+ * @param rounds the number of counted rounds
+ * @param calls the number of counted lookups of an unpacked entry, without a delay
+ * @param delays the milliseconds that are added to each request, each as a route beside the direct
+ *     one
+ * @param kernels the number of kernels that each node of the fleet needs
+ * @param nodes the number of nodes of the fleet
  */
 record BucketSettings(
         Set<BucketMeasure> measures,
@@ -37,12 +37,12 @@ record BucketSettings(
         delays = List.copyOf(delays);
     }
 
-    /** How long a turn of a client takes. */
+    /** Returns the duration of a turn of a client. */
     int turnMillis() {
         return Math.clamp(entries / 10, LEAST_TURN_MILLIS, LONGEST_TURN_MILLIS);
     }
 
-    /** What the figures depend on, for machines. */
+    /** Returns the settings that the figures depend on, for the JSON. */
     Map<String, Number> figures() {
         Map<String, Number> figures = new LinkedHashMap<>();
         figures.put("seed", seed);

@@ -15,8 +15,8 @@ import java.util.stream.IntStream;
 
 /**
  * Numbered entries of one target. Sizes are log-normal with a median of 32 KiB and a mean of 37 kB,
- * or all the same. Entries are made when asked for, so that not all of them need fit in memory; the
- * same number is the same entry each time.
+ * or equal. Entries are created on demand, since all of them may not fit in memory. Equal numbers
+ * give equal entries.
  */
 final class BucketWorkload {
     private static final EntryMetadata METADATA =
@@ -38,7 +38,7 @@ final class BucketWorkload {
         this.sizes = sizes;
     }
 
-    /** {@code count} entries of the sizes that compiled kernels have. */
+    /** Returns {@code count} entries of the sizes of compiled kernels. */
     static BucketWorkload workload(PayloadKind content, long seed, int count) {
         SplittableRandom random = new SplittableRandom(seed);
         int[] sizes = IntStream.range(0, count)
@@ -48,8 +48,8 @@ final class BucketWorkload {
     }
 
     /**
-     * {@code count} entries of 32 KiB, of a target of that name, whose numbers in their ids begin
-     * with {@code first}.
+     * Returns {@code count} entries of 32 KiB, of a target of that name. The numbers in their ids
+     * begin with {@code first}.
      */
     static BucketWorkload typical(String device, long seed, int first, int count) {
         return new BucketWorkload(
@@ -60,7 +60,7 @@ final class BucketWorkload {
                 IntStream.range(0, count).map(_ -> (int) MEDIAN_BYTES).toArray());
     }
 
-    /** The target, as keys and {@code --target} have it. */
+    /** Returns the target in the form of keys and of {@code --target}. */
     String namespace() {
         return target.path();
     }
@@ -69,29 +69,29 @@ final class BucketWorkload {
         return sizes.length;
     }
 
-    /** The bytes of all binaries. */
+    /** Returns the bytes of all binaries. */
     long bytes() {
         return IntStream.of(sizes).asLongStream().sum();
     }
 
-    /** The id of entry {@code index}. */
+    /** Returns the id of entry {@code index}. */
     Id id(int index) {
         return Id.builder(target).field("n", first + index).build();
     }
 
-    /** The ids of all entries, in order. */
+    /** Returns the ids of all entries, in order. */
     List<Id> ids() {
         return IntStream.range(0, sizes.length).mapToObj(this::id).toList();
     }
 
-    /** The binary of entry {@code index}. */
+    /** Returns the binary of entry {@code index}. */
     byte[] binary(int index) {
         byte[] binary = new byte[sizes[index]];
         content.fill(binary, new SplittableRandom(seed * 31 + first + index));
         return binary;
     }
 
-    /** Entry {@code index}. */
+    /** Returns entry {@code index}. */
     Entry entry(int index) {
         return Entry.of(
                 id(index), KernelBinaries.of(binary(index)), Duration.ofMillis(100), METADATA);

@@ -20,11 +20,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** The workspace of a bucket benchmark: paths by name, and the processes that it starts. */
 final class BucketWorkspace extends Workspace {
-    /** As the launcher starts every JVM. */
+    /** The flags with which the launcher starts each JVM. */
     static final List<String> JVM_FLAGS =
             List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny");
 
-    /** As the launcher starts the command, which lives shortly. */
+    /** The flags with which the launcher starts a short-lived command. */
     static final List<String> COMMAND_FLAGS =
             List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto");
 
@@ -37,18 +37,18 @@ final class BucketWorkspace extends Workspace {
         super(parent, "granary-bench-bucket-", progress);
     }
 
-    /** A new directory under {@code parent}, which is created if it is missing. */
+    /** Creates a directory under {@code parent}, which is created if it is missing. */
     static BucketWorkspace in(Path parent, PrintWriter progress) throws IOException {
         return new BucketWorkspace(parent, progress);
     }
 
-    /** The path of that name in it; nothing is made. */
+    /** Returns the path of that name in the workspace; nothing is created. */
     Path path(String name) {
         return directory().resolve(name);
     }
 
     /**
-     * The environment of this process without what tells programs of other buckets, with
+     * Returns the environment of this process without the settings of other buckets, with
      * {@code added} instead.
      */
     Map<String, String> environment(Map<String, String> added) {
@@ -64,7 +64,7 @@ final class BucketWorkspace extends Workspace {
         return environment;
     }
 
-    /** A JVM with the class path of this one. */
+    /** Returns the command line of a JVM with the class path of this one. */
     static List<String> java(List<String> flags, Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -78,18 +78,18 @@ final class BucketWorkspace extends Workspace {
     /**
      * A process of this run.
      *
-     * @param process it
-     * @param errorOutput what it says on its error output
+     * @param process the process
+     * @param errorOutput the file with its error output
      */
     record Started(Process process, Path errorOutput) {
-        /** The end of what it said on its error output, to explain a failure. */
+        /** Returns the end of its error output, to explain a failure. */
         String errors() throws IOException {
             String all = Files.readString(errorOutput, UTF_8);
             return all.substring(Math.max(0, all.length() - TOLD_CHARACTERS)).strip();
         }
     }
 
-    /** Starts a process with that environment and no other. */
+    /** Starts a process with this environment only. */
     Started start(List<String> command, Map<String, String> environment) throws IOException {
         Path errors = path("errors-" + processes.incrementAndGet());
         ProcessBuilder builder = new ProcessBuilder(command)
@@ -101,17 +101,17 @@ final class BucketWorkspace extends Workspace {
     }
 
     /**
-     * A process that ended well.
+     * The end of a process with exit code 0.
      *
-     * @param seconds from before its start to after its end
-     * @param output what it said on its standard output
+     * @param seconds the time from before its start to after its end
+     * @param output the text of its standard output
      */
     record Ran(double seconds, String output) {}
 
     /**
      * Runs a program to its end.
      *
-     * @throws IOException if it ends with anything but 0
+     * @throws IOException if the exit code is not 0
      */
     Ran run(List<String> command, Map<String, String> environment)
             throws IOException, InterruptedException {
@@ -131,7 +131,7 @@ final class BucketWorkspace extends Workspace {
         }
     }
 
-    /** Where a program is, by the PATH; null where it is not installed. */
+    /** Returns the path of a program on the PATH, or null if it is not installed. */
     static @Nullable Path program(String name) {
         for (String folder :
                 Objects.requireNonNullElse(System.getenv("PATH"), "").split(":")) {

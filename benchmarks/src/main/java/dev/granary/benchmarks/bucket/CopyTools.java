@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The programs that people copy from buckets with, as fast as their options make them. Those that
- * are not installed are left out.
+ * The usual programs for copies from buckets, with their fastest options. Programs that are not
+ * installed are left out.
  */
 final class CopyTools {
     private static final List<String> RCLONE_OPTIONS =
@@ -73,7 +73,7 @@ final class CopyTools {
         return fillers;
     }
 
-    /** What fetches the loose objects, one by one. */
+    /** Returns the programs that fetch the unpacked entries one by one. */
     List<DirectoryFiller> looseFillers() {
         if (BucketWorkspace.program("rclone") == null) {
             return List.of();

@@ -11,16 +11,16 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
 /**
- * Whether a local directory holds all of the workload, with the right bytes: what was not is no
- * result.
+ * Check that a local directory contains the whole workload with the right bytes. Otherwise there is
+ * no figure.
  */
 final class DirectoryChecker {
     private DirectoryChecker() {}
 
     /**
-     * Looks every entry up.
+     * Looks up every entry.
      *
-     * @throws IOException if one does not hit, or has other bytes
+     * @throws IOException if a lookup misses or returns other bytes
      */
     static void requireAll(BucketWorkload material, Path directory) throws IOException {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory)

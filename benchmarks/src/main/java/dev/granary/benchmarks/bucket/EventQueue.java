@@ -12,7 +12,7 @@ final class EventQueue {
     private long[] heap = new long[1024];
     private int size;
 
-    /** Adds that something happens to {@code slot}, a number below 2^24, at that time. */
+    /** Adds an event of {@code slot}, a number below 2^24, at that time. */
     void add(long micros, int slot) {
         if (size == heap.length) {
             heap = Arrays.copyOf(heap, 2 * size);
@@ -30,7 +30,7 @@ final class EventQueue {
         return size == 0;
     }
 
-    /** Takes the first event out; {@link #micros} and {@link #slot} say what it is. */
+    /** Removes the first event; {@link #micros} and {@link #slot} return its values. */
     long poll() {
         long first = heap[0];
         long last = heap[--size];

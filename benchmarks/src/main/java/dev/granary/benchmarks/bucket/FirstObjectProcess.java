@@ -2,13 +2,13 @@ package dev.granary.benchmarks.bucket;
 
 import java.io.IOException;
 
-/** A new process that reads one object and says so. */
+/** A new process that reads one object and prints a line. */
 public final class FirstObjectProcess {
     private FirstObjectProcess() {}
 
     /**
-     * Arguments: transport, endpoint, bucket, key; none: it says so at once, to tell what the JVM
-     * alone takes.
+     * Arguments: transport, endpoint, bucket, key. Without arguments the process prints its line at
+     * once, which gives the time of the JVM alone.
      */
     public static void main(String[] arguments) throws IOException {
         long bytes = 0;
@@ -19,6 +19,6 @@ public final class FirstObjectProcess {
         }
         System.out.println(bytes);
         System.out.flush();
-        Runtime.getRuntime().halt(0); // how long a client takes to close is not asked
+        Runtime.getRuntime().halt(0); // closing the client is not part of the time
     }
 }

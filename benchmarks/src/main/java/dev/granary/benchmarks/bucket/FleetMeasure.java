@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A fleet whose nodes start together: what it asks of the bucket, on paper, and how long it takes,
+ * The start of all nodes of a fleet at once: the number of requests, calculated, and the duration,
  * simulated.
  */
 final class FleetMeasure {
@@ -22,7 +22,7 @@ final class FleetMeasure {
         this.workplace = workplace;
     }
 
-    /** The requests by the plan alone, and the simulation with what was measured by that way. */
+    /** Returns the calculated requests, and the simulation with the request times of that route. */
     List<ReportSection> run(ServerRoute way) throws IOException, InterruptedException {
         workplace.say("fleet: measuring requests of one node, " + way.label());
         long bytes = BucketWorkload.workload(

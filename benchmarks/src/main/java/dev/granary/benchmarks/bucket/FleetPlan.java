@@ -3,17 +3,17 @@ package dev.granary.benchmarks.bucket;
 import java.util.List;
 
 /**
- * What one node asks for until it is warm: stages, one after the other.
+ * The requests of one node until it is warm: stages, one after the other.
  *
- * @param label its name on the terminal
- * @param stages what is asked
- * @param bytes how many bytes come
+ * @param label the name on the terminal
+ * @param stages the stages
+ * @param bytes the received bytes
  */
 record FleetPlan(String label, List<Stage> stages, long bytes) {
-    /** How many entries that lie alone warming reads at once. */
+    /** The number of unpacked entries that warming reads concurrently. */
     static final int LOOSE_AT_ONCE = 32;
 
-    /** How many parts of packs warming reads at once. */
+    /** The number of parts of packs that warming reads concurrently. */
     static final int PARTS_AT_ONCE = 8;
 
     // the hint, whether there are the manifest that it names and a newer one, the manifest
@@ -26,16 +26,16 @@ record FleetPlan(String label, List<Stage> stages, long bytes) {
     /**
      * Requests of one kind.
      *
-     * @param requests how many
-     * @param atOnce how many at once, at most
-     * @param seconds how long each takes
+     * @param requests their number
+     * @param atOnce the maximum number of concurrent ones
+     * @param seconds the duration of each
      */
     record Stage(int requests, int atOnce, Sample seconds) {}
 
     /**
-     * How large things are.
+     * The sizes of a plan.
      *
-     * @param kernels how many entries a node needs
+     * @param kernels the number of entries that a node needs
      * @param bytes their bytes
      */
     record Sizes(int kernels, long bytes) {
@@ -47,12 +47,12 @@ record FleetPlan(String label, List<Stage> stages, long bytes) {
             return (int) Math.ceilDiv(bytes, FULL_PACK_BYTES);
         }
 
-        /** A full pack, or the only one. */
+        /** Returns the size of a full pack, or of the only one. */
         long pack() {
             return Math.min(bytes, FULL_PACK_BYTES);
         }
 
-        /** A part that warming reads at once: never more than a pack. */
+        /** Returns the size of a part that warming reads at once: at most a pack. */
         int part() {
             return (int) Math.min(
                     pack(),
@@ -65,7 +65,7 @@ record FleetPlan(String label, List<Stage> stages, long bytes) {
         }
     }
 
-    /** All entries in packs: manifest, indexes, parts. */
+    /** Returns the plan for packs: manifest, indexes, parts. */
     static FleetPlan packed(Sizes sizes, RequestTimes measured) {
         return new FleetPlan(
                 "packed",
@@ -76,7 +76,7 @@ record FleetPlan(String label, List<Stage> stages, long bytes) {
                 sizes.bytes());
     }
 
-    /** All entries alone: a listing, and a request for each. */
+    /** Returns the plan for unpacked entries: a listing, and a request for each. */
     static FleetPlan loose(Sizes sizes, RequestTimes measured) {
         return new FleetPlan(
                 "loose",
@@ -89,12 +89,12 @@ record FleetPlan(String label, List<Stage> stages, long bytes) {
                 sizes.bytes());
     }
 
-    /** How many requests a node needs if none is turned down. */
+    /** Returns the number of requests of a node if none is refused. */
     long requests() {
         return stages.stream().mapToLong(Stage::requests).sum();
     }
 
-    /** The most requests that a node has under way. */
+    /** Returns the maximum number of concurrent requests of a node. */
     int atOnce() {
         return stages.stream().mapToInt(Stage::atOnce).max().orElseThrow();
     }

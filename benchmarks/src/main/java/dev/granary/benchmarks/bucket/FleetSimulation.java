@@ -4,9 +4,9 @@ import java.util.Arrays;
 import java.util.SplittableRandom;
 
 /**
- * A fleet whose nodes all get warm from one prefix of a bucket, event by event. A request that the
- * limit grants takes as long as one of those that were measured, drawn at random; one that it does
- * not is answered with 503 as fast as a small object comes. The same seed is the same run.
+ * Simulation of a fleet that warms from one prefix of a bucket, event by event. A granted request
+ * takes as long as a measured one, drawn at random. A refused one is answered with 503 in the time
+ * of a small object. Equal seeds give equal runs.
  */
 final class FleetSimulation {
     private static final double MICROS = 1e6;
@@ -31,14 +31,14 @@ final class FleetSimulation {
     private long lost;
 
     /**
-     * What a run gave.
+     * The figures of a run.
      *
-     * @param seconds until the last node is warm
-     * @param medianSeconds until half of the nodes are
-     * @param requests how many were sent
-     * @param peakPerSecond the most in one second
+     * @param seconds the time until the last node is warm
+     * @param medianSeconds the time until half of the nodes are warm
+     * @param requests the number of requests
+     * @param peakPerSecond the maximum number in one second
      * @param refusedPercent the part that was answered with 503
-     * @param lostPercent the part of what the nodes need that they did without
+     * @param lostPercent the part of the needed requests that were abandoned
      */
     record Result(
             double seconds,
@@ -62,7 +62,7 @@ final class FleetSimulation {
         this.granted = new boolean[nodes * atOnce];
     }
 
-    /** Plays it: the nodes start within that time, at random. */
+    /** Runs the simulation. The nodes start within that time, at random. */
     Result run(double startSeconds) {
         for (int node = 0; node < stages.length; node++) {
             begin(node, startSeconds == 0 ? 0 : micros(random.nextDouble(startSeconds)));
@@ -109,7 +109,7 @@ final class FleetSimulation {
         long heard = micros + drawn(refusal);
         if (++attempts[slot] >= persistence.attempts()) {
             lost++;
-            granted[slot] = true; // as far as this request goes, that is its end
+            granted[slot] = true; // an abandoned request is done as well
             events.add(heard, slot);
         } else {
             events.add(heard + micros(persistence.pauseSeconds(attempts[slot], random)), slot);

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** A process that answers each line with a line, and ends when no more come. */
+/** A process that answers each line with a line, and ends with its input. */
 final class LineProcess implements AutoCloseable {
     private static final long END_SECONDS = 30;
 
@@ -30,9 +30,9 @@ final class LineProcess implements AutoCloseable {
     }
 
     /**
-     * Its answer to a line.
+     * Returns the answer to a line.
      *
-     * @throws IOException if it ended instead
+     * @throws IOException if the process has ended
      */
     String ask(String line) throws IOException {
         in.write(line + "\n");

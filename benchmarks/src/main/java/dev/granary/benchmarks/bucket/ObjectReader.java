@@ -2,12 +2,12 @@ package dev.granary.benchmarks.bucket;
 
 import java.io.IOException;
 
-/** A client of one bucket that reads whole objects into memory. For any number of threads. */
+/** A client of one bucket that reads whole objects into memory. Thread-safe. */
 interface ObjectReader extends AutoCloseable {
     /**
      * Reads an object.
      *
-     * @return how many bytes it has
+     * @return its length in bytes
      * @throws IOException if it cannot be read
      */
     long read(String key) throws IOException;

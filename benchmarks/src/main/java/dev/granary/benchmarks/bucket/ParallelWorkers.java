@@ -13,17 +13,17 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class ParallelWorkers {
     private ParallelWorkers() {}
 
-    /** A task. */
+    /** A numbered task. */
     @FunctionalInterface
     interface Task {
-        /** Does it. */
+        /** Runs the task of that number. */
         void run(int index) throws IOException;
     }
 
     /**
-     * Runs tasks 0 to {@code tasks} - 1, so many at once, and waits for all.
+     * Runs the tasks 0 to {@code tasks} - 1, some of them concurrently, and waits for all.
      *
-     * @throws IOException if one failed
+     * @throws IOException if a task failed
      */
     static void run(int atOnce, int tasks, Task task) throws IOException, InterruptedException {
         AtomicInteger next = new AtomicInteger();

@@ -2,9 +2,9 @@ package dev.granary.benchmarks.bucket;
 
 import java.util.SplittableRandom;
 
-/** What the binaries of the workload hold. */
+/** The content of the binaries of the workload. */
 enum PayloadKind {
-    /** Random bytes, which nothing compresses: as many bytes move as are installed. */
+    /** Random bytes, which are not compressible: all installed bytes are transferred. */
     RANDOM {
         @Override
         void fill(byte[] binary, SplittableRandom random) {
@@ -12,8 +12,7 @@ enum PayloadKind {
         }
     },
     /**
-     * Runs of bytes that were there before, and new ones: zstd packs them about 2.5 times, as it
-     * does compiled kernels.
+     * Repeated and new runs of bytes: zstd compresses them about 2.5 times, like compiled kernels.
      */
     KERNELS {
         @Override
@@ -36,6 +35,6 @@ enum PayloadKind {
     private static final int FARTHEST = 8 << 10;
     private static final double REPEATED = 0.67;
 
-    /** Fills a binary; the same random numbers give the same bytes. */
+    /** Fills a binary; equal random numbers give equal bytes. */
     abstract void fill(byte[] binary, SplittableRandom random);
 }

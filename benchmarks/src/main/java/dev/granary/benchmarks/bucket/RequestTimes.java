@@ -12,12 +12,12 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * How long requests of one node take on this machine, in seconds: measured by the tier's own
- * transport, with as many at once as a node sends.
+ * Durations of the requests of one node on this machine, in seconds. They are measured by the
+ * transport of the tier, with the concurrency of a node.
  *
- * @param small objects of some bytes, one at a time: also how soon the server says no
- * @param loose entries of the workload, as many at once as warming reads alone
- * @param part parts of a pack, as many at once as warming reads
+ * @param small objects of some bytes, one at a time: also the time of a refusal
+ * @param loose entries of the workload, with the concurrency of unpacked warming
+ * @param part parts of a pack, with the concurrency of warming
  */
 record RequestTimes(Sample small, Sample loose, Sample part) {
     private static final String PREFIX = "fleet/";
@@ -25,7 +25,7 @@ record RequestTimes(Sample small, Sample loose, Sample part) {
     private static final int LOOSE_OBJECTS = 128;
     private static final int PASSES = 6;
 
-    /** Measures by {@code way}. */
+    /** Measures over that route. */
     static RequestTimes measure(ServerRoute way, FleetPlan.Sizes sizes, long seed)
             throws IOException, InterruptedException {
         Duration longest = Duration.ofMinutes(2);
@@ -61,12 +61,12 @@ record RequestTimes(Sample small, Sample loose, Sample part) {
         }
     }
 
-    /** A request of a team's member. */
+    /** One request of a worker. */
     private interface Request {
         GetResult send(int index);
     }
 
-    /** The first pass warms up. */
+    /** Returns the durations of requests without those of the first pass, which warms up. */
     private static Sample seconds(int atOnce, Request request)
             throws IOException, InterruptedException {
         Sample seconds = new Sample();

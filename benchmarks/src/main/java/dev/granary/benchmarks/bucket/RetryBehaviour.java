@@ -2,11 +2,11 @@ package dev.granary.benchmarks.bucket;
 
 import java.util.SplittableRandom;
 
-/** What a node does about a request that was turned down. */
+/** The reaction of a node to a refused request. */
 enum RetryBehaviour {
     /**
-     * The behaviour of the bucket tier: two more attempts, after about 50 and 100 ms; then the
-     * entry or the part is left out.
+     * The retries of the bucket tier: two more attempts, after about 50 and 100 ms. Then the entry
+     * or the part is left out.
      */
     THREE_ATTEMPTS("3 attempts", 3) {
         @Override
@@ -14,7 +14,10 @@ enum RetryBehaviour {
             return 0.05 * (1 << (attempt - 1)) * random.nextDouble(0.5, 1.5);
         }
     },
-    /** Until it is granted, after random pauses of up to 0.1, 0.2, 0.4 and so on to 20 seconds. */
+    /**
+     * Attempts until the request is granted, after random pauses of up to 0.1, 0.2, 0.4 and so on
+     * to 20 s.
+     */
     UNTIL_GRANTED("until granted", Integer.MAX_VALUE) {
         @Override
         double pauseSeconds(int attempt, SplittableRandom random) {
@@ -34,11 +37,11 @@ enum RetryBehaviour {
         return label;
     }
 
-    /** How many attempts a request has. */
+    /** Returns the maximum number of attempts of a request. */
     int attempts() {
         return attempts;
     }
 
-    /** How long a node waits after so many attempts. */
+    /** Returns the pause of a node after that many attempts. */
     abstract double pauseSeconds(int attempt, SplittableRandom random);
 }

@@ -2,7 +2,7 @@ package dev.granary.benchmarks.bucket;
 
 import java.util.Arrays;
 
-/** Measured values of one kind. For one thread. */
+/** Measured values of one kind. Not thread-safe. */
 final class Sample {
     private double[] values = new double[16];
     private int count;
@@ -18,17 +18,17 @@ final class Sample {
         return count;
     }
 
-    /** The value of that number, in the order in which they were added. */
+    /** Returns the value of that number, in the order of additions. */
     double get(int index) {
         return values[index];
     }
 
-    /** The median; not a number where there is no value. */
+    /** Returns the median; NaN without values. */
     double median() {
         return quantile(0.5);
     }
 
-    /** The value that this part of all values is below; not a number where there is no value. */
+    /** Returns the value below which this part of all values is; NaN without values. */
     double quantile(double part) {
         if (count == 0) {
             return Double.NaN;
@@ -39,8 +39,8 @@ final class Sample {
     }
 
     /**
-     * The median of the ratios to {@code other} in the same round: what slows a whole round down
-     * does not count.
+     * Returns the median of the ratios to {@code other} in the same round. A slow round affects
+     * both values, so the ratio does not change.
      */
     double ratioTo(Sample other) {
         Sample ratios = new Sample();

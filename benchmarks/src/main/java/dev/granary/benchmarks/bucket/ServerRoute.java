@@ -20,21 +20,21 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A way to the one server: directly, or through the proxy that holds each request back.
+ * A route to the server: direct, or through a proxy that delays each request.
  *
- * @param delayMillis for how long
- * @param told what programs need in their environment to go it
- * @param statistics where the proxy tells how many requests it saw; empty for the direct way
+ * @param delayMillis the delay
+ * @param told the environment variables for programs that use the route
+ * @param statistics the file in which the proxy counts requests; empty for the direct route
  */
 record ServerRoute(int delayMillis, Map<String, String> told, Optional<Path> statistics) {
     private static final int NAMES_LINE = 0;
 
-    /** For people. */
+    /** Returns the name for the terminal. */
     String label() {
         return delayMillis == 0 ? "direct" : "+" + delayMillis + " ms";
     }
 
-    /** For machines, and for names of files. */
+    /** Returns the name for the JSON and for files. */
     String name() {
         return delayMillis == 0 ? "direct" : delayMillis + "ms";
     }
@@ -47,7 +47,7 @@ record ServerRoute(int delayMillis, Map<String, String> told, Optional<Path> sta
         return S3Location.parse(told("GRANARY_BUCKET")).bucket();
     }
 
-    /** What the AWS SDK and the tools read. */
+    /** Returns the environment variables that the AWS SDK and the tools read. */
     Map<String, String> credentials() {
         Map<String, String> credentials = new HashMap<>();
         for (String name : List.of("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")) {
@@ -56,20 +56,25 @@ record ServerRoute(int delayMillis, Map<String, String> told, Optional<Path> sta
         return credentials;
     }
 
+<<<<<<< HEAD
     /** Settings for a part of the bucket. */
     S3ConfigBuilder config(String prefix) {
+=======
+    /** Returns the settings for a prefix of the bucket. */
+    S3Config.Builder config(String prefix) {
+>>>>>>> c77a366e8f7e543bb20fcb506d195a11b46f8601
         return S3Config.builder(new S3Location(bucket(), prefix))
                 .endpoint(endpoint())
                 .region(told("AWS_REGION"))
                 .credentials(told("AWS_ACCESS_KEY_ID"), told("AWS_SECRET_ACCESS_KEY"));
     }
 
-    /** How many requests have gone this way so far; empty where nobody counts. */
+    /** Returns the number of requests over this route so far; empty if nothing counts them. */
     Optional<Long> requests() throws IOException {
         return statistics.isEmpty() ? Optional.empty() : Optional.of(requests(statistics.get()));
     }
 
-    /** Asks HAProxy, which answers in lines of comma-separated values under a line of names. */
+    /** Reads the statistics of HAProxy: lines of comma-separated values below a line of names. */
     private static long requests(Path socket) throws IOException {
         try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
             channel.connect(UnixDomainSocketAddress.of(socket));

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The one server of a run and all ways to it. What it holds goes with it. */
+/** The server of a run and all routes to it. Its content is deleted when it is closed. */
 final class ServerRoutes implements AutoCloseable {
     private final String server;
     private final List<ServerRoute> all;
@@ -23,7 +23,7 @@ final class ServerRoutes implements AutoCloseable {
     /**
      * Starts the first of {@code servers} whose packages are installed, and a proxy for each delay.
      *
-     * @param scripts where the project's scripts are
+     * @param scripts the directory of the project's scripts
      */
     static ServerRoutes open(
             BucketWorkspace workplace, Path scripts, List<String> servers, List<Integer> delays)
@@ -98,12 +98,12 @@ final class ServerRoutes implements AutoCloseable {
         return ways;
     }
 
-    /** Which server it is. */
+    /** Returns the name of the server. */
     String server() {
         return server;
     }
 
-    /** All ways, the direct one first. */
+    /** Returns all routes, the direct one first. */
     List<ServerRoute> all() {
         return all;
     }
@@ -112,12 +112,12 @@ final class ServerRoutes implements AutoCloseable {
         return all.getFirst();
     }
 
-    /** The direct way and the shortest delay. */
+    /** Returns the direct route and the one with the shortest delay. */
     List<ServerRoute> firstTwo() {
         return all.subList(0, Math.min(2, all.size()));
     }
 
-    /** The way with the shortest delay, or the direct one where there is no other. */
+    /** Returns the route with the shortest delay, or the direct one without any. */
     ServerRoute delayed() {
         return firstTwo().getLast();
     }

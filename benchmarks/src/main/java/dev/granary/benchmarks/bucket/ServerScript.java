@@ -13,15 +13,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/**
- * A script of the project's that keeps a server up, in a process of its own, until it is closed.
- */
+/** A script of the project that keeps a server running, in its own process, until it is closed. */
 final class ServerScript implements AutoCloseable {
     /** The exit code of a script whose packages are not installed. */
     static final int NOT_INSTALLED = 3;
 
     private static final Pattern EXPORT = Pattern.compile("export (\\w+)=(.*)");
-    private static final String LAST = "GRANARY_BUCKET"; // of those that it tells
+    private static final String LAST = "GRANARY_BUCKET"; // the last variable that it prints
     private static final long END_SECONDS = 20;
 
     private final Process process;
@@ -35,16 +33,16 @@ final class ServerScript implements AutoCloseable {
         Runtime.getRuntime().addShutdownHook(hook);
     }
 
-    /** What came of starting one. */
+    /** The outcome of a start. */
     sealed interface Started {
-        /** It is up. */
+        /** The server is running. */
         record Up(ServerScript script) implements Started {}
 
-        /** It did not come up: so it said, and so it ended. */
+        /** The server did not start: its exit code and its message. */
         record Failed(int exitCode, String message) implements Started {}
     }
 
-    /** Starts the script of that name in {@code scripts} and waits until its server is up. */
+    /** Starts the script of that name in {@code scripts}, and waits until its server is running. */
     static Started start(
             BucketWorkspace workplace,
             Path scripts,
@@ -73,12 +71,12 @@ final class ServerScript implements AutoCloseable {
         return new Started.Up(new ServerScript(process, told));
     }
 
-    /** What programs need in their environment to talk to the server. */
+    /** Returns the environment variables for programs that use the server. */
     Map<String, String> told() {
         return told;
     }
 
-    /** Ends it; it takes what it started, and what it wrote, with it. */
+    /** Ends the script, which stops its server and deletes its files. */
     @Override
     public void close() throws IOException {
         process.destroy();

@@ -6,7 +6,7 @@ import dev.granary.s3.store.ObjectStore;
 
 import java.io.IOException;
 
-/** Reads by one of Granary's own transports. */
+/** Reader over one of the transports of the bucket tier. */
 record StoreReader(ObjectStore store) implements ObjectReader {
     @Override
     public long read(String key) throws IOException {

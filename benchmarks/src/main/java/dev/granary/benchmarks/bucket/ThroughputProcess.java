@@ -8,15 +8,15 @@ import java.io.InputStreamReader;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A JVM that reads objects by one transport: so many at once for so long, as each line of its
- * standard input says.
+ * A JVM that reads objects by one transport. Each line of its standard input contains the
+ * concurrency and the duration.
  */
 public final class ThroughputProcess {
     private ThroughputProcess() {}
 
     /**
-     * Arguments: transport, endpoint, bucket, prefix, number of objects. Answers with objects per
-     * second, and the median and p99 in microseconds.
+     * Arguments: transport, endpoint, bucket, prefix, number of objects. Prints objects per second,
+     * and the median and p99 in microseconds.
      */
     public static void main(String[] arguments) throws IOException, InterruptedException {
         int objects = Integer.parseInt(arguments[4]);

@@ -2,7 +2,7 @@ package dev.granary.benchmarks.bucket;
 
 import java.io.IOException;
 
-/** Numbered objects read by a transport, so many at once, again and again for some time. */
+/** Repeated reads of numbered objects by a transport, with some concurrency, for some time. */
 final class ThroughputTurn {
     private final ObjectReader reader;
     private final String prefix;
@@ -16,12 +16,12 @@ final class ThroughputTurn {
         this.objects = objects;
     }
 
-    /** The key of an object. */
+    /** Returns the key of an object. */
     static String key(String prefix, int number) {
         return prefix + "/" + (10_000 + number);
     }
 
-    /** Reads for that long; what has begun is brought to its end. */
+    /** Reads for that time, and completes all reads that have begun. */
     void play(int atOnce, long nanos) throws IOException, InterruptedException {
         long start = System.nanoTime();
         ParallelWorkers.run(atOnce, atOnce, member -> {
@@ -44,7 +44,7 @@ final class ThroughputTurn {
         return micros.count() / seconds;
     }
 
-    /** How long each object took, in microseconds; after the end only. */
+    /** Returns the duration of each read in microseconds; valid after the end only. */
     Sample micros() {
         return micros;
     }

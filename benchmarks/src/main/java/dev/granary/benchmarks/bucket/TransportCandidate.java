@@ -13,7 +13,7 @@ import software.amazon.awssdk.services.s3.S3AsyncClient;
 
 import java.net.URI;
 
-/** A client library that reads objects. The tier's own settings, as far as each has them. */
+/** A client library that reads objects, with the settings of the tier as far as it has them. */
 enum TransportCandidate {
     /** The AWS SDK over the JDK's URL connection. */
     URL_CONNECTION("URL connection") {
@@ -81,7 +81,7 @@ enum TransportCandidate {
                     connection.bucket());
         }
     },
-    /** The MinIO client, as the bucket tier sets it up. */
+    /** The MinIO client, with the settings of the bucket tier. */
     MINIO("MinIO") {
         @Override
         ObjectReader open(ConnectionSettings connection) {
@@ -95,16 +95,16 @@ enum TransportCandidate {
         this.label = label;
     }
 
-    /** Its name on the terminal. */
+    /** Returns the name on the terminal. */
     String label() {
         return label;
     }
 
-    /** Sets it up, without a request. */
+    /** Creates the client; sends no request. */
     abstract ObjectReader open(ConnectionSettings connection);
 
     /**
-     * The server that {@code endpoint} names, with the credentials and the region of the
+     * Returns the server that {@code endpoint} denotes, with the credentials and the region of the
      * environment.
      */
     static ConnectionSettings connection(String endpoint, String bucket) {

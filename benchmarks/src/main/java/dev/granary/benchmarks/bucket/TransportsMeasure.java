@@ -17,8 +17,8 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Client libraries: how soon a new process has its first object, and how many objects a running one
- * reads. Each in JVMs of its own.
+ * Measure of client libraries: the time of the first object of a new process, and the objects per
+ * second of a running one. Each runs in its own JVMs.
  */
 final class TransportsMeasure {
     private static final String PREFIX = "transports";
@@ -37,7 +37,7 @@ final class TransportsMeasure {
         this.workplace = workplace;
     }
 
-    /** Writes the objects that are read. */
+    /** Writes the objects to read. */
     void fill(ServerRoute way) throws IOException, InterruptedException {
         SplittableRandom random = new SplittableRandom(settings.seed());
         List<byte[]> bodies = new ArrayList<>();
@@ -58,7 +58,7 @@ final class TransportsMeasure {
         }
     }
 
-    /** From before the start of a JVM until it has read an object of 64 KiB. */
+    /** Measures the time from the start of a JVM until it has read an object of 64 KiB. */
     ReportSection first(ServerRoute way) throws IOException, InterruptedException {
         Sample alone = new Sample();
         Map<TransportCandidate, Sample> millis = new EnumMap<>(TransportCandidate.class);
@@ -110,7 +110,7 @@ final class TransportsMeasure {
         }
     }
 
-    /** How many objects of 32 KiB each transport reads by that way. */
+    /** Measures the throughput of each transport over that route, with objects of 32 KiB. */
     ReportSection throughput(ServerRoute way) throws IOException {
         Map<TransportCandidate, LineProcess> processes = new LinkedHashMap<>();
         Map<TransportCandidate, List<Figures>> figures = new LinkedHashMap<>();
@@ -187,7 +187,7 @@ final class TransportsMeasure {
         return section;
     }
 
-    /** What one transport reached with so many at once, round by round. */
+    /** The figures of one transport with one concurrency, round by round. */
     private static final class Figures {
         private final Sample rate = new Sample();
         private final Sample p50 = new Sample();

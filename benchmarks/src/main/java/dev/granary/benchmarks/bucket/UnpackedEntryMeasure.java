@@ -29,8 +29,8 @@ import java.util.Map;
 final class UnpackedEntryMeasure {
     private static final String PREFIX = "path";
     private static final int ENTRIES = 64;
-    private static final int FIRST_ALONE = 1 << 20; // numbers that no entry in a pack has
-    private static final int DELAYED_PART = 4; // a call takes long there
+    private static final int FIRST_ALONE = 1 << 20; // beyond the numbers of packed entries
+    private static final int DELAYED_PART = 4; // its calls take long
     private static final double GOAL_PERCENT = 10;
 
     private final BucketSettings settings;
@@ -52,7 +52,7 @@ final class UnpackedEntryMeasure {
         this.workplace = workplace;
     }
 
-    /** Measures by each of {@code ways}, and gives the table. */
+    /** Measures over each of {@code ways}, and returns the table. */
     ReportSection run(List<ServerRoute> ways) throws IOException, InterruptedException {
         BucketFiller filling = new BucketFiller(ways.getFirst(), workplace);
         BucketWorkload packed = BucketWorkload.typical("Path", settings.seed(), 0, ENTRIES);
@@ -111,7 +111,7 @@ final class UnpackedEntryMeasure {
                 added));
     }
 
-    /** The keys of the entries, by the name at their end. */
+    /** Returns the keys of the entries, by the name at their end. */
     private static Map<String, String> keys(ObjectStore store) throws IOException {
         Map<String, String> keys = new HashMap<>();
         if (!(store.list(
@@ -125,7 +125,7 @@ final class UnpackedEntryMeasure {
         return keys;
     }
 
-    /** The same object read in three ways, each first in a third of all turns. */
+    /** Turns in which one object is read in three ways, each first in a third of all turns. */
     private static final class Turns {
         private static final int WAYS = 3;
 

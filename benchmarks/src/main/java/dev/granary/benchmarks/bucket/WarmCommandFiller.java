@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** {@code granary warm} as a whole new process, from before its start to after its end. */
+/** {@code granary warm} as a new process, measured from before its start to after its end. */
 final class WarmCommandFiller implements DirectoryFiller {
     private static final int MIB_SHIFT = 20;
 
@@ -22,8 +22,8 @@ final class WarmCommandFiller implements DirectoryFiller {
     private long requests;
 
     /**
-     * Runs it by the launcher that started this benchmark, or, where none did, as the launcher
-     * would.
+     * Runs the command by the launcher that started this benchmark. Without a launcher it runs with
+     * the same flags.
      */
     WarmCommandFiller(BucketWorkspace workplace, ServerRoute way, BucketWorkload material) {
         this.workplace = workplace;
@@ -70,17 +70,17 @@ final class WarmCommandFiller implements DirectoryFiller {
         return ran.seconds();
     }
 
-    /** How many requests the last one sent, as it says itself. */
+    /** Returns the number of requests that the last run reported. */
     long requests() {
         return requests;
     }
 
-    /** Room for all of it, and more. */
+    /** Returns a capacity that exceeds the workload. */
     static long capacityMebibytes(BucketWorkload material) {
         return ((2 * material.bytes()) >> MIB_SHIFT) + 64;
     }
 
-    /** What the command needs in its environment. */
+    /** Returns the environment variables of the command. */
     static Map<String, String> environment(BucketWorkspace workplace, ServerRoute way) {
         return workplace.environment(way.credentials());
     }

@@ -4,9 +4,9 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Warming in a JVM that has warmed before. */
+/** Filler that warms in a JVM that has warmed before. */
 final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
-    /** So many times it warms before it is measured. */
+    /** The number of runs before the measured ones. */
     static final int UNMEASURED = 2;
 
     private final LineProcess process;

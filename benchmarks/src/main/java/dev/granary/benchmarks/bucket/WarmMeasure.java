@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Filling a node by one way: the command, a running JVM, and the tools, in turn. */
+/** Measure of filling a node over one route: the command, a running JVM, and the tools, in turn. */
 final class WarmMeasure {
     private static final double LIMIT_GOAL = 1.5;
     // by the delay in milliseconds
@@ -43,7 +43,7 @@ final class WarmMeasure {
         this.packBytes = packBytes;
     }
 
-    /** Measures, and gives the table. */
+    /** Measures, and returns the table. */
     ReportSection run() throws IOException, InterruptedException {
         CopyTools tools = new CopyTools(workplace, way, material.namespace());
         List<DirectoryFiller> objects = tools.objectFillers();
@@ -61,7 +61,7 @@ final class WarmMeasure {
                 for (DirectoryFiller filler : all) {
                     play(filler);
                 }
-                Collections.rotate(all, 1); // nobody always follows the same one
+                Collections.rotate(all, 1); // none always follows the same one
             }
             return section(command, running, objects, loose);
         }
@@ -79,7 +79,7 @@ final class WarmMeasure {
         }
     }
 
-    /** One filling, examined and deleted, which is outside of the time. */
+    /** Fills a directory once; its check and deletion are not part of the time. */
     private double turn(DirectoryFiller filler) throws IOException, InterruptedException {
         Path directory = workplace.path("out");
         double took = filler.fill(directory);

@@ -13,15 +13,15 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * A JVM that fills one directory after the other, each with a local tier of its own: whose path it
- * reads from its standard input.
+ * A JVM that fills one directory after the other, each with its own local tier. It reads their
+ * paths from its standard input.
  */
 public final class WarmingProcess {
     private WarmingProcess() {}
 
     /**
      * Arguments: bucket, endpoint, target, capacity. Answers each path with the nanoseconds, the
-     * entries installed, and the requests.
+     * number of installed entries, and the requests.
      */
     public static void main(String[] arguments) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8));

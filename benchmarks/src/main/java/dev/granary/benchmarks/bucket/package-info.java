@@ -1,4 +1,4 @@
-/** Measures the bucket tier against the tools and clients that move the same bytes. */
+/** Benchmark of the bucket tier against the tools and clients that move the same bytes. */
 @NullMarked
 package dev.granary.benchmarks.bucket;
 

@@ -41,7 +41,7 @@ public abstract class BenchmarkCommand implements Callable<Integer> {
 
     private @Nullable Report report;
 
-    /** The command line of {@code command}, with the standard streams. */
+    /** Returns the command line of {@code command}, with the standard streams. */
     public static CommandLine line(BenchmarkCommand command) {
         CommandLine line = new CommandLine(command);
         line.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
@@ -58,7 +58,7 @@ public abstract class BenchmarkCommand implements Callable<Integer> {
     /** Runs the measures and adds their sections to {@link #report}. */
     protected abstract void measure() throws Exception;
 
-    /** The title of the goals at the end. */
+    /** Returns the title of the goals at the end. */
     protected abstract String goalsTitle();
 
     @Override
@@ -80,23 +80,23 @@ public abstract class BenchmarkCommand implements Callable<Integer> {
         }
     }
 
-    /** Begins the report. */
+    /** Creates the report of this run. */
     protected final Report report(Map<String, ? extends Number> settings) {
         report = new Report(settings, spec.commandLine().getOut());
         return report;
     }
 
-    /** The seed of all that is random. */
+    /** Returns the seed of all random values. */
     protected final long seed() {
         return seed;
     }
 
-    /** The writer for progress. */
+    /** Returns the writer for progress. */
     protected final PrintWriter progress() {
         return spec.commandLine().getErr();
     }
 
-    /** Requires a least value of an option. */
+    /** Requires a minimum value of an option. */
     protected final void requireAtLeast(String option, int value, int least) {
         if (value < least) {
             throw wrong(option + " must be " + least + " or more, not " + value);
@@ -104,7 +104,7 @@ public abstract class BenchmarkCommand implements Callable<Integer> {
     }
 
     /**
-     * The parent of the directory that a run writes in: {@code directory}, or the temporary
+     * Returns the parent of the directory that a run writes in: {@code directory}, or the temporary
      * directory.
      */
     protected final Path parent(@Nullable Path directory) {
@@ -114,7 +114,7 @@ public abstract class BenchmarkCommand implements Callable<Integer> {
         return directory == null ? Path.of(System.getProperty("java.io.tmpdir")) : directory;
     }
 
-    /** The error of a wrong option. */
+    /** Returns the error of a wrong option. */
     protected final ParameterException wrong(String message) {
         return new ParameterException(spec.commandLine(), message);
     }

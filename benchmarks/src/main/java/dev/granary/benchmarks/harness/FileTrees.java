@@ -10,11 +10,14 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 
-/** A directory with all that is in it. */
+/** Deletion of directories with their content. */
 public final class FileTrees {
     private FileTrees() {}
 
-    /** Deletes it; what goes away meanwhile is as good as deleted. */
+    /**
+     * Deletes a directory with its content. Files that disappear meanwhile count as deleted. The
+     * deletion of an export stops at the first failure instead, and is a part of its protocol.
+     */
     public static void delete(Path tree) throws IOException {
         Files.walkFileTree(tree, new SimpleFileVisitor<>() {
             @Override

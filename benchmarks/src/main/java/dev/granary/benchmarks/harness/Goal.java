@@ -3,15 +3,15 @@ package dev.granary.benchmarks.harness;
 import java.util.Locale;
 
 /**
- * What is to be reached.
+ * A limit for a figure.
  *
- * @param name what is limited
- * @param bound on which side of the limit is good
+ * @param name the limited figure
+ * @param bound the good side of the limit
  * @param limit the limit
- * @param figure what was measured; not a number where it was not
+ * @param figure the measured value; NaN if it was not measured
  */
 public record Goal(String name, Bound bound, double limit, double figure) {
-    /** A side of a limit. */
+    /** The good side of a limit. */
     public enum Bound {
         /** The limit or less. */
         AT_MOST("<="),
@@ -25,7 +25,7 @@ public record Goal(String name, Bound bound, double limit, double figure) {
         }
     }
 
-    /** True where the figure is on the good side. */
+    /** Returns true if the figure is on the good side. */
     public boolean isMet() {
         return switch (bound) {
             case AT_MOST -> figure <= limit;
@@ -33,7 +33,7 @@ public record Goal(String name, Bound bound, double limit, double figure) {
         };
     }
 
-    /** Met, not met, or not measured. */
+    /** Returns the outcome: met, not met, or not measured. */
     public String verdict() {
         return Double.isNaN(figure) ? "not measured" : isMet() ? "met" : "not met";
     }

@@ -14,7 +14,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * All sections of a run: printed as they come, with the goals once more at the end, and as JSON.
+ * The sections of a run: printed as they are added, with the goals once more at the end, and
+ * written as JSON.
  */
 public final class Report {
     private final Map<String, ? extends Number> settings;
@@ -22,16 +23,16 @@ public final class Report {
     private final List<ReportSection> sections = new ArrayList<>();
 
     /**
-     * A report without sections.
+     * Creates a report without sections.
      *
-     * @param settings what the figures depend on, for machines
+     * @param settings the settings that the figures depend on, for the JSON
      */
     public Report(Map<String, ? extends Number> settings, PrintWriter out) {
         this.settings = settings;
         this.out = out;
     }
 
-    /** Prints what stands above the sections. */
+    /** Prints the lines above the sections. */
     public void heading(String... lines) {
         for (String line : lines) {
             out.println(line);

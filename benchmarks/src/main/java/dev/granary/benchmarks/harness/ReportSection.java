@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** One table of the output: a row per candidate, the goals it has to do with, and notes. */
+/** A table of the output: one row for each candidate, its goals, and notes. */
 public final class ReportSection {
     private static final int LABEL_WIDTH = 17;
     private static final int WIDTH = 100;
@@ -21,38 +21,36 @@ public final class ReportSection {
     private final List<String> notes = new ArrayList<>();
 
     /**
-     * A column.
+     * A column of the table.
      *
-     * @param key its name in JSON
-     * @param heading its name on the terminal
-     * @param decimals how many are shown
-     * @param none what is shown where there is no figure
+     * @param key the name in JSON
+     * @param heading the name on the terminal
+     * @param decimals the number of decimal places
+     * @param none the text in place of a missing figure
      */
     public record Column(String key, String heading, int decimals, String none) {
-        /** A column that shows a dash where there is no figure. */
+        /** Creates a column that shows a dash in place of a missing figure. */
         public Column(String key, String heading, int decimals) {
             this(key, heading, decimals, "-");
         }
     }
 
     /**
-     * A row.
+     * A row of the table.
      *
-     * @param label what it is about
-     * @param figures by the key of their column
+     * @param label the name of the row
+     * @param figures the figures, by the key of their column
      */
     public record Row(String label, Map<String, Double> figures) {}
 
-    /** A table without rows. */
+    /** Creates a table without rows. */
     public ReportSection(String name, String title, Column... columns) {
         this.name = name;
         this.title = title;
         this.columns = List.of(columns);
     }
 
-    /**
-     * Adds a row; the figures are in the order of the columns, not a number where there is none.
-     */
+    /** Adds a row. The figures have the order of the columns; NaN stands for a missing one. */
     public void row(String label, double... figures) {
         Map<String, Double> byKey = new LinkedHashMap<>();
         for (int i = 0; i < columns.size(); i++) {
@@ -66,7 +64,7 @@ public final class ReportSection {
         goals.add(goal);
     }
 
-    /** Adds a note, broken into lines that fit. */
+    /** Adds a note; it is broken into lines. */
     public void note(String text) {
         StringBuilder lines = new StringBuilder("note:");
         int width = lines.length();

@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The directory that a benchmark writes in, deleted at its end, also if it is interrupted, and its
- * messages of progress.
+ * The directory that a benchmark writes in, and its messages of progress. It is deleted at the end,
+ * also if the benchmark is interrupted.
  */
 public abstract class Workspace implements AutoCloseable {
     private static final int DELETE_ATTEMPTS = 20;
@@ -19,7 +19,7 @@ public abstract class Workspace implements AutoCloseable {
     private final PrintWriter progress;
     private final Thread hook = new Thread(this::deleteQuietly);
 
-    /** A new directory under {@code parent}, which is created if it is missing. */
+    /** Creates a directory under {@code parent}, which is created if it is missing. */
     protected Workspace(Path parent, String prefix, PrintWriter progress) throws IOException {
         this.directory = Files.createTempDirectory(Files.createDirectories(parent), prefix)
                 .toAbsolutePath();
@@ -27,12 +27,12 @@ public abstract class Workspace implements AutoCloseable {
         Runtime.getRuntime().addShutdownHook(hook);
     }
 
-    /** The directory. */
+    /** Returns the directory. */
     protected final Path directory() {
         return directory;
     }
 
-    /** Prints a step that begins. */
+    /** Prints the name of a step that begins. */
     public final void say(String step) {
         tell(step + " ...");
     }
@@ -44,8 +44,8 @@ public abstract class Workspace implements AutoCloseable {
     }
 
     /**
-     * Deletes everything at once, at the end: for a while after many files were deleted, some file
-     * systems create others slowly.
+     * Deletes everything at the end, in one go: after the deletion of many files, some file systems
+     * create files slowly for a while.
      */
     @Override
     public void close() throws IOException {
@@ -54,7 +54,7 @@ public abstract class Workspace implements AutoCloseable {
         Runtime.getRuntime().removeShutdownHook(hook);
     }
 
-    /** Deletes while threads of an interrupted measure may still write. */
+    /** Deletes the directory while threads of an interrupted measure may still write. */
     private void deleteQuietly() {
         for (int attempt = 1; attempt <= DELETE_ATTEMPTS && Files.exists(directory); attempt++) {
             try {

@@ -9,14 +9,14 @@ import java.util.Set;
 /**
  * The measures of one run, one after the other.
  *
- * @param settings what is measured
- * @param workplace where
- * @param report takes the sections
+ * @param settings the settings
+ * @param workplace the workspace
+ * @param report receives the sections
  */
 record BenchmarkRun(LocalSettings settings, LocalWorkspace workplace, Report report) {
     private static final long SPARE_CAPACITY = 64 << 20;
 
-    /** Measures all that is wanted; each section is reported when it is complete. */
+    /** Runs the selected measures; each section is reported when it is complete. */
     void play() throws Exception {
         Set<LocalMeasure> measures = settings.measures();
         LocalWorkload material = LocalWorkload.workload(settings.seed(), settings.entries());
@@ -53,7 +53,7 @@ record BenchmarkRun(LocalSettings settings, LocalWorkspace workplace, Report rep
         }
     }
 
-    /** What is measured on stores that hold all of the workload. */
+    /** Runs the measures on stores that contain the whole workload. */
     private void filled(LocalWorkload material) throws Exception {
         Path parent = workplace.directory("filled");
         long capacity = 2 * material.bytes() + SPARE_CAPACITY;

@@ -6,22 +6,22 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * A store on one directory, open. Puts and removals come from one thread, reads from any number,
- * each with a reader of its own.
+ * An open store on one directory. Puts and removals come from one thread. Reads come from any
+ * number of threads, each with its own reader.
  */
 interface CandidateStore extends AutoCloseable {
-    /** Stores an item; without a sync. */
+    /** Stores an item without a sync. */
     void put(WorkloadItem item) throws IOException;
 
-    /** Removes an entry; stores that evict by themselves are never asked to. */
+    /** Removes an entry. Stores that evict by themselves receive no such call. */
     void remove(Id id) throws IOException;
 
-    /** A new reader for one thread. */
+    /** Returns a new reader for one thread. */
     Reader reader(StoreCandidate how) throws IOException;
 
     /**
-     * The bytes of the frames that still hit; {@code put} has the length of each frame that was
-     * ever put.
+     * Returns the bytes of the frames that still hit; {@code put} has the length of each frame that
+     * was ever put.
      */
     default long liveBytes(Map<Id, Integer> put) throws IOException {
         long bytes = 0;
@@ -35,22 +35,22 @@ interface CandidateStore extends AutoCloseable {
         return bytes;
     }
 
-    /** The candidate that this store is filled for. */
+    /** Returns the candidate that this store is filled for. */
     StoreCandidate owner();
 
     @Override
     void close() throws IOException;
 
-    /** What one thread reads with. */
+    /** The reader of one thread. */
     interface Reader extends AutoCloseable {
-        /** There is no such entry. */
+        /** The result of a lookup of an absent entry. */
         long ABSENT = -1;
 
         /**
-         * Gets an entry, verified by its checksums unless this is the one that does not.
+         * Reads an entry and verifies its checksums, except for the candidate without verification.
          *
-         * @return how many bytes were read, or {@link #ABSENT}
-         * @throws IOException if what is there does not verify, or the store fails
+         * @return the number of bytes, or {@link #ABSENT}
+         * @throws IOException if the entry does not verify, or the store fails
          */
         long get(Id id) throws IOException;
 

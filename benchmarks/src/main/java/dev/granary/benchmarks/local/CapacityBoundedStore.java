@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * A store kept to a capacity. Where it does not do so itself, the oldest use leaves, by a list in
- * memory. For one thread.
+ * A store with a capacity. If the store itself does not evict, the least recently used entry is
+ * removed, by a list in memory. Not thread-safe.
  */
 final class CapacityBoundedStore implements AutoCloseable {
     private final CandidateStore store;
@@ -50,16 +50,16 @@ final class CapacityBoundedStore implements AutoCloseable {
         gets++;
         if (reader.get(id) != CandidateStore.Reader.ABSENT) {
             hits++;
-            byUse.get(id); // counts as a use
+            byUse.get(id); // records the use
         }
     }
 
-    /** The bytes of the frames that still hit. */
+    /** Returns the bytes of the frames that still hit. */
     long liveBytes() throws IOException {
         return store.liveBytes(lengths);
     }
 
-    /** The part of the look-ups that hit, in percent. */
+    /** Returns the part of the lookups that hit, in percent. */
     double hitPercent() {
         return 100.0 * hits / gets;
     }

@@ -10,7 +10,7 @@ import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
-/** DiskLruCache, one value per entry, read into a reused array; one process at a time. */
+/** DiskLruCache with one value per entry, read into a reused array; one process at a time. */
 final class DiskLruStore implements CandidateStore {
     private final DiskLruCache cache;
 

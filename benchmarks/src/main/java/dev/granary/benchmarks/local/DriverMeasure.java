@@ -27,14 +27,14 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A verified look-up of a compiled kernel in the local tier, against the driver's own load of the
- * same binary from memory.
+ * Measure of a verified lookup of a compiled kernel in the local tier, against the load of the same
+ * binary from memory by the driver.
  */
 final class DriverMeasure {
     private static final Set<String> KERNELS =
             Set.of("vector-add", "gemm-16", "convolution-3x3", "bitonic-sort", "lattice-boltzmann");
     private static final int WARM_ROUNDS = 5000;
-    private static final int LOOKUPS = 20; // of one kernel, for each of the driver's loads
+    private static final int LOOKUPS = 20; // of one kernel, for each load by the driver
     private static final double GOAL_PERCENT = 0.5;
 
     private final LocalSettings settings;
@@ -140,7 +140,7 @@ final class DriverMeasure {
         long start = System.nanoTime();
         OpenClPrimitive restored = engine.create(descriptor, binaries, BinaryKind.KERNEL);
         double micros = (System.nanoTime() - start) / 1e3;
-        engine.load(restored).close(); // gives the program back
+        engine.load(restored).close(); // releases the program
         return micros;
     }
 }

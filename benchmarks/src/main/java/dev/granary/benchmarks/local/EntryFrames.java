@@ -14,17 +14,17 @@ import java.nio.ByteBuffer;
  * code.
  */
 final class EntryFrames {
-    /** No frame is larger. */
+    /** The maximum length of a frame. */
     static final int LARGEST = 16 << 20;
 
     private EntryFrames() {}
 
-    /** A buffer outside the heap that takes any frame, for one reader to use again and again. */
+    /** Returns a reusable buffer outside the heap for one reader, which holds any frame. */
     static ByteBuffer buffer() {
         return ByteBuffer.allocateDirect(LARGEST);
     }
 
-    /** Key and checksums verified: returns the length of the frame. */
+    /** Verifies key and checksums; returns the length of the frame. */
     static long verified(MemorySegment frame, Id id) throws IOException {
         return switch (EntryFormat.decode(frame, id, VerificationLevel.CHECKSUMS)) {
             case LoadResult.Hit _ -> frame.byteSize();

@@ -14,9 +14,9 @@ import java.util.Objects;
 import java.util.SplittableRandom;
 
 /**
- * Stores into full stores. They are filled to a capacity of a quarter of the workload, then all of
- * the workload is put, with one look-up after each put, Zipf-distributed over as many of the latest
- * entries as fit.
+ * Measure of puts into full stores. The stores are filled to a capacity of a quarter of the
+ * workload. Then the whole workload is put, with one lookup after each put, Zipf-distributed over
+ * as many of the latest entries as fit.
  */
 final class EvictMeasure {
     private static final int STEADY_FRACTION = 500;

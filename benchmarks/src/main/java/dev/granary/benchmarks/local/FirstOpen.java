@@ -6,13 +6,13 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * Runs in a new process: opens one candidate, gets one entry, and says how many milliseconds that
- * took, the start of the JVM apart.
+ * A new process that opens one candidate, reads one entry, and prints the milliseconds without the
+ * start of the JVM.
  */
 final class FirstOpen {
     private FirstOpen() {}
 
-    /** Arguments: where native libraries go, parent directory, candidate, capacity. */
+    /** Arguments: directory of native libraries, parent directory, candidate, capacity. */
     public static void main(String[] arguments) throws IOException {
         Path parent = Path.of(arguments[1]);
         StoreCandidate candidate = StoreCandidate.valueOf(arguments[2]);

@@ -9,7 +9,9 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** Opening the filled stores, and the first verified look-up, each time in a new JVM. */
+/**
+ * Measure of opening the filled stores and of the first verified lookup, each time in a new JVM.
+ */
 final class FirstOpenMeasure {
     private static final double GOAL_MILLIS = 100;
 
@@ -22,7 +24,7 @@ final class FirstOpenMeasure {
         this.workplace = workplace;
     }
 
-    /** Measures on the stores under {@code parent}, which nobody has open. */
+    /** Measures the stores under {@code parent}, which no process has open. */
     void run(Path parent, long capacity) throws IOException, InterruptedException {
         for (int round = 0; round < settings.rounds(); round++) {
             workplace.say(

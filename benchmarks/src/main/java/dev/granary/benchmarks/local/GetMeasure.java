@@ -15,8 +15,8 @@ import java.util.Objects;
 import java.util.Random;
 
 /**
- * Look-ups in filled stores, the page cache warm: of all sizes, of about 32 KiB, and of all sizes
- * by two threads.
+ * Measure of lookups in filled stores with a warm page cache: of all sizes, of about 32 KiB, and of
+ * all sizes by two threads.
  */
 final class GetMeasure {
     private static final int WARM_ROUNDS = 3;
@@ -81,14 +81,14 @@ final class GetMeasure {
         memory.close();
     }
 
-    /** Adds what no store can be faster than. */
+    /** Adds the row of the lower bound. */
     void limitRow(ReportSection section) {
         if (limit != null) {
             limit.row(section);
         }
     }
 
-    /** The figures of a candidate: in the order of the columns of {@link GetSection}. */
+    /** Returns the figures of a candidate, in the order of the columns of {@link GetSection}. */
     double[] figures(StoreCandidate candidate) {
         return new double[] {
             all.median(candidate),
@@ -116,7 +116,7 @@ final class GetMeasure {
         return stopwatch.each(ids.size());
     }
 
-    /** The mean of two threads that read at once, each in its own order. */
+    /** Returns the mean of two threads that read concurrently, each in its own order. */
     private static double microsOfTwo(
             List<CandidateStore.Reader> readers, List<Id> order, List<Id> other)
             throws IOException, InterruptedException {

@@ -5,7 +5,7 @@ import dev.granary.benchmarks.harness.ReportSection;
 
 import java.util.Arrays;
 
-/** The table of the look-ups. */
+/** The table of the lookups. */
 final class GetSection {
     private static final double RATIO_GOAL = 0.40;
     private static final double READERS_GOAL = 1.6;

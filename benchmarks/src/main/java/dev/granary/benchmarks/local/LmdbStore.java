@@ -15,8 +15,8 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 
 /**
- * LMDB through lmdbjava: one transaction per operation, nothing synced; a reader renews its own
- * transaction.
+ * LMDB through lmdbjava, with one transaction per operation and without a sync. A reader renews its
+ * own transaction.
  */
 final class LmdbStore implements CandidateStore {
     private static final long MAP_BYTES = 32L << 30;

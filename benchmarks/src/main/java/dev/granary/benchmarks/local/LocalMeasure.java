@@ -2,14 +2,14 @@ package dev.granary.benchmarks.local;
 
 /** Measures of the local benchmark, each a section of the output. */
 enum LocalMeasure {
-    /** Look-ups: one thread, two threads, two processes. */
+    /** Lookups: one thread, two threads, two processes. */
     GET,
-    /** Stores without a sync. */
+    /** Puts without a sync. */
     PUT,
-    /** Stores into a full store. */
+    /** Puts into a full store. */
     EVICT,
     /** Opening: a large store in a warm process, and the first use in a new process. */
     OPEN,
-    /** A look-up against what the driver needs to load the same kernel. */
+    /** A lookup, against the load of the same kernel by the driver. */
     DRIVER
 }

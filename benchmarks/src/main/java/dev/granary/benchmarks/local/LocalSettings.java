@@ -6,14 +6,15 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What one run measures.
+ * The settings of one run.
  *
  * @param seed decides sizes, contents and orders
- * @param entries how many entries the workload has
- * @param openEntries how many entries the store has that is opened in a warm process
- * @param rounds how many rounds count, after those that warm up
- * @param measures what is measured
- * @param candidates what is compared, in the order of {@link StoreCandidate}; raw always
+ * @param entries the number of entries of the workload
+ * @param openEntries the number of entries of the store that is opened in a warm process
+ * @param rounds the number of counted rounds, after those that warm up
+ * @param measures the selected measures
+ * @param candidates the compared candidates, in the order of {@link StoreCandidate}; always with
+ *     raw
  */
 record LocalSettings(
         long seed,
@@ -27,12 +28,15 @@ record LocalSettings(
         candidates = List.copyOf(candidates);
     }
 
-    /** The candidates that have a store of their own, or whose store another of the run shares. */
+    /**
+     * Returns the candidates that have their own store, or whose store another candidate of the run
+     * shares.
+     */
     List<StoreCandidate> owners() {
         return candidates.stream().map(StoreCandidate::owner).distinct().toList();
     }
 
-    /** What the figures depend on, for machines. */
+    /** Returns the settings that the figures depend on, for the JSON. */
     Map<String, Number> figures() {
         Map<String, Number> figures = new LinkedHashMap<>();
         figures.put("seed", seed);

@@ -18,9 +18,9 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * {@code ./granary bench local}: the local tier against what else may carry it, and against reading
- * files without any check. Everything it writes goes at its end; {@code docs/local-benchmark.md}
- * says what is measured and how.
+ * {@code ./granary bench local}: the local tier against other stores, and against unverified reads
+ * of files. All files of a run are deleted at its end. {@code docs/local-benchmark.md} describes
+ * the measures.
  */
 @Command(
         name = "granary bench local",
@@ -75,13 +75,13 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
             description = "where to write, in a new directory; default the temporary directory")
     private @Nullable Path directory;
 
-    /** Runs it and ends the process: 0, 1 where it failed, 2 where it was called wrongly. */
+    /** Runs the benchmark and exits with 0, with 1 if it failed, or with 2 for wrong usage. */
     public static void main(String[] arguments) {
         System.exit(commandLine().execute(arguments));
     }
 
     static CommandLine commandLine() {
-        // it tells of each cache that it opens
+        // Ehcache logs each cache that it opens
         System.setProperty("org.slf4j.simpleLogger.log.org.ehcache", "off");
         return line(new LocalStoreBenchmark());
     }

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The local tier as it is, through its public API. */
+/** The local tier through its public API. */
 final class LocalTierStore implements CandidateStore {
     private final LocalTier tier;
 
@@ -47,7 +47,8 @@ final class LocalTierStore implements CandidateStore {
     }
 
     /**
-     * Reading what is listed counts as no use: the measure does not change what is evicted next.
+     * Reads listed entries. These reads count as no use, so the measure does not affect later
+     * evictions.
      */
     @Override
     public long liveBytes(Map<Id, Integer> put) throws IOException {

@@ -20,9 +20,9 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * Numbered entries of the sizes that compiled kernels have: log-normal, median 32 KiB, one in a
- * hundred above 1 MiB; random content. The same number is the same entry in every process with that
- * seed. Entries are made when asked for, so that all of them need not fit in memory.
+ * Numbered entries of the sizes of compiled kernels: log-normal, median 32 KiB, one in a hundred
+ * above 1 MiB, random content. Equal numbers give equal entries in all processes with one seed.
+ * Entries are created on demand, since all of them may not fit in memory.
  */
 final class LocalWorkload {
     private static final Target TARGET = new Target(Backend.OPENCL, "bench", "Bench Device", "1");
@@ -41,7 +41,7 @@ final class LocalWorkload {
         this.sizes = sizes;
     }
 
-    /** {@code count} entries of the workload. */
+    /** Returns {@code count} entries of the workload. */
     static LocalWorkload workload(long seed, int count) {
         SplittableRandom random = new SplittableRandom(seed);
         return new LocalWorkload(
@@ -53,30 +53,29 @@ final class LocalWorkload {
                         .toArray());
     }
 
-    /** {@code count} entries of about 300 bytes. */
+    /** Returns {@code count} entries of about 300 bytes. */
     static LocalWorkload tiny(long seed, int count) {
         return new LocalWorkload(
                 seed, IntStream.range(0, count).map(_ -> TINY_BYTES).toArray());
     }
 
-    /** How many entries there are. */
+    /** Returns the number of entries. */
     int count() {
         return sizes.length;
     }
 
-    /** The bytes of all binaries. */
+    /** Returns the bytes of all binaries. */
     long bytes() {
         return IntStream.of(sizes).asLongStream().sum();
     }
 
-    /** How many bytes each binary has. */
+    /** Returns the length of each binary. */
     int[] sizes() {
         return sizes.clone();
     }
 
     /**
-     * The id of entry {@code index}; its hash is computed already, as it is for whoever looks up
-     * twice.
+     * Returns the id of entry {@code index}. Its hash is already computed, as at a second lookup.
      */
     static Id id(int index) {
         Id id = Id.builder(TARGET).field("n", index).build();
@@ -84,12 +83,12 @@ final class LocalWorkload {
         return id;
     }
 
-    /** The ids of all entries, in order. */
+    /** Returns the ids of all entries, in order. */
     List<Id> ids() {
         return IntStream.range(0, sizes.length).mapToObj(LocalWorkload::id).toList();
     }
 
-    /** The ids of the entries of about 32 KiB: 24 to 40. */
+    /** Returns the ids of the entries of about 32 KiB: 24 to 40. */
     List<Id> typicalIds() {
         return IntStream.range(0, sizes.length)
                 .filter(i -> sizes[i] >> 10 >= 24 && sizes[i] >> 10 < 40)
@@ -97,14 +96,14 @@ final class LocalWorkload {
                 .toList();
     }
 
-    /** Entries {@code from} to {@code to}, without the latter. */
+    /** Returns the entries from {@code from} to {@code to}, exclusive. */
     List<WorkloadItem> items(int from, int to) {
         return IntStream.range(from, to).mapToObj(this::item).toList();
     }
 
     /**
-     * Entry {@code index}. Entry and frame share their memory, and the content's SHA-256 is known,
-     * as after a compile or a download.
+     * Returns entry {@code index}. Entry and frame share their memory, and the SHA-256 of the
+     * content is computed, as after a compile or a download.
      */
     WorkloadItem item(int index) {
         byte[] binary = new byte[sizes[index]];

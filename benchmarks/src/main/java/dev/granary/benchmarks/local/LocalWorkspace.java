@@ -28,14 +28,14 @@ final class LocalWorkspace extends Workspace {
         super(parent, "granary-bench-local-", progress);
     }
 
-    /** A new directory under {@code parent}, which is created if it is missing. */
+    /** Creates a directory under {@code parent}, which is created if it is missing. */
     static LocalWorkspace in(Path parent, PrintWriter progress) throws IOException {
         LocalWorkspace made = new LocalWorkspace(parent, progress);
         NativeLibraries.unpackInto(made.directory("natives"));
         return made;
     }
 
-    /** A directory of that name, made where it is missing. */
+    /** Returns the directory of that name, which is created if it is missing. */
     Path directory(String name) throws IOException {
         return Files.createDirectories(directory().resolve(name));
     }
@@ -48,15 +48,13 @@ final class LocalWorkspace extends Workspace {
         output("sync", "-f", directory().toString());
     }
 
-    /** The bytes that the file system has allocated for a directory. */
+    /** Returns the bytes that the file system has allocated for a directory. */
     static long allocatedBytes(Path directory) throws IOException, InterruptedException {
         String line = output("du", "-B1", "-s", directory.toString());
         return Long.parseLong(line.substring(0, line.indexOf('\t')));
     }
 
-    /**
-     * Starts a class with a main method in a new JVM; what it says on its error output is not seen.
-     */
+    /** Starts a class with a main method in a new JVM. Its error output is written to a file. */
     Process start(Class<?> main, String... arguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -73,7 +71,7 @@ final class LocalWorkspace extends Workspace {
                 .start();
     }
 
-    /** What the last process said on its error output, to explain a failure. */
+    /** Returns the error output of the last process, to explain a failure. */
     String errors() throws IOException {
         return Files.readString(directory().resolve("errors"), UTF_8);
     }

@@ -18,9 +18,9 @@ import java.util.stream.IntStream;
 import java.util.zip.CRC32C;
 
 /**
- * What no store that hands on a verified copy can be faster than: as many bytes as the entries
- * have, copied from mapped files that are in the page cache into a warm buffer, and checksummed
- * there. Nothing is looked up, no key compared, nothing made for the caller.
+ * Lower bound for stores that return a verified copy. As many bytes as the entries have are copied
+ * from mapped files in the page cache into a warm buffer, and checksummed there. No lookup, no
+ * comparison of keys and no allocation is included.
  */
 final class MemoryLimit implements AutoCloseable {
     private static final long FILE_BYTES = 1L << 28;
@@ -62,8 +62,8 @@ final class MemoryLimit implements AutoCloseable {
     }
 
     /**
-     * A round, in an order that follows from {@code salt}; {@code rawMicros} is what raw took in
-     * it, not a number where it does not count.
+     * Runs a round in an order that follows from {@code salt}; {@code rawMicros} is the time of raw
+     * in that round, NaN if it does not count.
      */
     void round(long salt, double rawMicros) {
         List<Integer> order =
@@ -96,7 +96,7 @@ final class MemoryLimit implements AutoCloseable {
         return crc.getValue();
     }
 
-    /** Adds its row. */
+    /** Adds the row of the bound. */
     void row(ReportSection section) {
         section.row("(copied)", Rounds.median(copied), Rounds.median(copiedToRaw));
     }

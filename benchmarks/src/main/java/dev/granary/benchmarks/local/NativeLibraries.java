@@ -3,15 +3,15 @@ package dev.granary.benchmarks.local;
 import java.nio.file.Path;
 
 /**
- * The native libraries of the peers: they are unpacked where the benchmark cleans up, since a
- * killed process leaves them behind.
+ * The native libraries of the peers. They are unpacked into a directory that the benchmark deletes,
+ * since a killed process leaves them behind.
  */
 final class NativeLibraries {
     private static final String PLACE = "dev.granary.benchmarks.natives";
 
     private NativeLibraries() {}
 
-    /** Says where; before the first peer is opened. */
+    /** Sets the directory; must precede the opening of the first peer. */
     static void unpackInto(Path directory) {
         System.setProperty(PLACE, directory.toString());
         System.setProperty("jffi.extract.dir", directory.toString());
@@ -19,7 +19,7 @@ final class NativeLibraries {
         System.setProperty("org.sqlite.tmpdir", directory.toString());
     }
 
-    /** Where, for the library that must be told by a call. */
+    /** Returns the directory, for a library that takes it by a call. */
     static String place() {
         return System.getProperty(PLACE, System.getProperty("java.io.tmpdir"));
     }

@@ -10,8 +10,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * A readers-writer lock of threads and processes. The first reader of a process takes the file's
- * shared lock, the last gives it back.
+ * A readers-writer lock of threads and processes. The first reader of a process acquires the shared
+ * lock of the file, the last one releases it.
  */
 final class OneDnnRfcLock implements AutoCloseable {
     private final FileChannel file;
@@ -20,13 +20,13 @@ final class OneDnnRfcLock implements AutoCloseable {
     private int readers;
     private @Nullable FileLock shared;
 
-    /** Something that is done under the lock and gives a number. */
+    /** An action under the lock that returns a number. */
     @FunctionalInterface
     interface Reading {
         long run() throws IOException;
     }
 
-    /** Something that is done under the lock. */
+    /** An action under the lock. */
     @FunctionalInterface
     interface Writing {
         void run() throws IOException;

@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** The stores of a run that are open at once, one for each owner among the candidates. */
+/** The stores of a run that are open at the same time, one for each owner among the candidates. */
 final class OpenCandidates implements AutoCloseable {
     private final Map<StoreCandidate, CandidateStore> stores = new EnumMap<>(StoreCandidate.class);
 
-    /** Opens them under {@code parent}; a capacity that nothing reaches. */
+    /** Opens the stores under {@code parent}, with a capacity that is never reached. */
     static OpenCandidates open(List<StoreCandidate> owners, Path parent, long capacity)
             throws IOException {
         OpenCandidates opened = new OpenCandidates();
@@ -30,7 +30,7 @@ final class OpenCandidates implements AutoCloseable {
         return opened;
     }
 
-    /** The store that the candidate reads. */
+    /** Returns the store that the candidate reads. */
     CandidateStore of(StoreCandidate candidate) {
         return Objects.requireNonNull(stores.get(candidate.owner()));
     }

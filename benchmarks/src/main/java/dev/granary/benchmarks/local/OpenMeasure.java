@@ -11,8 +11,8 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * Opening a store of very many tiny entries in a warm process, and the first verified look-up in
- * it: of the tier and of LMDB.
+ * Measure of opening a store of very many tiny entries in a warm process, and of the first verified
+ * lookup in it: the tier and LMDB.
  */
 final class OpenMeasure {
     private static final int WARM_ROUNDS = 10;
@@ -97,7 +97,7 @@ final class OpenMeasure {
         }
     }
 
-    /** Nothing reaches it. */
+    /** A capacity that is never reached. */
     private long capacity() {
         return (1L << 30) + 1024L * settings.openEntries();
     }

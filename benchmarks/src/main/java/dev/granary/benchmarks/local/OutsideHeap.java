@@ -5,17 +5,14 @@ import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/**
- * The memory outside the heap that looked-up entries may keep until the garbage collector finds
- * them unused.
- */
+/** Memory outside the heap of entries that the garbage collector has not yet found unused. */
 final class OutsideHeap {
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private OutsideHeap() {}
 
-    /** How many bytes are in use. */
+    /** Returns the bytes in use. */
     static long bytes() {
         return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
                 .filter(pool -> pool.getName().equals("direct"))
@@ -24,8 +21,8 @@ final class OutsideHeap {
     }
 
     /**
-     * Has the entries of the tier collected and their memory given back, so that nobody pays for it
-     * in the next candidate's turn.
+     * Makes the garbage collector free the entries of the tier, so that their cost is not part of
+     * the next candidate's turn.
      */
     static void letGo(StoreCandidate candidate, long before) {
         if (candidate.owner() != StoreCandidate.TIER || bytes() <= before) {

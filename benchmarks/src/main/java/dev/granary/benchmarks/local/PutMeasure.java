@@ -9,8 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Fills the stores and measures that: each round puts the next part of the workload, into one store
- * after the other. The system writes what is unwritten between two turns, outside of the time.
+ * Measure of filling the stores. Each round puts the next part of the workload into one store after
+ * the other. Unwritten pages are written between two turns, outside of the time.
  */
 final class PutMeasure {
     private static final int WARM_ROUNDS = 2;
@@ -27,7 +27,7 @@ final class PutMeasure {
         this.workplace = workplace;
     }
 
-    /** Puts all of the material into each store. */
+    /** Puts the whole material into each store. */
     void fill(OpenCandidates stores, LocalWorkload material)
             throws IOException, InterruptedException {
         int rounds = WARM_ROUNDS + settings.rounds();

@@ -14,7 +14,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.HashSet;
 import java.util.Set;
 
-/** A file per entry, written aside and renamed, read into one buffer again and again. */
+/** One file per entry, written under a temporary name and renamed, read into one reused buffer. */
 final class RawFiles implements CandidateStore {
     private final Path directory;
     private final Path aside;

@@ -15,9 +15,9 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Runs in a new process: opens one candidate and reads all entries in an order of its own. Reads
- * for as many milliseconds as each line of its input says, and answers with gets per second; ends
- * with its input.
+ * A new process that opens one candidate and reads all entries in its own order. Each line of its
+ * input contains the milliseconds of a turn, and it answers with gets per second. It ends with its
+ * input.
  */
 final class ReadingProcess {
     private static final int WARM_PASSES = 2;
@@ -25,7 +25,7 @@ final class ReadingProcess {
     private ReadingProcess() {}
 
     /**
-     * Arguments: where native libraries go, parent directory, candidate, capacity, number of
+     * Arguments: directory of native libraries, parent directory, candidate, capacity, number of
      * entries, seed of the order.
      */
     public static void main(String[] arguments) throws IOException {

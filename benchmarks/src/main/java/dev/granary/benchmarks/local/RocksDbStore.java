@@ -17,8 +17,8 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 
 /**
- * RocksDB with values in blob files, whose garbage it collects. Its own checksums are not verified:
- * the frame has one, and with both it would be three times slower.
+ * RocksDB with values in blob files, with garbage collection. Its own checksums are not verified:
+ * the frame has one, and both together are three times slower.
  */
 final class RocksDbStore implements CandidateStore {
     private static final long BLOB_FILE_BYTES = 32 << 20;

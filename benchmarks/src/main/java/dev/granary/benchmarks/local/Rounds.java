@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * What was measured of each candidate, round by round. In each round all candidates take their
- * turn: its values belong together.
+ * The values of each candidate, round by round. Each round contains a turn of each candidate, so
+ * its values belong together.
  */
 final class Rounds {
     private final Map<StoreCandidate, List<Double>> values = new EnumMap<>(StoreCandidate.class);
@@ -18,14 +18,14 @@ final class Rounds {
         values.computeIfAbsent(candidate, _ -> new ArrayList<>()).add(value);
     }
 
-    /** The median over the rounds; not a number where there is none. */
+    /** Returns the median over the rounds; NaN without rounds. */
     double median(StoreCandidate candidate) {
         return median(of(candidate));
     }
 
     /**
-     * The median over the rounds of the ratio to raw in the same round: what slows a whole round
-     * down does not count.
+     * Returns the median over the rounds of the ratio to raw in the same round. A slow round
+     * affects both values, so the ratio does not change.
      */
     double ratioToRaw(StoreCandidate candidate) {
         List<Double> mine = of(candidate);
@@ -37,12 +37,12 @@ final class Rounds {
         return median(ratios);
     }
 
-    /** The largest value. */
+    /** Returns the largest value. */
     double max(StoreCandidate candidate) {
         return of(candidate).stream().mapToDouble(Double::doubleValue).max().orElse(Double.NaN);
     }
 
-    /** The value of the last round. */
+    /** Returns the value of the last round. */
     double last(StoreCandidate candidate) {
         List<Double> mine = of(candidate);
         return mine.isEmpty() ? Double.NaN : mine.getLast();
@@ -59,8 +59,8 @@ final class Rounds {
     }
 
     /**
-     * The candidates in the order of a round, another one in each: nobody always follows the same
-     * one.
+     * Returns the candidates in the order of a round. It differs from round to round, so that no
+     * candidate always follows the same one.
      */
     static List<StoreCandidate> turn(List<StoreCandidate> candidates, long seed, int round) {
         List<StoreCandidate> turned = new ArrayList<>(candidates);

@@ -14,13 +14,13 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 
 /**
- * SQLite with a write-ahead log, nothing synced, pages of 16 KiB, reads mapped. Rows are found by
- * the first 64 bits of the id's hash, its fastest kind of key; the frame tells whether it is the
- * right id. A connection per thread.
+ * SQLite with a write-ahead log, without a sync, with pages of 16 KiB and mapped reads. Rows are
+ * found by the first 64 bits of the hash, the fastest kind of key; the frame verifies the id. Each
+ * thread has its own connection.
  */
 final class SqliteStore implements CandidateStore {
     private static final int PAGE_BYTES = 16 << 10;
-    // the most it was built for
+    // its compiled-in maximum
     private static final String MAPPED_BYTES = Long.toString(Integer.MAX_VALUE);
 
     private final String address;

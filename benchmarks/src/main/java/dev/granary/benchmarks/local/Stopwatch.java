@@ -4,9 +4,9 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
 /**
- * Wall time and processor time of the thread that started it. On a machine that others use too, the
- * wall time of a pass holds what they took; the processor time does not, but knows nothing of what
- * happens in other threads.
+ * Wall time and processor time of the thread that started it. On a shared machine, the wall time
+ * includes other processes. The processor time excludes them, and all other threads of this
+ * process.
  */
 final class Stopwatch {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -14,10 +14,13 @@ final class Stopwatch {
     private final long wallStart = System.nanoTime();
     private final long processorStart = THREADS.getCurrentThreadCpuTime();
 
-    /** What each of some operations took, in microseconds. */
+    /** The mean durations of some operations, in microseconds. */
     record Micros(double wall, double processor) {}
 
-    /** What each of {@code operations} took since the start; on the thread that started it. */
+    /**
+     * Returns the mean duration of {@code operations} since the start. The caller is the thread
+     * that started it.
+     */
     Micros each(int operations) {
         long processor = THREADS.getCurrentThreadCpuTime() - processorStart;
         return new Micros(

@@ -8,22 +8,24 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * What is compared: a store and a way of reading it. Two candidates on one store share its
- * directory.
+ * A candidate: a store and a way of reading it. Two candidates of one store share its directory.
  */
 enum StoreCandidate {
-    /** A file per entry, read into a reused buffer, no check: the measure of the others. */
+    /**
+     * One file per entry, read into a reused buffer, without verification: the reference of the
+     * others.
+     */
     RAW("raw"),
     /** The same files, verified. */
     RAW_VERIFIED("raw-verified"),
-    /** The local tier, an arena per look-up that is closed afterwards. */
+    /** The local tier with an arena per lookup that is closed afterwards. */
     TIER("tier"),
-    /** The local tier, entries that live until the garbage collector finds them unused. */
+    /** The local tier with entries that live until the garbage collector finds them unused. */
     TIER_KEPT("tier-kept"),
-    /** LMDB, verified in place: the binaries are good only while the transaction lasts. */
+    /** LMDB with verification in place: the binaries are valid only during the transaction. */
     LMDB("lmdb"),
     /**
-     * LMDB, copied out into a reused buffer and then verified: binaries that outlive the
+     * LMDB with a copy into a reused buffer that is then verified: the binaries outlive the
      * transaction.
      */
     LMDB_COPIED("lmdb-copied"),
@@ -31,7 +33,7 @@ enum StoreCandidate {
     ROCKSDB("rocksdb"),
     /** SQLite with a write-ahead log. */
     SQLITE("sqlite"),
-    /** Ehcache 3, its disk tier alone. */
+    /** Ehcache 3 with its disk tier only. */
     EHCACHE("ehcache"),
     /** DiskLruCache. */
     DISK_LRU_CACHE("disklrucache"),
@@ -44,7 +46,7 @@ enum StoreCandidate {
         this.label = label;
     }
 
-    /** What people write and read. */
+    /** Returns the name on the command line and in the output. */
     String label() {
         return label;
     }
@@ -56,7 +58,8 @@ enum StoreCandidate {
     }
 
     /**
-     * The candidate whose store this one reads: itself, or the one that the store is filled for.
+     * Returns the candidate whose store this one reads: itself, or the one that the store is filled
+     * for.
      */
     StoreCandidate owner() {
         return switch (this) {
@@ -67,7 +70,7 @@ enum StoreCandidate {
         };
     }
 
-    /** True where two processes may have it open at once. */
+    /** Returns true if two processes may have the store open at the same time. */
     boolean isShareable() {
         return switch (this) {
             case RAW, RAW_VERIFIED, TIER, TIER_KEPT, LMDB, LMDB_COPIED, SQLITE, RFC -> true;
@@ -75,7 +78,7 @@ enum StoreCandidate {
         };
     }
 
-    /** True where the store keeps to a capacity by itself. */
+    /** Returns true if the store evicts by itself. */
     boolean evicts() {
         return switch (owner()) {
             case TIER, TIER_KEPT, EHCACHE, DISK_LRU_CACHE -> true;
@@ -84,9 +87,9 @@ enum StoreCandidate {
     }
 
     /**
-     * Opens its store in a directory of its own under {@code parent}.
+     * Opens the store in its own directory under {@code parent}.
      *
-     * @param capacity how many bytes of entries may lie there, for those that evict
+     * @param capacity the capacity in bytes of entries, for stores that evict
      */
     CandidateStore open(Path parent, long capacity) throws IOException {
         Path directory = Files.createDirectories(directory(parent));
@@ -102,7 +105,7 @@ enum StoreCandidate {
         };
     }
 
-    /** The directory of its store under {@code parent}. */
+    /** Returns the directory of the store under {@code parent}. */
     Path directory(Path parent) {
         return parent.resolve(owner().label);
     }

@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How much more two processes get from one store than one does. Each is a JVM of its own that reads
- * all entries, again and again.
+ * Measure of the throughput of two processes on one store, against that of one. Each is a JVM that
+ * reads all entries repeatedly.
  */
 final class TwoProcessReadMeasure {
     private static final int LONGEST_TURN_MILLIS = 700; // several passes of 10,000 entries
@@ -27,7 +27,7 @@ final class TwoProcessReadMeasure {
         this.turnMillis = Math.clamp(settings.entries() / 10, 50, LONGEST_TURN_MILLIS);
     }
 
-    /** Measures on the stores under {@code parent}, which nobody has open. */
+    /** Measures the stores under {@code parent}, which no process has open. */
     void run(Path parent, long capacity) throws IOException, InterruptedException {
         for (StoreCandidate candidate : settings.candidates()) {
             if (candidate.isShareable()) {
@@ -37,7 +37,10 @@ final class TwoProcessReadMeasure {
         }
     }
 
-    /** Both together against one alone; not a number where two cannot share it. */
+    /**
+     * Returns the throughput of both against one alone; NaN if two processes cannot share the
+     * store.
+     */
     double speedup(StoreCandidate candidate) {
         return speedups.median(candidate);
     }

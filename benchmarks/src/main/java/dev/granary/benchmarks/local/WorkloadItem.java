@@ -3,7 +3,7 @@ package dev.granary.benchmarks.local;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 
-/** An entry that is to be put, as the tier takes it and as its peers do. Compared by identity. */
+/** An entry to put, in the form of the tier and in that of its peers. Equality is identity. */
 final class WorkloadItem {
     private final int index;
     private final Entry entry;
@@ -15,7 +15,7 @@ final class WorkloadItem {
         this.frame = frame;
     }
 
-    /** Its number in the material. */
+    /** Returns the number in the material. */
     int index() {
         return index;
     }
@@ -24,12 +24,12 @@ final class WorkloadItem {
         return entry.id();
     }
 
-    /** The entry, its SHA-256 computed. */
+    /** Returns the entry; its SHA-256 is computed. */
     Entry entry() {
         return entry;
     }
 
-    /** The entry as stored; not to be changed. */
+    /** Returns the frame of the entry, which must not be changed. */
     byte[] frame() {
         return frame;
     }

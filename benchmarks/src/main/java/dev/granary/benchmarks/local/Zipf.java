@@ -3,7 +3,10 @@ package dev.granary.benchmarks.local;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** Ranks 0 to n - 1, the first the most often, by Zipf's law with exponent 0.9. Not thread-safe. */
+/**
+ * Random ranks 0 to n - 1 by Zipf's law with exponent 0.9; rank 0 is the most frequent. Not
+ * thread-safe.
+ */
 final class Zipf {
     private static final double EXPONENT = 0.9;
 

@@ -1,7 +1,4 @@
-/**
- * Measures the local tier against what else may carry it, and against reading files without any
- * check.
- */
+/** Benchmark of the local tier against other stores, and against unverified reads of files. */
 @NullMarked
 package dev.granary.benchmarks.local;
 

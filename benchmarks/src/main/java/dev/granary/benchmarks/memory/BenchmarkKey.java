@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 import java.util.SplittableRandom;
 
 /**
- * A key with the equality of a descriptor: 200 characters, compared by value, the hash computed
- * once.
+ * A key with the equality of a descriptor: 200 characters that are compared by value, and a hash
+ * code that is computed once.
  */
 record BenchmarkKey(String text, int hash) {
     private static final int LENGTH = 200;
@@ -14,9 +14,9 @@ record BenchmarkKey(String text, int hash) {
     private static final int LETTERS = 26;
 
     /**
-     * The key with this number. Its text is as if chosen at random, for its hash code to be: those
-     * of numbers that are counted up lie side by side, and so would the places of their entries in
-     * a hash table that does not spread them.
+     * Creates the key with this number. The number is scattered over the text, as hash codes of
+     * descriptors are. Consecutive hash codes would lie side by side in a table that does not
+     * spread them.
      */
     static BenchmarkKey of(int number) {
         SplittableRandom random = new SplittableRandom(number);

@@ -19,8 +19,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A miss of a full cache: twice as many keys as it keeps are asked for in turn, so that each has
- * left when its turn comes again.
+ * Benchmark of misses of a full cache: twice as many keys as the capacity are requested in turn, so
+ * that each was evicted before its next turn.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -30,14 +30,14 @@ public class ChurnBenchmark {
     /** The keys. */
     @State(Scope.Benchmark)
     public static class Asked {
-        /** How many values are kept. */
+        /** The capacity in values. */
         @Param("128")
         public int capacity;
 
         private BenchmarkKey[] keys = {};
         private int next;
 
-        /** Makes the keys. */
+        /** Creates the keys. */
         @Setup
         public void fill() {
             keys = new BenchmarkKey[2 * capacity];
@@ -52,15 +52,12 @@ public class ChurnBenchmark {
         }
     }
 
-    /**
-     * The yardstick: an exact LRU in constant time, behind one lock, with no care for others that
-     * build the same.
-     */
+    /** The yardstick: an exact LRU in constant time, behind one lock, without single flight. */
     @State(Scope.Benchmark)
     public static class OfLinkedMap {
         private Map<BenchmarkKey, Object> map = Map.of();
 
-        /** Opens it. */
+        /** Creates the cache. */
         @Setup
         public void open(Asked asked) {
             map = Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
@@ -72,25 +69,25 @@ public class ChurnBenchmark {
         }
     }
 
-    /** Ours. */
+    /** The primitive cache. */
     @State(Scope.Benchmark)
     public static class OfPrimitives {
         private PrimitiveCache<BenchmarkKey, Object> cache = new PrimitiveCache<>(0);
 
-        /** Opens it. */
+        /** Creates the cache. */
         @Setup
         public void open(Asked asked) {
             cache.setCapacity(asked.capacity);
         }
     }
 
-    /** Caffeine, which keeps some of the keys and then has hits: not the same work. */
+    /** Caffeine, which keeps some of the keys and therefore has hits: not the same work. */
     @State(Scope.Benchmark)
     public static class OfCaffeine {
         private com.github.benmanes.caffeine.cache.Cache<BenchmarkKey, Object> cache =
                 Caffeine.newBuilder().build();
 
-        /** Opens it. */
+        /** Creates the cache. */
         @Setup
         public void open(Asked asked) {
             cache = Caffeine.newBuilder()

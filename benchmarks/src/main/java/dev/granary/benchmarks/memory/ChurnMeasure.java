@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Misses of a full cache, for growing capacities, in half as many rounds as hits: each candidate
- * has a JVM of its own, since each makes garbage.
+ * Measure of misses of a full cache, for growing capacities, in half as many rounds as hits. Each
+ * candidate has its own JVM, since each produces garbage.
  */
 final class ChurnMeasure {
     private static final String YARDSTICK = "linkedMap";

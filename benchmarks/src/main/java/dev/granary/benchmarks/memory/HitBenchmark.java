@@ -30,37 +30,38 @@ import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 
 /**
- * Hits, once per candidate, and in turn with it, every other millisecond, those of a map: see
- * {@link HitTurns}. 512 keys like descriptors are asked for one after the other; each that is asked
- * for equals the one in the cache and is another object. Each candidate has a JVM of its own, so
- * that none runs in code that was compiled for several.
+ * Benchmark of hits of each candidate, and in turn with it, every other millisecond, of a map: see
+ * {@link HitTurns}. 512 keys like descriptors are requested one after the other. Each requested key
+ * equals the cached one and is another object. Each candidate has its own JVM, so that no code is
+ * compiled for several. Each has its own state class as well, although they look alike: JMH finds
+ * state by class.
  */
 @BenchmarkMode(Mode.AverageTime)
 public class HitBenchmark {
     private static final int KEYS = 512;
     private static final int CAPACITY = PrimitiveCache.DEFAULT_CAPACITY;
 
-    /** What is hit. */
+    /** A cache whose hits are measured. */
     interface Hit {
-        /** What is cached for the next key. */
+        /** Returns the value of the next key. */
         @Nullable
         Object next(Asked asked);
     }
 
-    /** Asks {@code add} to keep all keys. */
+    /** Passes all keys to {@code add}. */
     private static void fill(Consumer<BenchmarkKey> add) {
         for (int i = 0; i < KEYS; i++) {
             add.accept(BenchmarkKey.of(i));
         }
     }
 
-    /** The keys that one thread asks for. */
+    /** The keys of one thread. */
     @State(Scope.Thread)
     public static class Asked {
         private final BenchmarkKey[] keys = new BenchmarkKey[KEYS];
         private int next;
 
-        /** Makes keys of its own. */
+        /** Creates the keys of this thread. */
         public Asked() {
             for (int i = 0; i < KEYS; i++) {
                 keys[i] = BenchmarkKey.of(i);
@@ -82,7 +83,7 @@ public class HitBenchmark {
     public static class Yardstick implements Hit {
         private final ConcurrentHashMap<BenchmarkKey, Object> map = new ConcurrentHashMap<>();
 
-        /** Fills it. */
+        /** Fills the cache. */
         public Yardstick() {
             fill(key -> map.put(key, new Object()));
         }
@@ -93,16 +94,16 @@ public class HitBenchmark {
         }
     }
 
-    /** Another such map, which shows what the measurement itself adds. */
+    /** Another such map, which shows the cost of the measurement. */
     @State(Scope.Benchmark)
     public static class OfMap extends Yardstick {}
 
-    /** The primitive cache as it is where nobody chose. */
+    /** The primitive cache with its default policy. */
     @State(Scope.Benchmark)
     public static class OfPrimitives implements Hit {
         private final PrimitiveCache<BenchmarkKey, Object> cache = new PrimitiveCache<>(CAPACITY);
 
-        /** Fills it. */
+        /** Fills the cache. */
         public OfPrimitives() {
             fill(key -> cache.get(key, _ -> new Object()));
         }
@@ -119,7 +120,7 @@ public class HitBenchmark {
         private final PrimitiveCache<BenchmarkKey, Object> cache =
                 new PrimitiveCache<>(CAPACITY, PrimitiveCachePolicy.W_TINY_LFU);
 
-        /** Fills it. */
+        /** Fills the cache. */
         public OfTinyLfu() {
             fill(key -> cache.get(key, _ -> new Object()));
         }
@@ -136,7 +137,7 @@ public class HitBenchmark {
         private final RuntimeParametersCache.Partition<BenchmarkKey, Object> cache =
                 new RuntimeParametersCache(CAPACITY).partition(BenchmarkKey.class, Object.class);
 
-        /** Fills it. */
+        /** Fills the cache. */
         public OfRuntimeParameters() {
             fill(key -> cache.getOrCreate(key, _ -> new Object()));
         }
@@ -153,7 +154,7 @@ public class HitBenchmark {
         private final ConstantTensorCache cache =
                 new ConstantTensorCaches(ConstantLimits.NONE).of(EngineKind.GPU, 0);
 
-        /** Fills it. */
+        /** Fills the cache. */
         public OfConstants() {
             fill(key -> get(new ConstantKey<>(Tensor.class, "bench", "context", key))
                     .close());
@@ -164,19 +165,19 @@ public class HitBenchmark {
         }
     }
 
-    /** What stands for a piece of device memory. */
+    /** A piece of device memory. */
     public static final class Tensor implements AutoCloseable {
         @Override
         public void close() {}
     }
 
-    /** Constants that one thread asks for, and gives back. */
+    /** Constants that one thread requests and releases. */
     @State(Scope.Thread)
     public static class AskedConstants implements Hit {
         private final List<ConstantKey<Tensor>> keys = new ArrayList<>(KEYS);
         private @Nullable OfConstants constants;
 
-        /** Makes keys of its own. */
+        /** Creates the keys of this thread. */
         @Setup
         public void prepare(OfConstants candidate) {
             fill(key -> keys.add(new ConstantKey<>(Tensor.class, "bench", "context", key)));
@@ -197,7 +198,7 @@ public class HitBenchmark {
     public static class HeldConstants implements Hit {
         private final List<ConstantHold<Tensor>> held = new ArrayList<>(KEYS);
 
-        /** Takes hold of all. */
+        /** Acquires all constants. */
         @Setup
         public void hold(OfConstants candidate) {
             fill(key -> held.add(
@@ -217,7 +218,7 @@ public class HitBenchmark {
         private final com.github.benmanes.caffeine.cache.Cache<BenchmarkKey, Object> cache =
                 Caffeine.newBuilder().maximumSize(CAPACITY).build();
 
-        /** Fills it. */
+        /** Fills the cache. */
         public OfCaffeine() {
             fill(key -> cache.put(key, new Object()));
         }
@@ -234,7 +235,7 @@ public class HitBenchmark {
         private final com.google.common.cache.Cache<BenchmarkKey, Object> cache =
                 CacheBuilder.newBuilder().maximumSize(CAPACITY).build();
 
-        /** Fills it. */
+        /** Fills the cache. */
         public OfGuava() {
             fill(key -> cache.put(key, new Object()));
         }
@@ -285,7 +286,7 @@ public class HitBenchmark {
         turns.take(yardstick, candidate, asked, hole);
     }
 
-    /** Hits of the constant tensor cache, each given back. */
+    /** Hits of the constant tensor cache, each released at once. */
     @Benchmark
     public void constant(
             Yardstick yardstick,

@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.memory;
 
-/** What is hit, by the name of its method in {@link HitBenchmark}. */
+/** The candidates of the hits, by the name of their method in {@link HitBenchmark}. */
 enum HitCandidate {
     MAP("map", "concurrentHashMap"),
     LRU("primitive", "primitive"),
@@ -28,16 +28,16 @@ enum HitCandidate {
     }
 
     /**
-     * True for ours, which allocate nothing on a hit; a constant that is asked for comes with a
-     * hold of its own, so who uses it often keeps that.
+     * Returns true for the caches of Granary that allocate nothing on a hit. A requested constant
+     * has its own hold, so frequent users keep that.
      */
     boolean isOurs() {
         return this == TINY_LFU || isHeldAgainstOthers();
     }
 
     /**
-     * True for those whose hit is to cost hardly more than the map's, and no more than Caffeine's;
-     * W-TinyLFU is Caffeine, and a counter.
+     * Returns true for the caches with a goal: hardly more than the map, and no more than Caffeine.
+     * W-TinyLFU is Caffeine and a counter.
      */
     boolean isHeldAgainstOthers() {
         return this == LRU || this == RUNTIME_PARAMETERS || this == CONSTANT_HELD;

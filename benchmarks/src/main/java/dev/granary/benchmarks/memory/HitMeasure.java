@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** Hits of all candidates with one and with two threads, in rounds. */
+/** Measure of hits of all candidates with one and with two threads, in rounds. */
 final class HitMeasure {
     private static final int MOST_THREADS = 2;
     private static final double RATIO_GOAL = 1.2;
@@ -41,7 +41,7 @@ final class HitMeasure {
         }
     }
 
-    /** The table; {@code oneDnnNanos} is a hit of oneDNN, not a number where it is not there. */
+    /** Returns the table; {@code oneDnnNanos} is a hit of oneDNN, NaN if it is not installed. */
     ReportSection section(double oneDnnNanos) {
         ReportSection section = new ReportSection(
                 "hit",
@@ -108,7 +108,7 @@ final class HitMeasure {
         }
     }
 
-    /** Of a hit, where nothing disturbed it. */
+    /** Returns the time of an undisturbed hit. */
     private double nanos(HitCandidate candidate, int threads) {
         return JmhRunner.undisturbed(results(candidate, threads)
                 .flatMap(JmhRunner::iterations)
@@ -117,9 +117,7 @@ final class HitMeasure {
                 .toArray());
     }
 
-    /**
-     * The median, of all rounds, of the candidate's and the map's nanoseconds within an iteration.
-     */
+    /** Returns the median over all rounds of the times of candidate and map within an iteration. */
     private double ratio(HitCandidate candidate, int threads) {
         return JmhRunner.median(results(candidate, threads)
                 .flatMap(JmhRunner::iterations)
@@ -133,7 +131,10 @@ final class HitMeasure {
                 / (count(iteration, "yardstickNanos") / count(iteration, "yardstickBatches"));
     }
 
-    /** Of a hit; those of the map allocate nothing. The worse of one and two threads. */
+    /**
+     * Returns the bytes that a hit allocates, the larger value of one and two threads. Hits of the
+     * map allocate nothing.
+     */
     private double bytes(HitCandidate candidate) {
         double worst = 0;
         for (int threads = 1; threads <= MOST_THREADS; threads++) {
@@ -157,7 +158,7 @@ final class HitMeasure {
         return JmhRunner.bytes(result) * all / (batches * HitTurns.BATCH);
     }
 
-    /** What all threads counted of {@link HitTurns}. */
+    /** Returns the sum of a counter of {@link HitTurns} over all threads. */
     private static double count(IterationResult iteration, String counter) {
         return Objects.requireNonNull(iteration.getSecondaryResults().get(counter), counter)
                 .getScore();

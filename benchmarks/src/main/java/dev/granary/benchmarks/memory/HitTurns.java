@@ -6,14 +6,14 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.infra.Blackhole;
 
 /**
- * What hits of a candidate and of the yardstick took, which take turns: one has the even
- * milliseconds, the other the odd ones, and all threads go by the same clock. Whatever else a
- * machine does, in bursts of seconds, so meets both alike, and their ratio is not touched.
+ * The times of hits of a candidate and of the yardstick, which take turns. One has the even
+ * milliseconds, the other the odd ones, and all threads use one clock. Bursts of other work on the
+ * machine affect both alike, so their ratio is stable.
  */
 @State(Scope.Thread)
 @AuxCounters(AuxCounters.Type.EVENTS)
 public class HitTurns {
-    /** So many hits in a row are timed together. */
+    /** The number of hits that are timed together. */
     static final int BATCH = 1024;
 
     private static final int TURN_BITS = 20; // of the nanoseconds
@@ -30,7 +30,10 @@ public class HitTurns {
     /** Of the candidate. */
     public long nanos;
 
-    /** A batch of whose turn it is. Two loops, for each to be compiled for what it hits. */
+    /**
+     * Runs a batch of the cache whose turn it is. There are two loops, so that each is compiled for
+     * one cache.
+     */
     void take(
             HitBenchmark.Hit yardstick,
             HitBenchmark.Hit candidate,

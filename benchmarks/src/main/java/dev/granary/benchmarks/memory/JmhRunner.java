@@ -15,7 +15,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Runs the methods of a benchmark class, each in a JVM of its own. */
+/** Runner of the methods of a benchmark class, each in its own JVM. */
 final class JmhRunner {
     private static final int WARMUPS = 3;
     private static final int QUARTERS = 4;
@@ -27,7 +27,7 @@ final class JmhRunner {
         this.settings = settings;
     }
 
-    /** The results of all methods, by name. */
+    /** Returns the results of all methods, by name. */
     Map<String, RunResult> run(Class<?> benchmark, int threads, Map<String, String> parameters)
             throws RunnerException {
         var options = new OptionsBuilder()
@@ -56,21 +56,21 @@ final class JmhRunner {
         return results;
     }
 
-    /** The iterations that count. */
+    /** Returns the counted iterations. */
     static Stream<IterationResult> iterations(RunResult result) {
         return result.getBenchmarkResults().stream()
                 .flatMap(one -> one.getIterationResults().stream());
     }
 
-    /** What a call of the method allocates, in bytes; not a number where it was not found out. */
+    /** Returns the bytes that a call of the method allocates; NaN if they are unknown. */
     static double bytes(RunResult result) {
         Result<?> bytes = result.getSecondaryResults().get(ALLOCATED);
         return bytes == null ? Double.NaN : bytes.getScore();
     }
 
     /**
-     * What was measured where nothing disturbed it: the lower quartile. Whatever else a machine
-     * does makes things slower, never faster. Not a number where there is none.
+     * Returns the lower quartile: other work on the machine makes a measurement slower, never
+     * faster. NaN without values.
      */
     static double undisturbed(double... values) {
         double[] sorted = values.clone();
@@ -78,7 +78,7 @@ final class JmhRunner {
         return sorted.length == 0 ? Double.NaN : sorted[sorted.length / QUARTERS];
     }
 
-    /** The one in the middle, or the mean of the two there; not a number where there is none. */
+    /** Returns the median; NaN without values. */
     static double median(double... values) {
         double[] sorted = values.clone();
         Arrays.sort(sorted);

@@ -17,7 +17,7 @@ import java.util.Set;
 
 /**
  * {@code ./granary bench memory}: the caches in memory against a map, Caffeine, Guava and oneDNN.
- * {@code docs/memory-caches.md} tells the figures.
+ * {@code docs/memory-caches.md} has the figures.
  */
 @Command(
         name = "granary bench memory",
@@ -26,7 +26,7 @@ import java.util.Set;
                 + " oneDNN.")
 public final class MemoryBenchmark extends BenchmarkCommand {
     private static final int LARGEST_CAPACITY = 1 << 20;
-    // each candidate and the map have turns of a millisecond
+    // candidate and map take turns of a millisecond
     private static final int LEAST_MILLIS = 10;
 
     @Option(
@@ -73,7 +73,7 @@ public final class MemoryBenchmark extends BenchmarkCommand {
             description = "what to measure: hit, churn, rate, onednn; default all")
     private @Nullable List<MemoryMeasure> only;
 
-    /** Runs it and ends the process: 0, 1 where it failed, 2 where it was called wrongly. */
+    /** Runs the benchmark and exits with 0, with 1 if it failed, or with 2 for wrong usage. */
     public static void main(String[] arguments) {
         System.exit(commandLine().execute(arguments));
     }

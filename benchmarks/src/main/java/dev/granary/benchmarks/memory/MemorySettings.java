@@ -6,15 +6,15 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What one run measures.
+ * The settings of one run.
  *
  * @param seed decides the trace of the miss rates
- * @param rounds how many rounds count; in each, all candidates take their turn
- * @param iterations how many iterations a candidate has in a round, after three that warm up
- * @param iterationMillis how long an iteration is
+ * @param rounds the number of counted rounds, each with a turn of all candidates
+ * @param iterations the iterations of a candidate in a round, after three that warm up
+ * @param iterationMillis the duration of an iteration
  * @param capacities the capacities of the churn, ascending
- * @param traceLength how long the trace of the miss rates is
- * @param measures what is measured
+ * @param traceLength the length of the trace of the miss rates
+ * @param measures the selected measures
  */
 record MemorySettings(
         long seed,
@@ -29,7 +29,7 @@ record MemorySettings(
         measures = Set.copyOf(measures);
     }
 
-    /** What the figures depend on, for machines. */
+    /** Returns the settings that the figures depend on, for the JSON. */
     Map<String, Number> figures() {
         Map<String, Number> figures = new LinkedHashMap<>();
         figures.put("seed", seed);

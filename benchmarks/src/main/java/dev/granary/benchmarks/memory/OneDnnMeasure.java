@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A hit of oneDNN's primitive cache, by a small C++ program that is compiled here where oneDNN and
- * a compiler are installed.
+ * Measure of a hit of oneDNN's primitive cache, by a small C++ program. It is compiled if oneDNN
+ * and a compiler are installed.
  */
 final class OneDnnMeasure {
     private static final String PROGRAM = "onednn_hit.cpp";
@@ -28,10 +28,10 @@ final class OneDnnMeasure {
     }
 
     /**
-     * What a hit takes there.
+     * The times of a hit.
      *
-     * @param version the library's
-     * @param sameNanos the same primitive again and again
+     * @param version the version of the library
+     * @param sameNanos the same primitive repeatedly
      * @param manyNanos 256 primitives in turn
      */
     record Figures(String version, double sameNanos, double manyNanos) {

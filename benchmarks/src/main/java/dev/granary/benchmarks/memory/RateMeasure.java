@@ -8,7 +8,7 @@ import dev.granary.cache.memory.PrimitiveCachePolicy;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** How often each policy misses, on one trace by Zipf's law. */
+/** Measure of the miss rates of each policy, on one trace by Zipf's law. */
 final class RateMeasure {
     private static final int KEYS = 8192;
     private static final double EXPONENT = 0.9;

@@ -26,12 +26,13 @@ import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 
 /**
- * Measures, over the demo's kernels and in one run: compiling from source; a look-up that the local
- * tier answers, through all of Granary; and the driver's own restore from the same bytes in memory.
- * Each includes loading and the first launch of every kernel. Prints ratios of medians.
+ * Benchmark of restores over the kernels of the demo, in one run: compiling from source; a lookup
+ * that the local tier answers, through all of Granary; and the restore by the driver from the same
+ * bytes in memory. Each includes loading and the first launch of every kernel. It prints ratios of
+ * medians.
  *
- * <p>The drivers' own caches must be off, or they are measured: it refuses to run where they are
- * not.
+ * <p>The drivers' own caches must be off, since they would be measured instead: otherwise the
+ * benchmark refuses to run.
  */
 public final class RestoreBenchmark {
     private static final int ROUNDS = 9;
@@ -48,7 +49,7 @@ public final class RestoreBenchmark {
     /** Medians of one kernel, in milliseconds. */
     private record Row(String name, double compile, double local, double driver) {}
 
-    /** Runs it; takes some minutes. */
+    /** Runs the benchmark; takes some minutes. */
     public static void main(String[] arguments) throws Exception {
         DriverCacheSettings.remedy().ifPresent(remedy -> {
             throw new IllegalStateException(remedy);
@@ -137,7 +138,7 @@ public final class RestoreBenchmark {
         return binaries;
     }
 
-    /** Milliseconds until every kernel of the program has run once. */
+    /** Returns the milliseconds until every kernel of the program has run once. */
     private double ready(DemoKernel kernel, Callable<OpenClPrimitive> source) throws Exception {
         long start = System.nanoTime();
         OpenClPrimitive primitive = source.call();

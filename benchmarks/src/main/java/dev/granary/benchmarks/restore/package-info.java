@@ -1,4 +1,4 @@
-/** What a restore costs against compiling and against the driver's own restore. */
+/** Benchmark of a restore against compiling and against the driver's own restore. */
 @NullMarked
 package dev.granary.benchmarks.restore;
 

@@ -22,8 +22,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The benchmark itself, tiny, on the embedded server: each section gives its figures, and nothing
- * is left behind. What they are is not tested.
+ * Tests that a tiny run on the embedded server has the figures of each section, of any value, and
+ * leaves nothing behind.
  */
 class BucketBenchmarkTest {
     private static final int USAGE = 2;

@@ -21,8 +21,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * The benchmark itself, small: it gives figures for each candidate and leaves nothing behind. What
- * the figures are is not tested.
+ * Tests that a small run has figures for each candidate, of any value, and leaves nothing behind.
  */
 class LocalStoreBenchmarkTest {
     private static final int USAGE = 2;

@@ -20,10 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/**
- * The benchmark itself, small: it gives figures for each candidate. What the figures are is not
- * tested.
- */
+/** Tests that a small run of the benchmark has a figure for each candidate, of any value. */
 class MemoryBenchmarkTest {
     private static final int USAGE = 2;
 

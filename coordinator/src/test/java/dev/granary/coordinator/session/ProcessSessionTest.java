@@ -120,9 +120,8 @@ final class ProcessSessionTest {
         Entry third = entries.entry(10);
         Instant now = Instant.parse("2026-01-02T00:00:00Z");
         Path dead = Files.createDirectories(directory.resolve("left"));
-        try (ProcessSession session = ProcessSession.begin(directory);
-                RestoreQuarantine quarantine =
-                        new RestoreQuarantine(directory, session, () -> now)) {
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now);
             Path running = session.file(RestoreQuarantine.MARKS_FILE);
             assertFalse(Files.exists(running), "no restore, no file");
             quarantine.begin(first).close();
