@@ -56,13 +56,8 @@ record ServerRoute(int delayMillis, Map<String, String> told, Optional<Path> sta
         return credentials;
     }
 
-<<<<<<< HEAD
-    /** Settings for a part of the bucket. */
-    S3ConfigBuilder config(String prefix) {
-=======
     /** Returns the settings for a prefix of the bucket. */
-    S3Config.Builder config(String prefix) {
->>>>>>> c77a366e8f7e543bb20fcb506d195a11b46f8601
+    S3ConfigBuilder config(String prefix) {
         return S3Config.builder(new S3Location(bucket(), prefix))
                 .endpoint(endpoint())
                 .region(told("AWS_REGION"))
