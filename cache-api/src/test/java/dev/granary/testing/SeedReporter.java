@@ -10,6 +10,8 @@ import org.opentest4j.TestAbortedException;
  * A JUnit extension that appends the seed to the message of a failed test if the process has used
  * the seed. Builds show messages of failures, but rarely earlier output. The service loader finds
  * it in all modules; {@code junit-platform.properties} enables this. Thread-safe.
+ *
+ * <p>The handlers look alike: JUnit has one method for each phase of a test.
  */
 public final class SeedReporter
         implements TestExecutionExceptionHandler, LifecycleMethodExecutionExceptionHandler {
