@@ -19,6 +19,7 @@ import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.Await;
 import dev.granary.testing.SystemTool;
 import dev.granary.testing.TestFiles;
 
@@ -40,7 +41,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -137,12 +140,15 @@ final class FileErrorsTest {
     private static final class FileUser implements AutoCloseable {
         private static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
+        private final Set<Thread> before = threads();
+
         static FileUser unprivileged() {
             assumeTrue(
                     !IS_ROOT || System.getProperty("os.name").equals("Linux"),
                     "as root, permissions bind on Linux only");
+            FileUser user = new FileUser();
             set(NOBODY);
-            return new FileUser();
+            return user;
         }
 
         private static void set(int user) {
@@ -159,9 +165,20 @@ final class FileErrorsTest {
             }
         }
 
+        /** Ends the change, and waits for the end of threads that were started with it. */
         @Override
         public void close() {
             set(0);
+            Set<Thread> started = threads();
+            started.removeAll(before);
+            Await.holds(() -> started.stream().noneMatch(Thread::isAlive));
+        }
+
+        /** Returns the threads that open files; each ends after it was idle for 1 s. */
+        private static Set<Thread> threads() {
+            Set<Thread> threads = new HashSet<>(Thread.getAllStackTraces().keySet());
+            threads.removeIf(thread -> !thread.getName().equals("granary-local-files"));
+            return threads;
         }
     }
 
