@@ -56,13 +56,6 @@ public final class SegmentFile {
     private static final int WRITE_CHUNK_BYTES = 128 << 10;
     private static final int ATTEMPTS = 5;
 
-    /**
-     * The length up to which a copy that the garbage collector frees is on the heap. Off the heap
-     * such memory is new for nearly every copy, and the system clears it page by page. The bound
-     * keeps an unverified length from filling the heap.
-     */
-    private static final int MAX_HEAP_COPY_BYTES = 1 << 20;
-
     private final int number;
     private final Path file;
     private final MappedByteBuffer map;
@@ -206,18 +199,20 @@ public final class SegmentFile {
      * mapping, since the mapping may change. Any access to a truncated mapping other than this copy
      * ends the process.
      *
-     * @param memory the arena of the copy; if null, the garbage collector frees the copy, which is
-     *     on the heap up to 1 MiB
+     * @param memory the arena of the copy, or null for memory that the garbage collector frees
      * @throws TruncatedException if the file was truncated under the mapping
      * @throws IOException if the disk fails, or there is no memory
      */
     public MemorySegment copy(long offset, long length, @Nullable Arena memory) throws IOException {
         long available = Math.clamp(bytes.byteSize() - offset, 0, length);
         try {
-            long from = available == 0 ? 0 : offset;
-            MemorySegment copy = memory == null && available <= MAX_HEAP_COPY_BYTES
-                    ? copyToHeap(from, (int) available)
-                    : copyTo(memory == null ? Arena.ofAuto() : memory, from, available);
+            Arena arena = memory == null ? Arena.ofAuto() : memory;
+            MemorySegment copy = arena.allocateFrom(
+                    ValueLayout.JAVA_BYTE,
+                    bytes,
+                    ValueLayout.JAVA_BYTE,
+                    available == 0 ? 0 : offset,
+                    available);
             MappingFault.throwPending();
             return copy;
         } catch (InternalError e) {
@@ -227,17 +222,6 @@ public final class SegmentFile {
         } catch (OutOfMemoryError e) {
             throw new IOException("no off-heap memory for " + available + " bytes of " + file, e);
         }
-    }
-
-    private MemorySegment copyToHeap(long offset, int length) {
-        MemorySegment copy = MemorySegment.ofArray(new byte[length]);
-        MemorySegment.copy(bytes, offset, copy, 0, length);
-        return copy;
-    }
-
-    private MemorySegment copyTo(Arena arena, long offset, long length) {
-        return arena.allocateFrom(
-                ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, offset, length);
     }
 
     /**
