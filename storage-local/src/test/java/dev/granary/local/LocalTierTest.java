@@ -24,6 +24,7 @@ import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.IndexCommitter;
 import dev.granary.local.store.SegmentStore;
+import dev.granary.testing.TestFiles;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -38,7 +39,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
@@ -185,12 +185,12 @@ final class LocalTierTest {
             tier.clear();
             assertTrue(Files.exists(among) && Files.exists(stray));
             tier.store(entry);
-            deleteTree(directory.resolve("v2"));
+            TestFiles.deleteTree(directory.resolve("v2"));
             Entry next = entries.entry(600);
             assertInstanceOf(StoreResult.Stored.class, tier.store(next));
             assertHit(next, tier.load(next.id()));
             assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
-            deleteTree(directory.resolve("v2/segments"));
+            TestFiles.deleteTree(directory.resolve("v2/segments"));
             assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
             assertHit(entry, tier.load(entry.id()));
         }
@@ -210,20 +210,12 @@ final class LocalTierTest {
         Entry after = entries.entry(700);
         try (LocalTier tier = open()) {
             tier.store(entries.entry(600));
-            deleteTree(directory.resolve("v2/segments"));
+            TestFiles.deleteTree(directory.resolve("v2/segments"));
             assertInstanceOf(StoreResult.Stored.class, tier.store(after));
             assertHit(after, tier.load(after.id()));
         }
         try (LocalTier tier = open()) {
             assertHit(after, tier.load(after.id()));
-        }
-    }
-
-    private static void deleteTree(Path tree) throws IOException {
-        try (var all = Files.walk(tree)) {
-            for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(path);
-            }
         }
     }
 
