@@ -102,7 +102,7 @@ final class CompactCommand extends TierCommand {
                             bucket.name(),
                             "dryRun",
                             isDry,
-                            "well",
+                            "healthy",
                             isSuccess,
                             "targets",
                             results));

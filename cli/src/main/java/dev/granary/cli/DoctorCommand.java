@@ -60,7 +60,7 @@ final class DoctorCommand extends TierCommand {
                                     "cure",
                                     problem.cure());
                     }));
-            JsonOutput.print(out, JsonOutput.object("well", isHealthy, "checks", array));
+            JsonOutput.print(out, JsonOutput.object("healthy", isHealthy, "checks", array));
         } else {
             for (Check check : checks) {
                 out.println(

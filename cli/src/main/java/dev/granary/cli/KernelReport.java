@@ -91,7 +91,7 @@ final class KernelReport {
                 layer.results().unavailable(),
                 "skipped",
                 layer.skipped(),
-                "trouble",
+                "failure",
                 layer.failure().orElse(""));
         layer.requests().ifPresent(requests -> {
             object.addProperty("requests", requests.sent());

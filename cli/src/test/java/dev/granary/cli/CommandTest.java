@@ -406,7 +406,7 @@ class CommandTest {
         assertTrue(Files.notExists(directory.resolve("none")));
         JsonObject json =
                 Cli.run("doctor", "--dir", local, "--json").exits(text.status()).json();
-        assertEquals(text.status() == 0, json.get("well").getAsBoolean());
+        assertEquals(text.status() == 0, json.get("healthy").getAsBoolean());
         Cli.run(
                         "doctor",
                         "--dir",
@@ -476,7 +476,7 @@ class CommandTest {
                     result::toString);
             String[] json =
                     Stream.concat(Stream.of(arguments), Stream.of("--json")).toArray(String[]::new);
-            assertEquals(false, Cli.run(json).exits(1).json().get("well").getAsBoolean());
+            assertEquals(false, Cli.run(json).exits(1).json().get("healthy").getAsBoolean());
         }
     }
 

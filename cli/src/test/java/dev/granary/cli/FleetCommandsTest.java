@@ -230,7 +230,7 @@ class FleetCommandsTest {
                         .map(name -> target.get(name).getAsInt())
                         .toList());
         assertTrue(
-                json.get("well").getAsBoolean() && target.get("sealed").getAsBoolean(),
+                json.get("healthy").getAsBoolean() && target.get("sealed").getAsBoolean(),
                 json::toString);
         assertEquals(0, fleet.keys("/e/").size());
         run("b", "warm", "--target", TARGET).exits(0).prints("7 entries (");

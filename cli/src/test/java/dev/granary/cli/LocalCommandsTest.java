@@ -411,7 +411,7 @@ class LocalCommandsTest {
                         .get("entries")
                         .getAsInt());
         assertEquals(100, json.getAsJsonArray("foreign").size());
-        assertFalse(json.get("well").getAsBoolean());
+        assertFalse(json.get("healthy").getAsBoolean());
     }
 
     @Test

@@ -42,7 +42,7 @@ import java.util.SplittableRandom;
 final class SharedLocationTest {
     private static final int SIZE = 10_000;
     private static final int CAPACITY = 32 << 20; // segments of 1 MiB
-    private static final int RUNS = Integer.getInteger("granary.rot.runs", 60);
+    private static final int RUNS = Integer.getInteger("granary.corruption.runs", 60);
 
     private final SplittableRandom random = TestSeed.random("SharedLocationTest");
 

@@ -47,7 +47,7 @@ class ExhaustiveFaultsTest {
     private static final int AT_ONCE = 12; // most of them wait
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final Duration SHORT = Duration.ofMillis(400);
-    private static final Duration PATIENCE = Duration.ofMinutes(5);
+    private static final Duration TIME_LIMIT = Duration.ofMinutes(5);
 
     /** Initial content and operation. */
     enum Scenario {
@@ -259,7 +259,7 @@ class ExhaustiveFaultsTest {
          * attempt is allowed.
          */
         void heal() throws Exception {
-            long end = System.nanoTime() + PATIENCE.toNanos();
+            long end = System.nanoTime() + TIME_LIMIT.toNanos();
             while (true) {
                 try {
                     recoverAtOnce();

@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Memory outside the heap of entries that the garbage collector has not yet found unused. */
 final class OutsideHeap {
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long TIME_LIMIT_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private OutsideHeap() {}
@@ -30,7 +30,7 @@ final class OutsideHeap {
         }
         System.gc();
         long start = System.nanoTime();
-        while (bytes() > before && System.nanoTime() - start < PATIENCE_NANOS) {
+        while (bytes() > before && System.nanoTime() - start < TIME_LIMIT_NANOS) {
             LockSupport.parkNanos(PAUSE_NANOS);
         }
     }

@@ -101,7 +101,7 @@ public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage
         return JsonOutput.object(
                 "directory",
                 directory,
-                "well",
+                "healthy",
                 verifier.isHealthy(),
                 "found",
                 reasons,

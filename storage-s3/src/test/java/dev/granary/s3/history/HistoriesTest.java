@@ -23,7 +23,7 @@ import java.util.Optional;
  * Tests that acknowledged entries are readable in random histories.
  * {@code -Dgranary.histories.runs=N}, or {@code GRANARY_HISTORIES_RUNS}, sets the number of
  * histories, and {@code -Dgranary.histories.first=N} the number of the first one. With
- * {@code -Dgranary.histories.survey=true} a failing history does not end the run, and a table
+ * {@code -Dgranary.histories.continue=true} a failing history does not end the run, and a table
  * counts the failures by shape.
  */
 class HistoriesTest {
@@ -34,7 +34,7 @@ class HistoriesTest {
     private static final int FIRST = Integer.getInteger("granary.histories.first", 0);
     private static final int SHOWN = 6;
 
-    private static final boolean IS_SURVEY = Boolean.getBoolean("granary.histories.survey");
+    private static final boolean CONTINUES = Boolean.getBoolean("granary.histories.continue");
 
     /** A failed history and its length. */
     private record Failed(int number, int events) {}
@@ -59,7 +59,7 @@ class HistoriesTest {
                     System.out.println(history.text());
                 }
             } catch (Violation e) {
-                if (!IS_SURVEY) {
+                if (!CONTINUES) {
                     throw new AssertionError(replayTrace(number, e), e);
                 }
                 found.computeIfAbsent(e.shape(), _ -> new ArrayList<>())
