@@ -82,7 +82,12 @@ final class WarmCommand extends TierCommand {
             JsonOutput.print(
                     out(),
                     JsonOutput.object(
-                            "directory", config.directory(), "healthy", isSuccess, "warmed", results));
+                            "directory",
+                            config.directory(),
+                            "healthy",
+                            isSuccess,
+                            "warmed",
+                            results));
         }
         return isSuccess ? 0 : 1;
     }
