@@ -11,6 +11,7 @@ import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -70,6 +71,8 @@ class SlowBucketTest {
                 assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
                 assertInstanceOf(SocketChannel.class, server.accept(), "a lookup does connect")
                         .close();
+                // closing does not wait for it, and the directory is about to be deleted
+                Await.holds(() -> granary.statistics().local().stored() == 1);
             }
         }
     }
