@@ -1,6 +1,8 @@
 /** The {@code granary} command, {@code kernels.toml}, and the demo with its kernels. */
 module dev.granary.cli {
     requires com.google.gson;
+    requires dev.granary.client.aws;
+    requires dev.granary.client.minio;
     requires dev.granary.coordinator;
     requires info.picocli;
     requires java.management;
@@ -13,5 +15,9 @@ module dev.granary.cli {
     exports dev.granary.demo.kernels;
 
     opens dev.granary.cli to
+            info.picocli;
+    opens dev.granary.cli.compiler to
+            com.google.gson;
+    opens dev.granary.cli.option to
             info.picocli;
 }

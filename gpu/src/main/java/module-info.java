@@ -2,6 +2,8 @@
 module dev.granary.gpu {
     requires transitive dev.granary.cache;
     requires org.lwjgl;
+    // nothing else would resolve it: it has no code, only the library that LWJGL loads
+    requires org.lwjgl.natives;
     requires org.lwjgl.opencl;
     requires org.slf4j;
 

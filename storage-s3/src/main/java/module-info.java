@@ -1,5 +1,7 @@
 /**
- * The bucket tier: entries in an S3 bucket that a fleet shares.
+ * The bucket tier: entries in an S3 bucket that a fleet shares. A program requires
+ * {@code dev.granary.client.aws} or {@code dev.granary.client.minio} as well, with the client
+ * library.
  *
  * <p>Only {@code dev.granary.s3.embedded} needs S3Proxy, which cannot be a module. On a module path
  * it needs S3Proxy on the class path and {@code --add-reads dev.granary.s3=ALL-UNNAMED}.
@@ -11,23 +13,24 @@ module dev.granary.s3 {
     requires io.github.resilience4j.core;
     requires io.github.resilience4j.retry;
     requires org.slf4j;
-    requires software.amazon.awssdk.auth;
-    requires software.amazon.awssdk.awscore;
-    requires software.amazon.awssdk.core;
-    requires software.amazon.awssdk.http;
-    requires software.amazon.awssdk.http.apache5;
-    requires software.amazon.awssdk.identity.spi;
-    requires software.amazon.awssdk.regions;
-    requires software.amazon.awssdk.retries.api;
-    requires software.amazon.awssdk.services.s3;
-    requires software.amazon.awssdk.utils;
-    // The MinIO client is optional. It is not a module and declares no dependencies, so those are
+    // The client libraries are optional: dev.granary.client.aws and dev.granary.client.minio
+    // require them. The MinIO client is not a module and declares no dependencies, so those are
     // here.
     requires static com.fasterxml.jackson.databind;
     requires static com.google.common;
     requires static minio;
     requires static okhttp3;
     requires static org.apache.commons.compress;
+    requires static software.amazon.awssdk.auth;
+    requires static software.amazon.awssdk.awscore;
+    requires static software.amazon.awssdk.core;
+    requires static software.amazon.awssdk.http;
+    requires static software.amazon.awssdk.http.apache5;
+    requires static software.amazon.awssdk.identity.spi;
+    requires static software.amazon.awssdk.regions;
+    requires static software.amazon.awssdk.retries.api;
+    requires static software.amazon.awssdk.services.s3;
+    requires static software.amazon.awssdk.utils;
 
     exports dev.granary.s3;
     exports dev.granary.s3.config;

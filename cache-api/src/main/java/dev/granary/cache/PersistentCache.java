@@ -6,7 +6,7 @@ import java.util.List;
 /**
  * A store of entries that outlives the process. Anyone can implement it;
  * {@code PersistentCacheContract} in this module's test jar is the suite that an implementation
- * must pass.
+ * must pass. {@code Granary.builder()} plugs one in: {@code docs/plug.md}.
  *
  * <p><b>Guarantees.</b>
  *

@@ -4,8 +4,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A compiled program, shared between threads and callers. It is immutable as seen from outside.
- * Resources of one context, such as a live kernel, are created from it by the engine.
+ * A compiled program, or several that make one operation, shared between threads and callers. It is
+ * immutable as seen from outside. Resources of one context, such as a live kernel, are created from
+ * it by the engine.
  */
 public interface Primitive {
     /** The origin of a primitive. */

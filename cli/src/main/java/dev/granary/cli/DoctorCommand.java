@@ -1,7 +1,11 @@
 package dev.granary.cli;
 
 import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
 
+import dev.granary.cache.CheckResult.Notice;
+import dev.granary.cache.CheckResult.Problem;
+import dev.granary.cache.CheckResult.Sound;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.coordinator.admin.Doctor;
 import dev.granary.coordinator.admin.Doctor.Check;
@@ -26,67 +30,45 @@ final class DoctorCommand extends TierCommand {
         PrintWriter out = out();
         GranaryConfig config = stores().config();
         List<Check> checks = Doctor.examine(config, OpenClExaminer.examine());
-        boolean isHealthy = checks.stream().noneMatch(Check.Problem.class::isInstance);
+        boolean isHealthy = checks.stream().map(Check::result).noneMatch(Problem.class::isInstance);
         if (isJson()) {
             JsonArray array = new JsonArray();
-            checks.forEach(check -> array.add(
-                    switch (check) {
-                        case Check.Sound sound ->
-                            JsonOutput.object(
-                                    "subject",
-                                    sound.subject(),
-                                    "state",
-                                    "sound",
-                                    "finding",
-                                    sound.finding());
-                        case Check.Notice notice ->
-                            JsonOutput.object(
-                                    "subject",
-                                    notice.subject(),
-                                    "state",
-                                    "notice",
-                                    "finding",
-                                    notice.finding(),
-                                    "advice",
-                                    notice.advice());
-                        case Check.Problem problem ->
-                            JsonOutput.object(
-                                    "subject",
-                                    problem.subject(),
-                                    "state",
-                                    "problem",
-                                    "cause",
-                                    problem.cause(),
-                                    "cure",
-                                    problem.cure());
-                    }));
+            checks.forEach(check -> array.add(json(check)));
             JsonOutput.print(out, JsonOutput.object("healthy", isHealthy, "checks", array));
         } else {
-            for (Check check : checks) {
-                out.println(
-                        switch (check) {
-                            case Check.Sound sound ->
-                                "ok       " + sound.subject() + ": " + sound.finding();
-                            case Check.Notice notice ->
-                                withAdvice(
-                                        "note     ",
-                                        notice.subject(),
-                                        notice.finding(),
-                                        notice.advice());
-                            case Check.Problem problem ->
-                                withAdvice(
-                                        "PROBLEM  ",
-                                        problem.subject(),
-                                        problem.cause(),
-                                        problem.cure());
-                        });
-            }
+            checks.forEach(check -> out.println(text(check)));
             out.flush();
         }
         return isHealthy ? 0 : 1;
     }
 
-    private static String withAdvice(String state, String subject, String finding, String advice) {
-        return state + subject + ": " + finding + System.lineSeparator() + "         -> " + advice;
+    private static JsonObject json(Check check) {
+        String subject = check.subject();
+        return switch (check.result()) {
+            case Sound(String finding) ->
+                JsonOutput.object("subject", subject, "state", "sound", "finding", finding);
+            case Notice(String finding, String advice) ->
+                JsonOutput.object(
+                        "subject", subject, "state", "notice", "finding", finding, "advice",
+                        advice);
+            case Problem(String cause, String cure) ->
+                JsonOutput.object(
+                        "subject", subject, "state", "problem", "cause", cause, "cure", cure);
+        };
+    }
+
+    private static String text(Check check) {
+        String subject = check.subject() + ": ";
+        return switch (check.result()) {
+            case Sound(String finding) -> "ok       " + subject + finding;
+            case Notice(String finding, String advice) ->
+                "note     " + subject + withAdvice(finding, advice);
+            case Problem(String cause, String cure) ->
+                "PROBLEM  " + subject + withAdvice(cause, cure);
+        };
+    }
+
+    private static String withAdvice(String finding, String advice) {
+        return finding + System.lineSeparator() + "         -> " + advice;
     }
 }

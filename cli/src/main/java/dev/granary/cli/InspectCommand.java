@@ -7,10 +7,11 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cli.key.EntryFinder;
+import dev.granary.cli.key.KeyText;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.IdPrefixConverter;
 import dev.granary.cli.option.TierOption;
-import dev.granary.cli.output.BoundedEntryList;
 import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
@@ -20,13 +21,12 @@ import dev.granary.coordinator.admin.TierVerifier;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.foreign.Arena;
-import java.util.Comparator;
-import java.util.HexFormat;
 import java.util.List;
 
 /** {@code granary inspect}: verifies one entry and shows all its fields. */
@@ -44,6 +44,11 @@ final class InspectCommand extends TierCommand {
     @Parameters(paramLabel = "ID", description = "the first digits of an id, as ls shows it")
     private String prefix = "";
 
+    @Option(
+            names = "--key",
+            description = "print only the key, with all fields in full (docs/ids.md)")
+    private boolean isKeyOnly;
+
     @Mixin
     private TierOption tier = new TierOption();
 
@@ -52,7 +57,7 @@ final class InspectCommand extends TierCommand {
         prefix = IdPrefixConverter.parse(prefix);
         try (TierInventory inventory = tier.open(stores());
                 Arena memory = Arena.ofConfined()) {
-            EntryCatalog.Listed listed = find(inventory);
+            EntryCatalog.Listed listed = EntryFinder.find(inventory, prefix);
             return switch (inventory.read(listed, memory)) {
                 case LoadResult.Hit hit -> {
                     print(listed, hit.entry());
@@ -90,30 +95,14 @@ final class InspectCommand extends TierCommand {
                         + "); it is never used, and the next store of this id replaces it";
     }
 
-    private EntryCatalog.Listed find(TierInventory inventory)
-            throws IOException, CommandFailedException {
-        BoundedEntryList found =
-                new BoundedEntryList(Comparator.comparing(entry -> entry.hash().hex()), 1);
-        inventory.list(entry -> {
-            if (entry.beginsWith(prefix)) {
-                found.accept(entry);
-            }
-        });
-        if (found.entries() == 1) {
-            return found.sorted().getFirst();
-        }
-        throw new CommandFailedException(
-                found.entries() == 0
-                        ? "no entry of " + inventory.name() + " has an id that begins with "
-                                + prefix
-                        : found.entries() + " entries have ids that begin with " + prefix
-                                + "; give more digits");
-    }
-
     private void print(EntryCatalog.Listed listed, Entry entry) {
         PrintWriter out = out();
         if (isJson()) {
             JsonOutput.print(out, json(listed, entry));
+            return;
+        }
+        if (isKeyOnly) {
+            KeyText.print(entry.id(), out);
             return;
         }
         TextTable table = new TextTable("id", "<" + entry.id().hash());
@@ -146,7 +135,7 @@ final class InspectCommand extends TierCommand {
         table.print(out);
         if (fields.size() > MAX_FIELDS) {
             out.println("  ... and " + (fields.size() - MAX_FIELDS)
-                    + " more fields of the key; --json shows all");
+                    + " more fields of the key; --key shows all");
             out.flush();
         }
     }
@@ -156,7 +145,7 @@ final class InspectCommand extends TierCommand {
         entry.id()
                 .fields()
                 .forEach(field -> fields.add(
-                        JsonOutput.object("name", field.name(), "value", fullText(field))));
+                        JsonOutput.object("name", field.name(), "value", KeyText.of(field))));
         JsonObject object = JsonOutput.object(
                 "id",
                 entry.id().hash().hex(),
@@ -173,8 +162,8 @@ final class InspectCommand extends TierCommand {
                 "key",
                 fields);
         entry.metadata().ifPresent(metadata -> {
-            object.add("kernels", strings(metadata.kernels()));
-            object.add("geometries", strings(metadata.geometries()));
+            object.add("kernels", JsonOutput.strings(metadata.kernels()));
+            object.add("geometries", JsonOutput.strings(metadata.geometries()));
             object.addProperty("producer", metadata.producer());
             object.addProperty("createdAt", metadata.createdAt().toString());
             object.addProperty("libraryVersion", metadata.libraryVersion());
@@ -182,20 +171,8 @@ final class InspectCommand extends TierCommand {
         return object;
     }
 
-    private static JsonArray strings(List<String> texts) {
-        JsonArray array = new JsonArray();
-        texts.forEach(array::add);
-        return array;
-    }
-
-    private static String fullText(Id.Field field) {
-        return field.name().equals("sha256")
-                ? HexFormat.of().formatHex(field.value())
-                : field.text();
-    }
-
     private static String displayText(Id.Field field) {
-        String text = fullText(field).strip().replaceAll("\\s+", " ");
+        String text = KeyText.of(field).strip().replaceAll("\\s+", " ");
         String start = abbreviated(text);
         return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
     }

@@ -44,6 +44,8 @@ final class KernelReport {
                                     "",
                                     "outcome",
                                     "failed",
+                                    "cause",
+                                    cause(failed),
                                     "millis",
                                     Units.millis(failed.took()),
                                     "bytes",
@@ -60,45 +62,35 @@ final class KernelReport {
                 "buckets",
                 buckets,
                 "summary",
-                JsonOutput.object(
-                        "compiled",
-                        count(PrimitiveSource.COMPILED),
-                        "memory",
-                        count(PrimitiveSource.MEMORY),
-                        "local",
-                        count(PrimitiveSource.LOCAL),
-                        "bucket",
-                        count(PrimitiveSource.BUCKET),
-                        "failed",
-                        failures()),
-                "waits",
-                JsonOutput.object(
-                        "waited",
-                        statistics.count(LookupCounter.WAITED),
-                        "givenUp",
-                        statistics.count(LookupCounter.WAITS_GIVEN_UP),
-                        "claimsUnavailable",
-                        statistics.count(LookupCounter.CLAIMS_UNAVAILABLE)));
+                summary(),
+                "counters",
+                JsonOutput.object(statistics.counters()));
+    }
+
+    /** Returns a word such as {@code timed-out}. */
+    private static String cause(Result.Failed failed) {
+        return failed.kind().name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    private JsonObject summary() {
+        JsonObject summary = new JsonObject();
+        for (PrimitiveSource source : PrimitiveSource.values()) {
+            summary.addProperty(name(source), count(source));
+        }
+        summary.addProperty("failed", failures());
+        return summary;
     }
 
     private static JsonObject json(LayerStatistics layer) {
         JsonObject object = JsonOutput.object(
                 "name",
                 layer.name(),
-                "hits",
-                layer.results().hits(),
-                "unavailable",
-                layer.results().unavailable(),
-                "skipped",
-                layer.skipped(),
                 "failure",
-                layer.failure().orElse(""));
-        layer.requests().ifPresent(requests -> {
-            object.addProperty("requests", requests.sent());
-            object.addProperty("retries", requests.retries());
-            object.addProperty("breaker", state(requests));
-            object.addProperty("breakerOpenings", requests.breakerOpenings());
-        });
+                layer.failure().orElse(""),
+                "lostPacksFailure",
+                layer.lostPacks().cause().orElse(""));
+        layer.requests().ifPresent(requests -> object.addProperty("breaker", state(requests)));
+        object.add("counters", JsonOutput.object(layer.counters()));
         return object;
     }
 
@@ -214,7 +206,11 @@ final class KernelReport {
     }
 
     private static String outcome(Result.Obtained obtained) {
-        return obtained.source().name().toLowerCase(Locale.ROOT);
+        return name(obtained.source());
+    }
+
+    private static String name(PrimitiveSource source) {
+        return source.name().toLowerCase(Locale.ROOT);
     }
 
     private static String id(Result.Obtained obtained) {

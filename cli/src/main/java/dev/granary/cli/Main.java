@@ -49,6 +49,8 @@ public final class Main {
             Map.entry("compact", CompactCommand.class),
             Map.entry("ls", LsCommand.class),
             Map.entry("inspect", InspectCommand.class),
+            Map.entry("diff", DiffCommand.class),
+            Map.entry("manifest", ManifestCommand.class),
             Map.entry("verify", VerifyCommand.class),
             Map.entry("evict", EvictCommand.class),
             Map.entry("clear", ClearCommand.class),

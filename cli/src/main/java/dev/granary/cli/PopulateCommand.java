@@ -2,10 +2,16 @@ package dev.granary.cli;
 
 import com.google.gson.JsonObject;
 
+import dev.granary.cache.Backend;
+import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.manifest.Shard;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.RecordOption;
+import dev.granary.cli.option.ShardConverter;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
@@ -15,11 +21,13 @@ import dev.granary.coordinator.admin.BucketTrial;
 import dev.granary.coordinator.admin.ReadbackVerifier;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClDevice;
+
+import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -29,6 +37,8 @@ import picocli.CommandLine.Parameters;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
@@ -36,6 +46,9 @@ import java.util.concurrent.TimeUnit;
  * {@code granary populate}: compiles the kernels that are not cached yet and publishes them, for
  * CI. The bucket is checked before anything is compiled, and every entry is read back before
  * success is reported.
+ *
+ * <p>This process does all lookups and uploads. Drivers run in {@link CompilerProcesses}, since one
+ * that crashes must not take the other kernels with it.
  */
 @Command(
         name = "populate",
@@ -66,6 +79,30 @@ final class PopulateCommand extends TierCommand {
                     "publish each entry at once as an object of its own, not in packs at the end")
     private boolean isUnpacked;
 
+    @Option(
+            names = "--jobs",
+            paramLabel = "N",
+            description = "the number of kernels that are compiled at the same time, each in a"
+                    + " process of its own (default: the number of processors)")
+    private @Nullable Integer jobs;
+
+    @Option(
+            names = "--compile-limit",
+            paramLabel = "SECONDS",
+            defaultValue = "600",
+            description = "the time after which the compiler of a kernel is killed (default:"
+                    + " ${DEFAULT-VALUE})")
+    private int compileLimit;
+
+    @Option(
+            names = "--shard",
+            paramLabel = "I/N",
+            description = "only part I of N: give each of N machines another I, from 1 to N")
+    private @Nullable String shard;
+
+    @Mixin
+    private RecordOption record = new RecordOption();
+
     @Mixin
     private BuildLogOption buildLog = new BuildLogOption();
 
@@ -73,18 +110,21 @@ final class PopulateCommand extends TierCommand {
     public Integer call() throws Exception {
         PrintWriter out = out();
         PrintWriter err = err();
-        if (uploadLimit <= 0) {
-            throw new UsageException(
-                    "--upload-limit must be a positive number of seconds, not " + uploadLimit);
-        }
-        KernelManifest kernels = KernelManifest.read(manifest);
-        GranaryConfig config = stores().config();
+        requirePositive("--upload-limit must be a positive number of seconds", uploadLimit);
+        requirePositive("--compile-limit must be a positive number of seconds", compileLimit);
+        int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
+        requirePositive("--jobs must be a positive number", threads);
+        Shard part = shard == null ? Shard.WHOLE : ShardConverter.parse(shard, "--shard");
+        List<KernelSpec> all = KernelManifest.read(manifest).kernels();
+        List<KernelSpec> kernels = part.of(all);
+        GranaryConfig config = record.in(stores().builder()).build();
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
                 .findFirst()
                 .orElseThrow(() -> new ConfigException(
                         "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."
                                 + " granary run fills only the local directory."));
+        requireEnabled(config);
         Optional<String> problem = findProblem(bucket);
         if (problem.isPresent()) {
             throw new CommandFailedException(
@@ -92,14 +132,15 @@ final class PopulateCommand extends TierCommand {
         }
         PublishResults published = new PublishResults();
         PublishMode mode = isUnpacked ? PublishMode.UNPACKED : PublishMode.IN_PACKS;
-        OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
-        try (OpenClEngine engine = OpenClEngine.open(device.device());
+        try (CompilerProcesses engine = CompilerProcesses.start(
+                        device.name(),
+                        KernelRunner.geometries(kernels),
+                        Duration.ofSeconds(compileLimit));
                 Granary granary = Granary.open(config, mode, published)) {
             KernelRunner runner = new KernelRunner(granary, engine);
-            try (ProgressLine progress = new ProgressLine(
-                            err, "populating", kernels.kernels().size())
-                    .watching(granary.waits())) {
-                runner.runAll(kernels.kernels(), progress)
+            try (ProgressLine progress =
+                    new ProgressLine(err, "populating", kernels.size()).watching(granary.waits())) {
+                runner.runAll(kernels, progress, Math.clamp(kernels.size(), 1, threads))
                         .forEach(result -> publishAgain(granary, result));
             }
             flush(granary, published);
@@ -114,16 +155,43 @@ final class PopulateCommand extends TierCommand {
             if (isJson()) {
                 JsonObject result = report.json(buildLog.extent());
                 result.add("published", populated.json());
-                result.add("lostPacks", LostPackReport.json(granary.statistics().layers()));
+                result.add("outcomes", populated.outcomesJson());
+                result.addProperty("shard", part.toString());
                 JsonOutput.print(out, result);
             } else {
                 report.print(out, err, buildLog.extent());
                 out.println(populated.summary());
+                if (shard != null) {
+                    out.println("part " + part + ": " + Units.count(kernels.size()) + " of "
+                            + Units.plural(all.size(), "kernel"));
+                }
+                populated.printOutcomes(out);
                 out.flush();
             }
             populated.printProblems(err, config.directory());
             LostPackReport.printWarnings(err, granary.statistics().layers());
-            return report.failures() == 0 && populated.isComplete() ? 0 : 1;
+            return populated.isComplete() ? 0 : 1;
+        }
+    }
+
+    private static void requirePositive(String rule, int value) throws UsageException {
+        if (value <= 0) {
+            throw new UsageException(rule + ", not " + value);
+        }
+    }
+
+    private void requireEnabled(GranaryConfig config)
+            throws ConfigException, CommandFailedException {
+        if (config.enabled().disabled().isEmpty()) {
+            return;
+        }
+        OpenClDevice chosen = device.device();
+        Backend backend = chosen.target().backend();
+        if (!config.enabled()
+                .contains(new EnabledEngines.Family(backend, Optional.of(chosen.kind())))) {
+            throw new ConfigException("The setting enabled (GRANARY_ENABLED) disables "
+                    + backend.path() + "." + chosen.kind().name().toLowerCase(Locale.ROOT)
+                    + ", so nothing would be published; enable it.");
         }
     }
 

@@ -5,6 +5,7 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.Id;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.ReadbackVerifier;
 import dev.granary.coordinator.config.BucketConfig;
@@ -12,7 +13,9 @@ import dev.granary.coordinator.config.ConfigException;
 
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.EnumMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -29,6 +32,7 @@ final class PopulateResult {
     private final Set<Id> pending = new LinkedHashSet<>();
     private final Set<Id> toReadBack = new LinkedHashSet<>();
     private final Map<String, String> notCacheable = new TreeMap<>();
+    private final List<KernelRunner.Result> results;
     private Map<Id, String> unreadable = Map.of();
 
     PopulateResult(
@@ -36,6 +40,7 @@ final class PopulateResult {
         this.target = target;
         this.uploadLimit = uploadLimit;
         this.published = published;
+        this.results = runner.results();
         for (KernelRunner.Result.Obtained obtained : runner.obtained()) {
             Id id = obtained.descriptor().getId();
             if (id.isEmpty()) {
@@ -75,12 +80,64 @@ final class PopulateResult {
                         Units.count(read) + " of " + Units.count(toReadBack.size())));
     }
 
-    /** Returns true if every obtained kernel can be read from the bucket. */
+    /** Returns true if every kernel can be read from the bucket. */
     boolean isComplete() {
-        return notCacheable.isEmpty()
-                && pending.isEmpty()
-                && unreadable.isEmpty()
-                && toReadBack.size() == expected.size();
+        return outcomes().keySet().stream().allMatch(PopulateOutcome::isSuccess);
+    }
+
+    /** Returns the number of kernels by outcome, without outcomes of no kernel. */
+    Map<PopulateOutcome, Integer> outcomes() {
+        Map<PopulateOutcome, Integer> counts = new EnumMap<>(PopulateOutcome.class);
+        results.forEach(result -> counts.merge(outcome(result), 1, Integer::sum));
+        return counts;
+    }
+
+    private PopulateOutcome outcome(KernelRunner.Result result) {
+        return switch (result) {
+            case KernelRunner.Result.Failed failed ->
+                switch (failed.kind()) {
+                    case UNREADABLE -> PopulateOutcome.UNREADABLE;
+                    case COMPILE -> PopulateOutcome.FAILED_TO_COMPILE;
+                    case CRASHED -> PopulateOutcome.CRASHED;
+                    case TIMED_OUT -> PopulateOutcome.TIMED_OUT;
+                };
+            case KernelRunner.Result.Obtained obtained -> {
+                Id id = obtained.descriptor().getId();
+                if (id.isEmpty()) {
+                    yield PopulateOutcome.NOT_CACHEABLE;
+                }
+                if (!toReadBack.contains(id)) {
+                    yield PopulateOutcome.NOT_STORED;
+                }
+                if (unreadable.containsKey(id)) {
+                    yield PopulateOutcome.NOT_READ_BACK;
+                }
+                yield switch (obtained.source()) {
+                    case COMPILED -> PopulateOutcome.COMPILED;
+                    case LOCAL ->
+                        published.isStored(id) ? PopulateOutcome.RESTORED : PopulateOutcome.PRESENT;
+                    case BUCKET -> PopulateOutcome.PRESENT;
+                    case MEMORY -> PopulateOutcome.SAME_AS_ANOTHER;
+                };
+            }
+        };
+    }
+
+    /** Returns the numbers of {@link #outcomes} as JSON, with every outcome. */
+    JsonObject outcomesJson() {
+        Map<PopulateOutcome, Integer> counts = outcomes();
+        JsonObject json = new JsonObject();
+        for (PopulateOutcome outcome : PopulateOutcome.values()) {
+            json.addProperty(outcome.key(), counts.getOrDefault(outcome, 0));
+        }
+        return json;
+    }
+
+    /** Prints the numbers of {@link #outcomes} as a table. */
+    void printOutcomes(PrintWriter out) {
+        TextTable table = new TextTable("outcome", "kernels");
+        outcomes().forEach((outcome, count) -> table.row(outcome.words(), Units.count(count)));
+        table.print(out);
     }
 
     /**

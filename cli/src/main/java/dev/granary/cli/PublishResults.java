@@ -34,6 +34,11 @@ final class PublishResults implements BiConsumer<Id, StoreResult> {
         };
     }
 
+    /** Returns true if this process has put the entry of an id into a bucket. */
+    boolean isStored(Id id) {
+        return results.get(id) instanceof StoreResult.Stored;
+    }
+
     long stored() {
         return results.values().stream()
                 .filter(StoreResult.Stored.class::isInstance)

@@ -3,6 +3,7 @@ package dev.granary.cli;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.RecordOption;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.coordinator.Granary;
@@ -55,6 +56,9 @@ final class RunCommand extends TierCommand {
     private boolean isBucketRequired;
 
     @Mixin
+    private RecordOption record = new RecordOption();
+
+    @Mixin
     private BuildLogOption buildLog = new BuildLogOption();
 
     @Override
@@ -62,7 +66,8 @@ final class RunCommand extends TierCommand {
         PrintWriter out = out();
         PrintWriter err = err();
         KernelManifest kernels = KernelManifest.read(manifest);
-        GranaryConfig config = stores().builder().flushLimit(Duration.ZERO).build();
+        GranaryConfig config =
+                record.in(stores().builder().flushLimit(Duration.ZERO)).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
             throw new ConfigException(
                     "No bucket is configured, and --require-bucket needs one; give --bucket or set"

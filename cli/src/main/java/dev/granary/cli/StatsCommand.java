@@ -6,17 +6,22 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.TierOption;
+import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.PrometheusText;
 import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.TierSummary;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -44,6 +49,14 @@ final class StatsCommand extends TierCommand {
     @Mixin
     private TierOption tier = new TierOption();
 
+    @Option(names = "--prometheus", description = "print metrics in the text format of Prometheus")
+    private boolean isPrometheus;
+
+    @Option(
+            names = "--reset",
+            description = "set the counters of the local directory to 0 after printing them")
+    private boolean isReset;
+
     /** Entries of one namespace. */
     private record Usage(long entries, long bytes) {
         Usage plus(EntryCatalog.Listed entry) {
@@ -53,18 +66,31 @@ final class StatsCommand extends TierCommand {
 
     @Override
     public Integer call() throws Exception {
+        if (isPrometheus && isJson()) {
+            throw new UsageException("--prometheus and --json exclude each other; give one");
+        }
+        if (isReset && !tier.isLocal()) {
+            throw new UsageException(
+                    "--reset has no effect with --tier bucket: a bucket has no counters");
+        }
         PrintWriter out = out();
         try (TierInventory inventory = tier.open(stores())) {
             GranaryConfig config = stores().config();
             Map<String, Usage> usage = usage(inventory);
-            Map<String, Long> totals =
-                    tier.isLocal() ? new LifetimeStatistics(config.directory()).read() : Map.of();
-            if (isJson()) {
+            Map<String, Long> totals = tier.isLocal() ? totals(config) : Map.of();
+            if (isPrometheus) {
+                print(new PrometheusText(out), inventory, config, usage, totals);
+                out.flush();
+            } else if (isJson()) {
                 JsonOutput.print(out, json(inventory, config, usage, totals));
             } else {
                 print(out, inventory, config, usage);
                 if (tier.isLocal()) {
                     print(out, config, totals, usage);
+                    if (isReset) {
+                        out.println();
+                        out.println("All counters are 0 now.");
+                    }
                 }
                 out.flush();
             }
@@ -72,6 +98,53 @@ final class StatsCommand extends TierCommand {
         } catch (IOException e) {
             throw new CommandFailedException("the statistics cannot be read: " + e.getMessage());
         }
+    }
+
+    private Map<String, Long> totals(GranaryConfig config) throws Exception {
+        LifetimeStatistics statistics = new LifetimeStatistics(config.directory());
+        if (!isReset) {
+            return statistics.read();
+        }
+        try {
+            return statistics.reset();
+        } catch (IOException e) {
+            throw new CommandFailedException("the counters cannot be set to 0: " + e);
+        }
+    }
+
+    private void print(
+            PrometheusText text,
+            TierInventory inventory,
+            GranaryConfig config,
+            Map<String, Usage> usage,
+            Map<String, Long> totals) {
+        text.family("granary_build_info", "gauge", "the version of Granary");
+        text.sample("granary_build_info", 1, "version", LibraryVersion.NUMBER);
+        if (tier.isLocal()) {
+            text.family("granary_capacity_bytes", "gauge", "the capacity of the local tier");
+            text.sample("granary_capacity_bytes", config.capacityBytes());
+        }
+        text.family("granary_entries", "gauge", "entries in the tier, by target");
+        usage.forEach((namespace, count) -> text.sample(
+                "granary_entries",
+                count.entries(),
+                "tier",
+                tierLabel(inventory),
+                "target",
+                namespace));
+        text.family("granary_entries_bytes", "gauge", "the length of the entries, by target");
+        usage.forEach((namespace, count) -> text.sample(
+                "granary_entries_bytes",
+                count.bytes(),
+                "tier",
+                tierLabel(inventory),
+                "target",
+                namespace));
+        text.counters(totals);
+    }
+
+    private String tierLabel(TierInventory inventory) {
+        return tier.isLocal() ? "local" : inventory.name();
     }
 
     private Map<String, Usage> usage(TierInventory inventory) throws IOException {
@@ -130,6 +203,8 @@ final class StatsCommand extends TierCommand {
             totals.forEach(
                     (name, count) -> table.row(name, String.format(Locale.ROOT, "%,d", count)));
             table.print(out);
+            out.println();
+            new TierSummary(totals).print(out);
         }
     }
 
@@ -148,8 +223,6 @@ final class StatsCommand extends TierCommand {
         if (!tier.isLocal()) {
             return JsonOutput.object("tier", inventory.name(), "namespaces", namespaces);
         }
-        JsonObject counters = new JsonObject();
-        totals.forEach(counters::addProperty);
         return JsonOutput.object(
                 "tier",
                 inventory.name(),
@@ -158,6 +231,8 @@ final class StatsCommand extends TierCommand {
                 "namespaces",
                 namespaces,
                 "totals",
-                counters);
+                JsonOutput.object(totals),
+                "tiers",
+                new TierSummary(totals).json());
     }
 }

@@ -95,10 +95,16 @@ class FleetCommandsTest {
                         "0 B received in");
         run("b", "warm", "--target", TARGET, "--packs-only").exits(0).prints("30 entries (");
         Cli machine = run(
-                        "c", "warm", "--target", TARGET, "--json", "--target", "opencl/nobody-has")
+                        "c",
+                        "warm",
+                        "--target",
+                        TARGET,
+                        "--json",
+                        "--target",
+                        "opencl/absent-target")
                 .exits(1)
                 .reports(
-                        "no entry for opencl/nobody-has is in s3://kernels/ci",
+                        "no entry for opencl/absent-target is in s3://kernels/ci",
                         "granary ls --tier bucket");
         assertEquals(
                 1, machine.err().lines().count(), "U13 a named target without entries is reported");
@@ -109,10 +115,10 @@ class FleetCommandsTest {
                 List.of(32, 0),
                 warmed.stream().map(one -> one.get("installed").getAsInt()).toList());
         Cli.run("ls", "--dir", directory.resolve("c").toString()).exits(0).prints("32 entries");
-        Cli nothing = run("d", "warm", "--target", "opencl/nobody-has")
+        Cli nothing = run("d", "warm", "--target", "opencl/absent-target")
                 .exits(1)
                 .prints("0 entries (0 B) installed")
-                .reports("no entry for opencl/nobody-has");
+                .reports("no entry for opencl/absent-target");
         assertEquals(1, nothing.err().lines().count(), nothing.err());
     }
 
@@ -234,10 +240,10 @@ class FleetCommandsTest {
                 json::toString);
         assertEquals(0, fleet.keys("/e/").size());
         run("b", "warm", "--target", TARGET).exits(0).prints("7 entries (");
-        run("a", "compact", "--target", "opencl/nobody-has")
+        run("a", "compact", "--target", "opencl/absent-target")
                 .exits(0)
                 .prints("0 entries in 0 new packs");
-        assertEquals(List.of(), fleet.keys("nobody"));
+        assertEquals(List.of(), fleet.keys("absent-target"));
     }
 
     private static byte[] changedAtEnd(byte[] bytes) {

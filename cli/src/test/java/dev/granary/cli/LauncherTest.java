@@ -111,4 +111,27 @@ class LauncherTest {
                     command + ": " + user);
         }
     }
+
+    @Test
+    @DisplayName("the command runs from its jar, not from those that an install leaves beside it;"
+            + " install and deploy make what is published")
+    void installed() throws Exception {
+        for (String name : List.of("", "-sources", "-javadoc")) {
+            Files.createFile(tree.resolve("cli/target/granary-cli-1" + name + ".jar"));
+        }
+        Path called = tree.resolve("java.txt");
+        program("jdk/bin/java", "echo \"$@\" >> '" + called + "'");
+        program("bin/mvn", "echo \"$@\" >> '" + called + "'");
+        run(0, "ls");
+        String java = Files.readString(called);
+        assertTrue(
+                java.contains("-cp " + tree + "/cli/target/granary-cli-1.jar:nothing.jar "), java);
+        Files.delete(called);
+        run(0, "mvn", "-q", "install");
+        run(0, "mvn", "deploy", "-q");
+        run(0, "mvn", "-pl", "install-tools", "verify");
+        assertEquals(
+                List.of("-Ppublish -q install", "-Ppublish deploy -q", "-pl install-tools verify"),
+                Files.readAllLines(called));
+    }
 }

@@ -161,10 +161,15 @@ class PopulateTest {
                             .getAsJsonObject()
                             .get("layer")
                             .getAsString());
-            JsonObject second = layered.getAsJsonArray("buckets").get(1).getAsJsonObject();
+            JsonObject second = layered.getAsJsonArray("buckets")
+                    .get(1)
+                    .getAsJsonObject()
+                    .getAsJsonObject("counters");
             assertEquals(
                     List.of(2, 0),
-                    List.of(second.get("hits").getAsInt(), second.get("skipped").getAsInt()));
+                    List.of(
+                            second.get("bucket-hits").getAsInt(),
+                            second.get("bucket-skipped").getAsInt()));
             run("populate", "again", layers, manifest)
                     .exits(0)
                     .prints("bucket 1", "bucket 1: 2 from s3://kernels/team at", "bucket 2: 0 from")

@@ -26,7 +26,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
@@ -135,7 +134,14 @@ class SmallHeapTest {
                     .exits(1);
             assertEquals(1, imported.json().get("damaged").getAsInt(), imported::toString);
             KernelSpec kernel = new KernelSpec(
-                    "k", Path.of("/dev/zero"), List.of(), List.of(), List.of(), Optional.empty());
+                    "k",
+                    List.of(Path.of("/dev/zero")),
+                    List.of(),
+                    List.of(),
+                    List.of(),
+                    List.of(),
+                    "",
+                    "");
             Target target = new Target(Backend.OPENCL, "v", "d", "1");
             assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, target));
             System.out.println("all as expected");

@@ -10,31 +10,45 @@ import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.dispatch.EventDispatcher;
+import dev.granary.coordinator.dispatch.EventKind;
+import dev.granary.coordinator.dispatch.EventSpan;
+import dev.granary.coordinator.event.EvictionEvent;
+import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.layer.RemoteLayers;
+import dev.granary.coordinator.lookup.EngineSwitch;
 import dev.granary.coordinator.lookup.LookupTiers;
 import dev.granary.coordinator.lookup.PrimitiveLookup;
 import dev.granary.coordinator.publish.WriteBehindQueue;
+import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.composite.CompositeCache;
 import dev.granary.gpu.composite.CompositeDescriptor;
-import dev.granary.gpu.composite.CompositeHandle;
+import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.EngineSet;
+import dev.granary.local.config.EvictionListener;
 
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 
@@ -54,7 +68,8 @@ public final class Granary implements AutoCloseable {
             .field("kind", "connect")
             .build();
 
-    private static final long MAX_FLUSH_SECONDS = TimeUnit.DAYS.toSeconds(365);
+    /** The longest wait, of which the end does not overflow. */
+    private static final Duration MAX_FLUSH = Duration.ofDays(365);
 
     private final GranaryConfig config;
     private final OpenStores stores;
@@ -66,15 +81,21 @@ public final class Granary implements AutoCloseable {
     private final RemoteLayers layers;
     private final WriteBehindQueue writeBehind;
     private final LookupTiers tiers;
+    private final Optional<KernelRecorder> recorder;
+    private final EventDispatcher events;
+    private final EngineSwitch enabled;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
     private Granary(
             GranaryConfig config,
-            OpenStores stores,
+            OpenStores opened,
             PublishMode publishing,
-            BiConsumer<Id, StoreResult> whenPublished) {
+            BiConsumer<Id, StoreResult> whenPublished,
+            List<GranaryListener> listeners) {
         this.config = config;
-        this.stores = stores;
+        this.events = new EventDispatcher(listeners, counters);
+        this.stores = opened.withEvents(events);
+        this.enabled = new EngineSwitch(config.enabled());
         this.memory = new PrimitiveCache<>(
                 config.primitiveCacheCapacity(), config.primitiveCachePolicy());
         this.composites = new CompositeCache(
@@ -87,13 +108,27 @@ public final class Granary implements AutoCloseable {
         this.writeBehind = new WriteBehindQueue(
                 stores.local(), layers, counters, stores.clock(), whenPublished);
         Optional<ClaimCoordinator> coordinator = stores.claims()
-                .map(claims -> ClaimCoordinator.over(claims, config.localWait(), counters));
+                .map(claims -> ClaimCoordinator.over(claims, config.localWait(), counters, events));
         this.tiers = new LookupTiers(
-                stores.local(), layers, stores.quarantine(), coordinator, writeBehind, counters);
+                stores.local(),
+                layers,
+                stores.quarantine(),
+                coordinator,
+                writeBehind,
+                counters,
+                events,
+                enabled);
+        stores.setEvictionListener(this::beginEviction);
+        this.recorder = config.recording().map(file -> new KernelRecorder(file, counters));
         for (OpenLayer layer : stores.layers()) {
             layer.bucketTier()
                     .ifPresent(bucket -> waits.watch(layer.name(), bucket.traffic()::quiet));
         }
+    }
+
+    /** Returns a builder, for caches that the application plugs in. */
+    public static GranaryBuilder builder() {
+        return new GranaryBuilder();
     }
 
     /**
@@ -114,6 +149,9 @@ public final class Granary implements AutoCloseable {
     public static Granary open(
             GranaryConfig config, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished)
             throws ConfigException {
+        if (config.recording().isPresent()) {
+            KernelRecorder.check(config.recording().get());
+        }
         return over(config, OpenStores.open(config), publishing, whenPublished);
     }
 
@@ -126,7 +164,16 @@ public final class Granary implements AutoCloseable {
             OpenStores stores,
             PublishMode publishing,
             BiConsumer<Id, StoreResult> whenPublished) {
-        return new Granary(config, stores, publishing, whenPublished);
+        return over(config, stores, publishing, whenPublished, List.of());
+    }
+
+    static Granary over(
+            GranaryConfig config,
+            OpenStores stores,
+            PublishMode publishing,
+            BiConsumer<Id, StoreResult> whenPublished,
+            List<GranaryListener> listeners) {
+        return new Granary(config, stores, publishing, whenPublished, listeners);
     }
 
     /**
@@ -136,6 +183,9 @@ public final class Granary implements AutoCloseable {
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(
             Engine<D, P> engine, D descriptor) throws CompileException {
+        if (events.observesMemoryHits()) {
+            return obtain(engine, descriptor).primitive();
+        }
         Primitive primitive = memory.get(
                 descriptor, _ -> retain(tiers.lookup(engine, descriptor).find()));
         return cast(primitive);
@@ -150,6 +200,9 @@ public final class Granary implements AutoCloseable {
         long start = System.nanoTime();
         PrimitiveLookup<D, P> lookup = tiers.lookup(engine, descriptor);
         Primitive primitive = memory.get(descriptor, _ -> retain(lookup.find()));
+        if (lookup.source() == PrimitiveSource.MEMORY && events.observesMemoryHits()) {
+            events.memoryHit(primitive, System.nanoTime() - start);
+        }
         return new LookupResult<>(
                 cast(primitive),
                 lookup.source(),
@@ -158,34 +211,35 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Returns the composite primitive of {@code descriptor}, ready to run on {@code engine}; the
-     * caller closes the handle. The primitive and its nested primitives are created once per
-     * process, with kernels from {@link #primitive}. Engines may be closed and reopened: an engine
-     * of the same target uses the same primitive without another compile.
+     * Returns the composite primitive of {@code descriptor}; {@link CompositePrimitive#open} makes
+     * it ready to run. The primitive and its nested primitives are created once per process, with
+     * kernels from the tiers. Engines may be closed and reopened: an engine of the same target uses
+     * the same primitive without another compile.
      *
      * @throws CompileException if a kernel does not compile
      * @throws IllegalArgumentException if the descriptor is for another target
      * @throws IllegalStateException if the primitive depends on itself, or the engine is closed
      */
-    public CompositeHandle handle(KernelEngine<?> engine, CompositeDescriptor<?> descriptor)
+    public CompositePrimitive primitive(KernelEngine<?> engine, CompositeDescriptor<?> descriptor)
             throws CompileException {
-        return handle(EngineSet.of(engine), descriptor);
+        return primitive(EngineSet.of(engine), descriptor);
     }
 
     /**
-     * Returns a handle as {@link #handle(KernelEngine, CompositeDescriptor)} does, for a primitive
-     * between two engines, such as a reorder.
+     * Returns a primitive as {@link #primitive(KernelEngine, CompositeDescriptor)} does, for a
+     * primitive between two engines, such as a reorder.
      */
-    public CompositeHandle handle(EngineSet engines, CompositeDescriptor<?> descriptor)
+    public CompositePrimitive primitive(EngineSet engines, CompositeDescriptor<?> descriptor)
             throws CompileException {
-        return composites.handle(engines, descriptor);
+        return composites.primitive(engines, descriptor);
     }
 
     /**
      * Prepares a primitive for the memory tier, from which engines that do not exist yet will load
-     * it.
+     * it, and records it. A hit of the memory tier was recorded when it came there.
      */
     private <P extends Primitive> P retain(P primitive) {
+        recorder.ifPresent(recording -> recording.record(primitive.descriptor()));
         primitive.onCompiledAgain(() -> counters.increment(LookupCounter.COMPILED_AGAIN));
         primitive.outliveEngine();
         return primitive;
@@ -207,7 +261,8 @@ public final class Granary implements AutoCloseable {
     /**
      * Opens the first connection to each bucket now instead of at the first miss: loading a client
      * library takes a noticeable part of a second. For programs that are about to look up many
-     * kernels. Errors are left to the lookups.
+     * kernels. A plugged layer gets a lookup of an id that no store has. Errors are left to the
+     * lookups.
      */
     public void connect() {
         // In parallel: a silent bucket must not delay the others.
@@ -219,6 +274,120 @@ public final class Granary implements AutoCloseable {
                         "connect", "The first connection to " + layer.name() + " failed: " + e);
             }
         });
+    }
+
+    /** Returns the version of this library, such as {@code 0.1.0}. */
+    public static String version() {
+        return LibraryVersion.NUMBER;
+    }
+
+    /**
+     * Returns true if primitives of engines of this backend and kind are cached beyond memory. An
+     * engine that is no {@link KernelEngine} has no kind, and is disabled with its backend only.
+     */
+    public boolean isEnabled(Backend backend, EngineKind kind) {
+        return enabled.engines().contains(new EnabledEngines.Family(backend, Optional.of(kind)));
+    }
+
+    /**
+     * Enables or disables the tiers beyond memory for engines of this backend and kind, from the
+     * next lookup that misses in memory. A lookup of a disabled engine compiles, and counts as
+     * {@link LookupCounter#DISABLED}; nothing is loaded or stored. Stores and uploads of earlier
+     * lookups go on, and stored entries stay.
+     */
+    public void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
+        EnabledEngines.Family family = new EnabledEngines.Family(backend, Optional.of(kind));
+        enabled.change(engines -> engines.with(family, isEnabled));
+    }
+
+    /** Enables or disables the tiers beyond memory for all engines. */
+    public void setEnabled(boolean isEnabled) {
+        enabled.change(_ -> isEnabled ? EnabledEngines.ALL : EnabledEngines.none());
+    }
+
+    /** Returns the directory of this cache; with the capacity 0 at its opening it is not used. */
+    public Path localDirectory() {
+        return config.directory();
+    }
+
+    /**
+     * Does nothing for the current directory, and throws for any other: claims, uploads and
+     * quarantine of this process are in the directory, so it cannot change while the cache is open.
+     *
+     * @throws UnsupportedOperationException if {@code directory} is another one
+     */
+    public void setLocalDirectory(Path directory) {
+        if (!directory.toAbsolutePath().normalize().equals(config.directory())) {
+            throw new UnsupportedOperationException("The directory of an open cache cannot change;"
+                    + " close this one, and open another with"
+                    + " GranaryConfig.builder().directory(...)");
+        }
+    }
+
+    /**
+     * Returns the capacity of the local tier in bytes; 0 if it is switched off, and empty if it is
+     * a plugged cache.
+     */
+    public OptionalLong localCapacity() {
+        return stores.localCapacity();
+    }
+
+    /**
+     * Changes the capacity of the local tier for this process. If the directory uses more, the
+     * oldest entries are evicted before this method returns; it waits at most 2 s for another
+     * process that is evicting. The capacity 0 switches the local tier off: this process neither
+     * reads nor writes entries there, and evicts none. A later capacity switches it on.
+     *
+     * @param bytes the capacity in bytes, 0 or more
+     * @throws IllegalArgumentException if {@code bytes} is negative
+     * @throws IllegalStateException if this cache was opened with the capacity 0, or is closed
+     * @throws UnsupportedOperationException if the local tier is a plugged cache
+     */
+    public void setLocalCapacity(long bytes) {
+        if (isClosed.get()) {
+            throw new IllegalStateException("This cache is closed");
+        }
+        stores.setLocalCapacity(bytes);
+    }
+
+    /** Returns the capacity of the memory tier in programs. */
+    public int programCacheCapacity() {
+        return memory.capacity();
+    }
+
+    /** Returns the number of programs in the memory tier. */
+    public int programCacheSize() {
+        return memory.size();
+    }
+
+    /**
+     * Sets the capacity of the memory tier in programs. A lower one evicts at once; 0 clears and
+     * disables this level.
+     *
+     * @throws IllegalArgumentException if {@code programs} is negative
+     */
+    public void setProgramCacheCapacity(int programs) {
+        memory.setCapacity(programs);
+    }
+
+    /** Returns the capacity of the memory tier in composite primitives. */
+    public int compositeCacheCapacity() {
+        return composites.statistics().capacity();
+    }
+
+    /** Returns the number of composite primitives in the memory tier. */
+    public int compositeCacheSize() {
+        return composites.statistics().size();
+    }
+
+    /**
+     * Sets the capacity of the memory tier in composite primitives. A lower one evicts at once; 0
+     * clears and disables this level.
+     *
+     * @throws IllegalArgumentException if {@code primitives} is negative
+     */
+    public void setCompositeCacheCapacity(int primitives) {
+        composites.setCapacity(primitives);
     }
 
     /**
@@ -262,16 +431,16 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Waits until everything is stored and uploaded, at most {@code limit}. An interrupt ends the
-     * wait.
+     * Waits until everything is recorded, stored and uploaded, at most {@code limit}. An interrupt
+     * ends the wait.
      *
-     * @return true if nothing is left to store or upload
+     * @return true if nothing is left to record, store or upload
      */
     public boolean flush(Duration limit) {
         try {
-            return writeBehind.flush(System.nanoTime()
-                    + Math.min(limit.toSeconds(), MAX_FLUSH_SECONDS) * 1_000_000_000
-                    + limit.toNanosPart());
+            long deadline = System.nanoTime() + limited(limit).toNanos();
+            boolean isStored = writeBehind.flush(deadline);
+            return (recorder.isEmpty() || recorder.get().flush(deadline)) && isStored;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;
@@ -280,18 +449,33 @@ public final class Granary implements AutoCloseable {
 
     /**
      * Flushes, for at most the configured flush limit, and closes the tiers. The next process does
-     * the uploads that are left. Primitives and constants that were returned to callers stay valid.
-     * Only constants in use remain cached.
+     * the uploads that are left. A recording that is not written yet, such as that of thousands of
+     * kernels obtained at once, is awaited for at most 30 s more. Primitives and constants that
+     * were returned to callers stay valid. Only constants in use remain cached.
      */
     @Override
     public void close() {
         if (isClosed.compareAndSet(false, true)) {
             flush(config.flushLimit());
+            recorder.ifPresent(KernelRecorder::close);
             writeBehind.close();
             layers.close();
             constants.close();
-            stores.close(statistics());
+            stores.close(this::statistics);
+            events.close(limited(config.flushLimit()));
         }
+    }
+
+    private static Duration limited(Duration limit) {
+        return limit.compareTo(MAX_FLUSH) > 0 ? MAX_FLUSH : limit;
+    }
+
+    private EvictionListener.Eviction beginEviction() {
+        EventSpan span = events.begin(EventKind.EVICTION);
+        return (entries, bytes) -> {
+            counters.add(LookupCounter.EVICTED, entries);
+            span.end(took -> new EvictionEvent(entries, bytes, took));
+        };
     }
 
     /**

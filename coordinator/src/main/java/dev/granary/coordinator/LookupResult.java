@@ -11,7 +11,7 @@ import java.util.OptionalInt;
  *
  * @param primitive the primitive, ready to be loaded into an engine
  * @param source where the primitive came from
- * @param layer the position of its bucket, counted from 0; empty unless the source is a bucket
+ * @param layer the position of its bucket or plugged layer, counted from 0; empty for other sources
  * @param took how long the caller waited
  */
 public record LookupResult<P extends Primitive>(

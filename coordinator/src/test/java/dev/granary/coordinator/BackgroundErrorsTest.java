@@ -18,7 +18,6 @@ import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.OpenStores;
 
@@ -136,11 +135,7 @@ class BackgroundErrorsTest {
         // so that the layer is probed in the background only
         LookupTimeBudget budget = new LookupTimeBudget(compileTimes, Duration.ZERO);
         try (RemoteLayer client = new RemoteLayer(
-                new OpenLayer(config, new CountingCache(bucket), Optional.empty(), List.of()),
-                0,
-                compileTimes,
-                budget,
-                Optional.empty())) {
+                OpenLayer.of(config, bucket), 0, compileTimes, budget, Optional.empty())) {
             for (int probes = 1; probes <= 3; probes++) {
                 client.load(id, TestNode.LONG.toNanos());
                 while (client.statistics().results().unavailable() < probes) {

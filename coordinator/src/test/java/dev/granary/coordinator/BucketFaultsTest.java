@@ -1,5 +1,7 @@
 package dev.granary.coordinator;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,7 +11,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.TierStatistics;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
@@ -255,7 +256,7 @@ class BucketFaultsTest {
             }
             assertEquals(0, next.compiles.get());
             try (BucketTier fresh = bucket.sound()) {
-                Entry stored = PersistentCacheContract.hit(fresh.load(A.getId()));
+                Entry stored = assertThat(fresh.load(A.getId())).isHit();
                 assertTrue(
                         List.of(FakeEngine.binaries(A, "one"), FakeEngine.binaries(A, "elsewhere"))
                                 .contains(stored.binaries()));

@@ -45,11 +45,12 @@ class CompositeCapacityTest {
     private static long getHandles(Granary granary, IntStream numbers) throws Exception {
         long before = granary.statistics().composites().created();
         for (int number : numbers.toArray()) {
-            granary.handle(
+            granary.primitive(
                             new NoKernelEngine(TARGET),
                             CompositeDescriptor.builder(
                                             TARGET, new Numbered(number), Numbered.NOTHING)
                                     .build())
+                    .open(new NoKernelEngine(TARGET))
                     .close();
         }
         return granary.statistics().composites().created() - before;
@@ -126,6 +127,7 @@ class CompositeCapacityTest {
             getHandles(granary, IntStream.range(0, 12));
             granary.setPrimitiveCacheCapacity(12);
             granary.setPrimitiveCacheCapacity(24);
+            assertEquals(24, granary.programCacheCapacity());
             assertEquals(List.of(12, 24), sizeAndCapacity(granary));
             getHandles(granary, IntStream.range(0, 2)); // used again, so 2 and 3 are evicted
             granary.setPrimitiveCacheCapacity(10);

@@ -3,12 +3,16 @@ package dev.granary.coordinator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.composite.CompositeHandle;
+import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.CompositeStatistics;
 import dev.granary.gpu.composite.MatMul;
 import dev.granary.gpu.opencl.NeedsPocl;
@@ -21,11 +25,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -45,8 +54,9 @@ class CompositeLookupTest {
 
     private void multiply(Granary granary, int inner) throws Exception {
         try (OpenClEngine engine = driver.open();
-                CompositeHandle handle =
-                        granary.handle(engine, MatMul.packed(engine.target(), 8, inner, 4))) {
+                CompositeHandle handle = granary.primitive(
+                                engine, MatMul.packed(engine.target(), 8, inner, 4))
+                        .open(engine)) {
             MatMul.check(engine, handle);
         }
     }
@@ -105,10 +115,12 @@ class CompositeLookupTest {
             granary.setPrimitiveCacheCapacity(0);
             granary.setPrimitiveCacheCapacity(10);
             try (OpenClEngine engine = driver.open();
-                    CompositeHandle first =
-                            granary.handle(engine, MatMul.packed(engine.target(), 8, 12, 4));
-                    CompositeHandle wider =
-                            granary.handle(engine, MatMul.packed(engine.target(), 4, 12, 8))) {
+                    CompositeHandle first = granary.primitive(
+                                    engine, MatMul.packed(engine.target(), 8, 12, 4))
+                            .open(engine);
+                    CompositeHandle wider = granary.primitive(
+                                    engine, MatMul.packed(engine.target(), 4, 12, 8))
+                            .open(engine)) {
                 MatMul.check(engine, first);
                 MatMul.check(engine, wider);
             }
@@ -142,15 +154,19 @@ class CompositeLookupTest {
         try (Granary granary = node.openWithoutBucket();
                 OpenClEngine engine = driver.open()) {
             KernelDescriptor program = SharedProgramPrimitives.program(engine.target());
-            try (CompositeHandle left = granary.handle(
-                            engine, SharedProgramPrimitives.descriptor(engine.target(), "left"));
-                    CompositeHandle right = granary.handle(
-                            engine, SharedProgramPrimitives.descriptor(engine.target(), "right"))) {
+            try (CompositeHandle left = granary.primitive(
+                                    engine,
+                                    SharedProgramPrimitives.descriptor(engine.target(), "left"))
+                            .open(engine);
+                    CompositeHandle right = granary.primitive(
+                                    engine,
+                                    SharedProgramPrimitives.descriptor(engine.target(), "right"))
+                            .open(engine)) {
                 assertEquals(
-                        program, left.primitive().kernels().iterator().next().descriptor());
+                        program, left.primitive().programs().iterator().next().descriptor());
                 assertEquals(
-                        left.primitive().kernels().iterator().next(),
-                        right.primitive().kernels().iterator().next());
+                        left.primitive().programs().iterator().next(),
+                        right.primitive().programs().iterator().next());
             }
             GranaryStatistics statistics = granary.statistics();
             assertEquals(
@@ -313,5 +329,81 @@ class CompositeLookupTest {
             assertEquals(3, granary.statistics().local().hits());
         }
         assertEquals(3, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("R9 64 threads request one composite primitive: it is created once, and each of"
+            + " its programs compiled once")
+    void manyThreads() throws Exception {
+        try (Granary granary = node.open();
+                OpenClEngine engine = driver.open();
+                ExecutorService threads = Executors.newFixedThreadPool(64)) {
+            Set<CompositePrimitive> found = ConcurrentHashMap.newKeySet();
+            Callable<Boolean> work = () ->
+                    found.add(granary.primitive(engine, MatMul.packed(engine.target(), 8, 12, 4)));
+            for (Future<Boolean> future : threads.invokeAll(Collections.nCopies(64, work))) {
+                future.get();
+            }
+            assertEquals(1, found.size());
+            assertPrimitives(granary, 63, 1, 0, 2);
+            assertKernels(granary, 0, 0, 0, 3);
+        }
+        assertEquals(3, driver.compiles());
+        assertEquals(3, bucket.entries.size());
+    }
+
+    @Test
+    @DisplayName("A part that was evicted or is refused by the driver is compiled again, and only"
+            + " that part")
+    void missingParts() throws Exception {
+        try (Granary ci = new TestNode(directory.resolve("ci"), bucket).open()) {
+            multiply(ci, 12);
+        }
+        assertEquals(3, bucket.entries.size());
+        List<Id> parts = List.copyOf(bucket.entries.keySet());
+        bucket.entries.remove(parts.getFirst());
+        try (Granary first = new TestNode(directory.resolve("first"), bucket).open()) {
+            multiply(first, 12);
+            assertKernels(first, 0, 0, 2, 1);
+        }
+        assertEquals(3, bucket.entries.size(), "the part was published again");
+        bucket.entries.put(
+                parts.getLast(),
+                TestEntries.entry(parts.getLast(), KernelBinaries.of(new byte[1000])));
+        try (Granary second = new TestNode(directory.resolve("second"), bucket).open()) {
+            multiply(second, 12);
+            assertKernels(second, 0, 0, 3, 1);
+            assertEquals(1, second.statistics().count(LookupCounter.REFUSED_BY_DRIVER));
+        }
+        assertEquals(5, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("Parts of a new composite primitive are loaded in parallel: all are requested"
+            + " before the first answer")
+    void partsInParallel() throws Exception {
+        try (Granary ci = new TestNode(directory.resolve("ci"), bucket).open()) {
+            multiply(ci, 12);
+        }
+        CyclicBarrier allRequested = new CyclicBarrier(3);
+        ScriptedCache layer = new ScriptedCache();
+        layer.onLoad = id -> {
+            try {
+                allRequested.await();
+            } catch (InterruptedException | BrokenBarrierException e) {
+                throw new IllegalStateException(e);
+            }
+            return bucket.load(id);
+        };
+        try (Granary granary = Granary.builder()
+                .config(new TestNode(directory.resolve("node"), bucket)
+                        .config()
+                        .bucketWait(Duration.ofMinutes(1))
+                        .build())
+                .layer("meeting", layer)
+                .open()) {
+            multiply(granary, 12);
+            assertKernels(granary, 0, 0, 3, 0);
+        }
     }
 }

@@ -29,6 +29,7 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public enum RestoreBehavior {
         ACCEPTS,
         REFUSES,
+        LACKS_KERNEL,
         RECOMPILES,
         THROWS,
         DIES
@@ -74,6 +75,7 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
             case ACCEPTS -> create(descriptor, Origin.RESTORED, binaries);
             case RECOMPILES -> create(descriptor, Origin.RECOMPILED, binaries(descriptor, version));
             case REFUSES -> throw new RestoreException("not for this device");
+            case LACKS_KERNEL -> throw RestoreException.missingKernel("no such kernel");
             case THROWS -> throw new IllegalArgumentException("this engine has a bug");
             case DIES -> {
                 Runtime.getRuntime().halt(DEATH);

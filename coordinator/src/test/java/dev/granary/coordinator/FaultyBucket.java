@@ -1,12 +1,12 @@
 package dev.granary.coordinator;
 
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
@@ -17,7 +17,6 @@ import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.WriteResult;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -87,14 +86,14 @@ final class FaultyBucket implements AutoCloseable {
             LockSupport.parkNanos(BREAKER_PAUSE.toNanos());
             result = tier.load(OTHER.id());
         }
-        PersistentCacheContract.assertHit(OTHER, result);
+        assertThat(result).isHitOf(OTHER);
         return tier;
     }
 
     /** Stores an entry, as another machine does. */
     void store(Entry entry) {
         try (BucketTier sound = sound()) {
-            assertInstanceOf(StoreResult.Stored.class, sound.store(entry));
+            assertThat(sound.store(entry)).isStored();
         }
     }
 
@@ -107,13 +106,11 @@ final class FaultyBucket implements AutoCloseable {
                     .filter(name -> name.contains(entry.id().hash().hex()))
                     .findFirst()
                     .orElseThrow();
-            GetResult.Found found =
-                    assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 20));
+            GetResult.Found found = assertThat(store.get(key, 1 << 20)).isFound();
             byte[] body = found.bytes().toArray(ValueLayout.JAVA_BYTE);
             body[body.length / 2] ^= 1;
-            assertInstanceOf(
-                    WriteResult.Done.class,
-                    store.replaceIfMatch(key, found.etag(), body, ObjectMarks.NONE));
+            assertThat(store.replaceIfMatch(key, found.etag(), body, ObjectMarks.NONE))
+                    .isDone();
         }
     }
 

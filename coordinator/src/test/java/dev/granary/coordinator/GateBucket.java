@@ -6,11 +6,8 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.BucketConfig;
-import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenLayer;
 
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
@@ -24,7 +21,7 @@ public final class GateBucket implements PersistentCache {
 
     /** Returns a layer with this bucket and that configuration. */
     public OpenLayer as(BucketConfig named) {
-        return new OpenLayer(named, new CountingCache(this), Optional.empty(), List.of());
+        return OpenLayer.of(named, this);
     }
 
     /** Answers {@code times} lookups, waiting or later ones. */

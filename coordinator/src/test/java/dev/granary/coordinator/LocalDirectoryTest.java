@@ -17,6 +17,8 @@ import org.junit.jupiter.api.io.TempDir;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.stream.Stream;
 
 /** Local directories that cannot be used or written. */
 class LocalDirectoryTest {
@@ -50,6 +52,26 @@ class LocalDirectoryTest {
         Files.createDirectory(node.directory);
         Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxrwxrwx"));
         assertRefused("can be written by others", "chmod 700");
+    }
+
+    @Test
+    @DisplayName("D13 in a volume that others can write, everything is in a private subdirectory,"
+            + " which the next process uses")
+    void volume() throws Exception {
+        Files.createDirectories(node.directory);
+        Files.setAttribute(node.directory, "unix:mode", 0_1777);
+        try (Granary granary = node.open()) {
+            granary.primitive(engine, A);
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
+        }
+        try (Stream<Path> files = Files.list(node.directory)) {
+            List<Path> own = files.toList();
+            assertEquals(1, own.size(), own::toString);
+            assertTrue(own.getFirst().getFileName().toString().startsWith("granary-"));
+        }
     }
 
     @Test

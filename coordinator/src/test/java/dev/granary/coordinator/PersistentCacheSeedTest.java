@@ -1,16 +1,17 @@
 package dev.granary.coordinator;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.admin.Doctor;
@@ -172,7 +173,7 @@ class PersistentCacheSeedTest {
         try (Granary granary = node.open(off)) {
             assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
         }
-        assertInstanceOf(StoreResult.Stored.class, node.published.get(A.getId()));
+        assertThat(node.published.get(A.getId())).isStored();
         try (Granary next = node.open(off)) {
             assertEquals(PrimitiveSource.BUCKET, next.obtain(engine, A).source());
             assertTrue(next.flush(TestNode.LONG));
@@ -218,11 +219,10 @@ class PersistentCacheSeedTest {
         get(config, A);
         try (TierInventory inventory = TierInventory.ofLocal(config);
                 Arena memory = Arena.ofConfined()) {
-            LoadResult.Hit hit = assertInstanceOf(
-                    LoadResult.Hit.class, inventory.read(inventory.entries().getFirst(), memory));
-            assertEquals(A.getId(), hit.entry().id());
-            assertEquals(
-                    FakeEngine.binaries(A, "x".repeat(300_000)), hit.entry().binaries());
+            Entry entry = assertThat(inventory.read(inventory.entries().getFirst(), memory))
+                    .isHit();
+            assertEquals(A.getId(), entry.id());
+            assertEquals(FakeEngine.binaries(A, "x".repeat(300_000)), entry.binaries());
         }
     }
 

@@ -3,6 +3,7 @@ package dev.granary.coordinator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.session.UploadOutbox;
@@ -12,10 +13,14 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -155,17 +160,45 @@ class ProcessCrashTest {
                 outbox.resolve("0".repeat(64)),
                 Files.readAllBytes(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst()));
         Files.writeString(outbox.resolve("half.part"), "half");
+        Path foreign = Files.createFile(
+                Files.createDirectory(outbox.resolve("directory")).resolve("foreign"));
         Files.writeString(outbox.resolveSibling("restoring"), "not a mark");
         Files.writeString(node.directory.resolve("sessions").resolve("a file"), "not a session");
         Path strange = Files.createDirectories(
-                node.directory.resolve("sessions").resolve("strange").resolve("lock"));
+                node.directory.resolve("sessions").resolve("0123456789abcdef").resolve("lock"));
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(1, next.statistics().count(LookupCounter.ADOPTED));
         }
         assertEquals(Set.of(A.getId()), bucket.entries.keySet());
+        assertEquals(List.of(Objects.requireNonNull(foreign.getParent())), list(outbox));
+        node.now = node.now.plus(Duration.ofDays(31));
+        node.open().close();
         assertFalse(Files.exists(outbox));
         assertTrue(Files.exists(strange));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"pipe", "directory"})
+    @Timeout(60)
+    @DisplayName(
+            "N7 R21 another object in the place of the marks keeps no upload from being adopted")
+    void noFileOfMarks(String kind) throws Exception {
+        closeWithPendingUploads("s3://test", "a");
+        Path marks = Objects.requireNonNull(
+                        node.sessionFiles(UploadOutbox.DIRECTORY).getFirst().getParent())
+                .resolveSibling("restoring");
+        Files.deleteIfExists(marks);
+        if (kind.equals("pipe")) {
+            assumeTrue(SystemTool.run("mkfifo", marks.toString()), "no mkfifo");
+        } else {
+            Files.createDirectory(marks);
+        }
+        try (Granary next = node.open()) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(1, next.statistics().count(LookupCounter.ADOPTED));
+        }
+        assertEquals(Set.of(A.getId()), bucket.entries.keySet());
     }
 
     @Test

@@ -1,5 +1,7 @@
 package dev.granary.coordinator;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -237,7 +239,7 @@ class SlowBucketTest {
                 assertEquals(1, granary.statistics().local().stored());
                 assertTrue(!granary.publish(A.getId()));
             }
-            assertInstanceOf(StoreResult.Stored.class, results.getFirst());
+            assertThat(results.getFirst()).isStored();
             assertEquals(List.of(0, 1), List.of(server.puts.get(), server.gets.get()));
         }
     }

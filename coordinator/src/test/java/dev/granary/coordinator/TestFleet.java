@@ -1,7 +1,9 @@
 package dev.granary.coordinator;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
@@ -20,12 +22,8 @@ import dev.granary.s3.contract.S3Request;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.pack.manifest.PackManifestLog;
-import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.WriteResult;
 
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -127,10 +125,8 @@ public final class TestFleet implements AutoCloseable {
     PackManifest manifest() {
         try (BucketTier tier = BucketTier.open(s3());
                 BulkBucket bulk = tier.packed()) {
-            return assertInstanceOf(
-                            PackManifestLog.Newest.Found.class,
-                            bulk.manifests(NAMESPACE).newest(PackManifest.NONE))
-                    .manifest();
+            return assertThat(bulk.manifests(NAMESPACE).newest(PackManifest.NONE))
+                    .isFound();
         }
     }
 
@@ -144,13 +140,13 @@ public final class TestFleet implements AutoCloseable {
             entries.forEach(entry -> publisher.add(entry, results::add));
             publisher.finish();
         }
-        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        results.forEach(result -> assertThat(result).isStored());
     }
 
     /** Publishes unpacked entries, without any machine. */
     public void publishUnpacked(List<Entry> entries) {
         try (BucketTier tier = BucketTier.open(s3())) {
-            entries.forEach(entry -> assertInstanceOf(StoreResult.Stored.class, tier.store(entry)));
+            entries.forEach(entry -> assertThat(tier.store(entry)).isStored());
         }
     }
 
@@ -163,8 +159,7 @@ public final class TestFleet implements AutoCloseable {
     public List<String> keys(String part) {
         List<String> keys = new ArrayList<>();
         try (ObjectStore store = ObjectStoreFactory.open(s3())) {
-            assertInstanceOf(
-                    ListResult.Complete.class, store.list("ci/", object -> keys.add(object.key())));
+            assertThat(store.list("ci/", object -> keys.add(object.key()))).isComplete();
         }
         return keys.stream().filter(key -> key.contains(part)).toList();
     }
@@ -173,19 +168,18 @@ public final class TestFleet implements AutoCloseable {
     public void remove(String part) {
         List<String> keys = keys(part);
         try (ObjectStore store = ObjectStoreFactory.open(s3())) {
-            keys.forEach(key -> assertInstanceOf(WriteResult.Done.class, store.delete(key)));
+            keys.forEach(key -> assertThat(store.delete(key)).isDone());
         }
     }
 
     /** Replaces the content of an object. */
     public void change(String key, UnaryOperator<byte[]> replacement) {
         try (ObjectStore store = ObjectStoreFactory.open(s3())) {
-            byte[] old = assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 30))
+            byte[] old = assertThat(store.get(key, 1 << 30))
+                    .isFound()
                     .bytes()
                     .toArray(ValueLayout.JAVA_BYTE);
-            assertInstanceOf(
-                    WriteResult.Done.class,
-                    store.put(key, replacement.apply(old), ObjectMarks.NONE));
+            assertThat(store.put(key, replacement.apply(old), ObjectMarks.NONE)).isDone();
         }
     }
 

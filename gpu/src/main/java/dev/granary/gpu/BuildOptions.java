@@ -2,6 +2,9 @@ package dev.granary.gpu;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Parser and formatter of compiler options as tokens in one normal form.
@@ -9,11 +12,34 @@ import java.util.List;
  * <p>{@code -D X} becomes {@code -DX}, so that a list and a string of the same options are equal.
  * Quotes of both kinds group words, as in a shell. A backslash has no special meaning, since
  * drivers do not support escapes. ASCII white space separates options. The order is kept, since a
- * later option may override an earlier one.
+ * later option may override an earlier one, except for {@linkplain #ordered flags without a value}.
  */
 public final class BuildOptions {
     private static final List<String> WITH_SEPARATE_VALUE = List.of("-D", "-I", "-U", "-include");
     private static final String WHITE_SPACE = " \t\n\013\f\r";
+
+    /**
+     * Flags of the OpenCL specification that nothing revokes. The specification gives their order
+     * no meaning.
+     */
+    private static final Set<String> FLAGS = Set.of(
+            "-cl-denorms-are-zero",
+            "-cl-fast-relaxed-math",
+            "-cl-finite-math-only",
+            "-cl-fp32-correctly-rounded-divide-sqrt",
+            "-cl-kernel-arg-info",
+            "-cl-mad-enable",
+            "-cl-no-signed-zeros",
+            "-cl-single-precision-constant",
+            "-cl-strict-aliasing",
+            "-cl-unsafe-math-optimizations");
+
+    /**
+     * Matches options that no such flag affects. Names that begin with an underscore are excluded:
+     * PoCL defines {@code __FAST_RELAXED_MATH__} at the place of the flag.
+     */
+    private static final Pattern INDEPENDENT =
+            Pattern.compile("-[DU][A-Za-z].*|-I.+|-cl-std=.+|-w|-Werror", Pattern.DOTALL);
 
     private BuildOptions() {}
 
@@ -40,6 +66,22 @@ public final class BuildOptions {
     static String forDriver(List<String> tokens) {
         return String.join(
                 " ", tokens.stream().map(BuildOptions::quotedForDriver).toList());
+    }
+
+    /**
+     * Returns the tokens with each flag once, at the end, in alphabetical order. The tokens stay as
+     * they are if one of them is neither a known flag nor independent of all flags.
+     */
+    static List<String> ordered(List<String> tokens) {
+        if (!tokens.stream()
+                .allMatch(token ->
+                        FLAGS.contains(token) || INDEPENDENT.matcher(token).matches())) {
+            return List.copyOf(tokens);
+        }
+        return Stream.concat(
+                        tokens.stream().filter(token -> !FLAGS.contains(token)),
+                        tokens.stream().filter(FLAGS::contains).distinct().sorted())
+                .toList();
     }
 
     private static String quotedForDriver(String token) {

@@ -26,8 +26,9 @@ import java.util.TreeSet;
  * tag and the target. Environment variables that affect the driver's compiler are inputs as well.
  * Immutable; compared by value, with a cached hash code.
  *
- * <p>Line endings are normalized to {@code \n}. Of file names, only the paths of headers relative
- * to the source enter the key.
+ * <p>Line endings are normalized to {@code \n}, and the last source ends with exactly one. Of file
+ * names, only the paths of headers relative to the source enter the key. Entry points do not: they
+ * are requirements on the program, and every choice of them compiles to the same binary.
  *
  * <p>An input that the key cannot cover makes the descriptor not cacheable: {@link #getId()} is
  * then empty and gives the reason. Such inputs are an {@code -I} directory, an include whose name a
@@ -48,6 +49,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     private final List<String> includeDirectories;
     private final List<String> options;
     private final SortedSet<String> entries;
+    private final SortedSet<Launch> announcedLaunches;
     private final SortedSet<Launch> launches;
     private final boolean areFilesListed;
     private final String extraDigest;
@@ -60,15 +62,16 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     private KernelDescriptor(Builder builder) {
         name = builder.name;
         target = builder.target;
-        sources = List.copyOf(builder.sources);
+        sources = withFinalNewline(builder.sources);
         headers = Collections.unmodifiableNavigableMap(new TreeMap<>(builder.headers));
         includeDirectories = List.copyOf(builder.includeDirectories);
-        options = List.copyOf(builder.options);
+        options = BuildOptions.ordered(builder.options);
         entries = Collections.unmodifiableSortedSet(new TreeSet<>(builder.entries));
-        launches = Collections.unmodifiableSortedSet(
-                DriverTraits.of(target).compilesAtLaunch()
-                        ? new TreeSet<>(builder.launches)
-                        : new TreeSet<>());
+        announcedLaunches =
+                Collections.unmodifiableSortedSet(launchesOf(builder.launches, entries));
+        launches = DriverTraits.of(target).compilesAtLaunch()
+                ? announcedLaunches
+                : Collections.emptySortedSet();
         areFilesListed = builder.areFilesListed;
         extraDigest = builder.extraDigest;
         tag = builder.tag;
@@ -88,6 +91,48 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
                         tag,
                         environment)
                 .hashCode();
+    }
+
+    /**
+     * Returns the texts with exactly one line ending at the end of the last, since neither a
+     * missing nor a further one changes a program. A text that ends with a continued line stays as
+     * it is.
+     */
+    private static List<String> withFinalNewline(List<String> texts) {
+        String last = texts.getLast();
+        int end = last.length();
+        while (end > 0 && last.charAt(end - 1) == '\n') {
+            end--;
+        }
+        if (end == last.length() - 1 || isContinued(last)) {
+            return List.copyOf(texts);
+        }
+        List<String> ended = new ArrayList<>(texts);
+        ended.set(texts.size() - 1, last.substring(0, end) + "\n");
+        return List.copyOf(ended);
+    }
+
+    /** Returns true if the last line of a text would continue on a line that is added. */
+    private static boolean isContinued(String text) {
+        int end = text.length();
+        while (end > 0 && Character.isWhitespace(text.charAt(end - 1))) {
+            end--;
+        }
+        return text.startsWith("\\", end - 1) || text.startsWith("??/", end - 3);
+    }
+
+    /** Returns the launches, with those of every kernel as one launch for each entry point. */
+    private static SortedSet<Launch> launchesOf(
+            SortedSet<Launch> announced, SortedSet<String> entries) {
+        TreeSet<Launch> named = new TreeSet<>();
+        for (Launch launch : announced) {
+            if (launch.kernel().equals(Launch.EVERY_KERNEL) && !entries.isEmpty()) {
+                entries.forEach(entry -> named.add(new Launch(entry, launch.geometry())));
+            } else {
+                named.add(launch);
+            }
+        }
+        return named;
     }
 
     /** Returns a new builder; {@code name} is for display only and does not enter the id. */
@@ -164,7 +209,10 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
             return this;
         }
 
-        /** Adds kernels that must exist; none means all kernels of the program. */
+        /**
+         * Adds kernels that must exist; none means all kernels of the program. They do not enter
+         * the id.
+         */
         public Builder entry(String... kernels) {
             entries.addAll(List.of(kernels));
             return this;
@@ -179,7 +227,10 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
             return this;
         }
 
-        /** Announces a launch of every kernel with this geometry. */
+        /**
+         * Announces a launch of every kernel with this geometry: of each {@link #entry} if there is
+         * one, else of all kernels of the program.
+         */
         public Builder launch(Geometry geometry) {
             return launch(Launch.EVERY_KERNEL, geometry);
         }
@@ -209,8 +260,11 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
             return this;
         }
 
-        /** Replaces the environment variables of the process, for tests. */
-        Builder environment(Map<String, String> variables) {
+        /**
+         * Replaces the environment variables of this process, for the id that a process with these
+         * variables has. A driver reads its own process's: do not compile such a descriptor.
+         */
+        public Builder environment(Map<String, String> variables) {
             environment = Optional.of(variables);
             return this;
         }
@@ -256,7 +310,9 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return name;
     }
 
-    /** Returns the source texts in order, with {@code \n} as line ending. */
+    /**
+     * Returns the source texts in order, with {@code \n} as line ending; the last ends with one.
+     */
     public List<String> sources() {
         return sources;
     }
@@ -276,14 +332,50 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return BuildOptions.forDriver(options);
     }
 
+    /**
+     * Returns the options as tokens, from which {@link Builder#options(List)} makes the same
+     * options.
+     */
+    public List<String> optionTokens() {
+        return options;
+    }
+
     /** Returns the kernels that must exist; none means all. */
     public SortedSet<String> entries() {
         return entries;
     }
 
+    /**
+     * Returns the announced launches, also for a driver that does not compile at launch. A launch
+     * of every kernel is one of each entry point if there are some.
+     */
+    public SortedSet<Launch> announcedLaunches() {
+        return announcedLaunches;
+    }
+
     /** Returns the announced launches; none if the driver does not compile at launch. */
     public SortedSet<Launch> launches() {
         return launches;
+    }
+
+    /** Returns true if {@link Builder#everyFileListed} was declared. */
+    public boolean isEveryFileListed() {
+        return areFilesListed;
+    }
+
+    /** Returns the digest of inputs that the key cannot cover; empty for none. */
+    public String extraDigest() {
+        return extraDigest;
+    }
+
+    /** Returns the text that separates ids on purpose; empty for none. */
+    public String tag() {
+        return tag;
+    }
+
+    /** Returns the environment variables that affect the compiler, part of the key, by name. */
+    public NavigableMap<String, String> compilerVariables() {
+        return environment.variables();
     }
 
     @Override
@@ -355,7 +447,6 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
                 .field("sha256", Sha256.of(text.getBytes(UTF_8)).bytes()));
         includeDirectories.forEach(directory -> key.field("include-directory", directory));
         options.forEach(option -> key.field("option", option));
-        entries.forEach(entry -> key.field("entry", entry));
         launches.forEach(launch -> key.field("launch", launch.toString()));
         if (!extraDigest.isEmpty() || areFilesListed) {
             key.field("extra-digest", extraDigest.isEmpty() ? EVERY_FILE : extraDigest);

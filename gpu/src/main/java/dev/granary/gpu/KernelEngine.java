@@ -3,6 +3,7 @@ package dev.granary.gpu;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.constant.EngineKind;
 
 /**
  * An engine that compiles programs of kernels, loads them for launches, and allocates device
@@ -11,6 +12,11 @@ import dev.granary.cache.RestoreException;
  * @param <P> the type of its primitives
  */
 public interface KernelEngine<P extends Primitive> extends Engine<KernelDescriptor, P> {
+    /** Returns the kind of the device; by default {@link EngineKind#GPU}. */
+    default EngineKind kind() {
+        return EngineKind.GPU;
+    }
+
     /**
      * Loads the primitive's kernels into this engine. It compiles only if the primitive has no
      * binaries or the driver refuses them; {@link Primitive#onCompiledAgain} then reports it.

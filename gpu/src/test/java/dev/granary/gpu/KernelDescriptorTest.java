@@ -39,8 +39,7 @@ class KernelDescriptorTest {
         return KernelDescriptor.builder(target, "name")
                 .source(SOURCE)
                 .header("h.clh", "int h;")
-                .options("-DX=1")
-                .entry("k");
+                .options("-DX=1");
     }
 
     private static KernelDescriptor with(UnaryOperator<KernelDescriptor.Builder> change) {
@@ -110,7 +109,6 @@ class KernelDescriptorTest {
                 .source(SOURCE + " ")
                 .header("h.clh", "int h;")
                 .options("-DX=1")
-                .entry("k")
                 .build());
         all.add(base(LAZY).source("int more;").build());
         all.add(base(LAZY).header("h.clh", "int H;").build());
@@ -118,7 +116,6 @@ class KernelDescriptorTest {
         all.add(base(LAZY).includeDirectory("sub").build());
         all.add(base(LAZY).includeDirectory("sub2").build());
         all.add(base(LAZY).options("-DY").build());
-        all.add(base(LAZY).entry("j").build());
         all.add(base(LAZY).launch(Geometry.of(8)).build());
         all.add(base(LAZY).launch(Geometry.of(8).local(4)).build());
         all.add(base(LAZY).launch("k", Geometry.of(8)).build());
@@ -155,8 +152,6 @@ class KernelDescriptorTest {
                 with(b -> b.source("a").tag("t\0u")), with(b -> b.source("a").tag("t")));
         assertDifferent(with(b -> b.source("a").options("-DA -DB")), with(b -> b.source("a")
                 .options("'-DA -DB'")));
-        assertDifferent(with(b -> b.source("a").entry("x", "y")), with(b -> b.source("a")
-                .entry("xy")));
         assertDifferent(
                 with(b -> b.source("a").tag("t")), with(b -> b.source("a").extraDigest("t")));
     }
@@ -203,6 +198,33 @@ class KernelDescriptorTest {
     }
 
     @Test
+    @DisplayName("K5 the order and repetition of flags do not count, unless another option could"
+            + " depend on them")
+    void flags() {
+        KernelDescriptor flags = with(
+                b -> b.source("a").options("-DX -DY -Werror -cl-fast-relaxed-math -cl-mad-enable"));
+        assertEquals("-DX -DY -Werror -cl-fast-relaxed-math -cl-mad-enable", flags.options());
+        for (String same : List.of(
+                "-cl-mad-enable -DX -DY -Werror -cl-fast-relaxed-math",
+                "-DX -cl-mad-enable -DY -cl-fast-relaxed-math -cl-mad-enable -Werror")) {
+            assertSame(flags, with(b -> b.source("a").options(same)));
+        }
+        assertDifferent(flags, with(b -> b.source("a")
+                .options("-DY -DX -Werror -cl-fast-relaxed-math -cl-mad-enable")));
+        for (String dependent : List.of(
+                "-U__FAST_RELAXED_MATH__",
+                "-D_X",
+                "-cl-opt-disable",
+                "-fno-fast-math",
+                "-O0",
+                "-x")) {
+            assertDifferent(
+                    with(b -> b.source("a").options(List.of("-cl-mad-enable", dependent + "1"))),
+                    with(b -> b.source("a").options(List.of(dependent + "1", "-cl-mad-enable"))));
+        }
+    }
+
+    @Test
     @DisplayName("K9 a header edited between two builds of the same source misses")
     void editedHeader() {
         assertDifferent(
@@ -216,7 +238,55 @@ class KernelDescriptorTest {
         KernelDescriptor unix = with(b -> b.source("a\nb\n").header("h", "c\nd"));
         assertSame(unix, with(b -> b.source("a\r\nb\r\n").header("h", "c\r\nd")));
         assertSame(unix, with(b -> b.source("a\rb\r").header("h", "c\rd")));
-        assertDifferent(unix, with(b -> b.source("a\nb").header("h", "c\nd")));
+        assertDifferent(unix, with(b -> b.source("a\nb\n").header("h", "c\nd\n")));
+    }
+
+    @Test
+    @DisplayName("K5 line endings after the last line of a program do not count, unless that line"
+            + " continues")
+    void finalNewline() {
+        KernelDescriptor plain = with(b -> b.source("a"));
+        assertEquals(List.of("a\n"), plain.sources());
+        for (String end : List.of("\n", "\n\n", "\r\n", "\r\r\n")) {
+            assertSame(plain, with(b -> b.source("a" + end)));
+        }
+        assertSame(with(b -> b.source("int x;").source("a")), with(b -> b.source("int x;")
+                .source("a\n")));
+        assertDifferent(with(b -> b.source("int x;").source("a")), with(b -> b.source("int x;\n")
+                .source("a")));
+        for (String end : List.of(" ", "\t", "\u0085", "\f", " \n \n")) {
+            assertDifferent(plain, with(b -> b.source("a" + end)));
+        }
+        assertEquals(List.of("a??/"), with(b -> b.source("a??/")).sources());
+        for (String continued : List.of("a\\", "a\\ ", "a\\\t ", "// a\\")) {
+            KernelDescriptor one = with(b -> b.source(continued));
+            assertEquals(List.of(continued), one.sources());
+            assertDifferent(one, with(b -> b.source(continued + "\n")));
+            assertDifferent(one, with(b -> b.source(continued + "\n\n")));
+        }
+    }
+
+    private static void assertOnlyEntriesDiffer(KernelDescriptor one, KernelDescriptor other) {
+        assertEquals(one.getId(), other.getId());
+        assertNotEquals(one, other, "each checks its own entries");
+    }
+
+    @Test
+    @DisplayName("K5 entries do not enter the id; each launch of every kernel becomes one launch"
+            + " for each entry")
+    void entries() {
+        assertOnlyEntriesDiffer(base(LAZY).build(), base(LAZY).entry("k").build());
+        assertOnlyEntriesDiffer(
+                base(LAZY).entry("x", "y").build(), base(LAZY).entry("xy").build());
+        Geometry geometry = Geometry.of(64).local(8);
+        KernelDescriptor named = base(LAZY).launch("k", geometry).build();
+        assertOnlyEntriesDiffer(named, base(LAZY).entry("k").launch(geometry).build());
+        assertOnlyEntriesDiffer(named, base(LAZY).launch(geometry).entry("k").build());
+        assertOnlyEntriesDiffer(
+                base(LAZY).launch("k", geometry).launch("l", geometry).build(),
+                base(LAZY).entry("l", "k").launch(geometry).build());
+        assertDifferent(named, base(LAZY).launch(geometry).build());
+        assertDifferent(named, base(LAZY).entry("k", "l").launch(geometry).build());
     }
 
     @Test
@@ -254,7 +324,8 @@ class KernelDescriptorTest {
                 "-cl-mad-enable",
                 "k z",
                 "k@4x4/*",
-                "*@1234567/1")) {
+                "k@1234567/1",
+                "z@1234567/1")) {
             assertTrue(key.contains(part), key);
         }
     }
@@ -397,7 +468,6 @@ class KernelDescriptorTest {
                         (builder, text) -> builder.header("h2.clh", text),
                         KernelDescriptor.Builder::includeDirectory,
                         (builder, text) -> builder.options("-D" + text),
-                        (builder, text) -> builder.entry(text),
                         (builder, text) -> builder.launch(text, Geometry.of(64).local(8)),
                         KernelDescriptor.Builder::extraDigest,
                         KernelDescriptor.Builder::tag,
@@ -408,6 +478,8 @@ class KernelDescriptorTest {
             assertEquals(one.hashCode(), other.hashCode(), "the test needs a collision");
             assertDifferent(one, other);
         }
+        assertOnlyEntriesDiffer(
+                base(LAZY).entry(twins[0]).build(), base(LAZY).entry(twins[1]).build());
     }
 
     @Test

@@ -99,7 +99,8 @@ class ArchitectureTest {
         Map<String, List<String>> inner = Map.of(
                 "local", List.of("eviction", "file", "store"),
                 "s3", List.of("aws", "minio", "publish", "resilience", "write"),
-                "coordinator", List.of("claim", "layer", "lookup", "publish", "session"));
+                "coordinator",
+                        List.of("claim", "dispatch", "layer", "lookup", "publish", "session"));
         inner.forEach((module, packages) -> packages.forEach(name -> assertRule(noClasses()
                 .that(describe("outside of " + module, type -> !module(type).equals(module)))
                 .should()

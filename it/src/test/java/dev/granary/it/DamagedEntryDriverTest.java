@@ -163,12 +163,12 @@ class DamagedEntryDriverTest {
                     "GRANARY_BUCKET_WAIT", "4s",
                     "GRANARY_S3_ENDPOINT", "http://127.0.0.1:" + silent.getLocalPort(),
                     "AWS_ACCESS_KEY_ID", "somebody",
-                    "AWS_SECRET_ACCESS_KEY", "secret-that-nobody-may-see",
+                    "AWS_SECRET_ACCESS_KEY", "secret-that-is-never-printed",
                     "AWS_REGION", "us-east-1");
             GranaryProcess.Result run = run(stores, "waiting");
             assertEquals(0, run.exitCode(), run::toString);
             assertEquals(TestManifests.COUNT, run.summary("compiled"), run::toString);
-            assertTrue(!run.toString().contains("secret-that-nobody-may-see"), "T4");
+            assertTrue(!run.toString().contains("secret-that-is-never-printed"), "T4");
             assertEquals(
                     TestManifests.COUNT,
                     run(Map.of(), "waiting").summary("local"),

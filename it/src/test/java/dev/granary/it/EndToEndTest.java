@@ -151,11 +151,11 @@ class EndToEndTest {
     }
 
     private static int skipped(GranaryProcess.Result ended) {
-        return bucket(ended, "skipped");
+        return bucket(ended, "bucket-skipped");
     }
 
     private static int unavailable(GranaryProcess.Result ended) {
-        return bucket(ended, "unavailable");
+        return bucket(ended, "bucket-unavailable");
     }
 
     private static int bucket(GranaryProcess.Result ended, String counter) {
@@ -163,6 +163,7 @@ class EndToEndTest {
                 .getAsJsonArray("buckets")
                 .get(0)
                 .getAsJsonObject()
+                .getAsJsonObject("counters")
                 .get(counter)
                 .getAsInt();
     }

@@ -48,7 +48,7 @@ class FastStartTest {
     }
 
     private static boolean isJarOfCommand(Path part) {
-        return isJar(part) && part.toString().contains("/cli-");
+        return isJar(part) && part.toString().contains("/granary-cli-");
     }
 
     @Test

@@ -3,10 +3,10 @@ package dev.granary.it;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
+import dev.granary.cache.support.FileTrees;
 import dev.granary.cli.Main;
 import dev.granary.demo.DriverCacheSettings;
 import dev.granary.testing.ChildJvm;
-import dev.granary.testing.TestFiles;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -73,7 +73,7 @@ final class GranaryProcess {
     /** Waits for the end of the process, and returns its result. */
     Result end() throws IOException, InterruptedException {
         ChildJvm.Result result = process.end();
-        TestFiles.deleteTree(driverCache);
+        FileTrees.delete(driverCache);
         return new Result(result.exitCode(), result.out(), result.err());
     }
 }

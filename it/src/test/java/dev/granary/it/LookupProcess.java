@@ -10,6 +10,7 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -25,7 +26,6 @@ import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
-import dev.granary.testing.TestFiles;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -55,8 +55,8 @@ final class LookupProcess implements AutoCloseable {
     /** Event: the process waits for another one. It continues by itself. */
     static final String WAITING = "waiting";
 
-    private static final List<String> QUICK =
-            List.of("vector-add", "saxpy", "transpose", "mandelbrot");
+    /** The programs of the demo that compile quickly. */
+    static final List<String> QUICK = List.of("vector-add", "saxpy", "transpose", "mandelbrot");
 
     private final InteractiveProcess process;
     private final Path driverCache;
@@ -126,7 +126,7 @@ final class LookupProcess implements AutoCloseable {
     @Override
     public void close() throws IOException {
         kill();
-        TestFiles.deleteTree(driverCache);
+        FileTrees.delete(driverCache);
     }
 
     /** The main method of the process. */

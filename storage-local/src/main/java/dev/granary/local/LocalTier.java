@@ -7,6 +7,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
+import dev.granary.local.config.EvictionListener;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
@@ -294,6 +295,11 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
                 () -> StoreCaretaker.retryAfterTruncation(store, () -> DirectoryUsage.of(store)));
     }
 
+    /** Sets the listener of evictions by this tier, instead of an earlier one. */
+    public void setEvictionListener(EvictionListener listener) {
+        evictor.setListener(listener);
+    }
+
     /** Returns the statistics of this tier in this process. */
     public LocalTierStatistics statistics() {
         return new LocalTierStatistics(
@@ -321,6 +327,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         return enforcer.sweepNow();
     }
 
+    /** A number of bytes that is read from the store. */
     private interface Amount {
         long bytes() throws IOException;
     }

@@ -1,9 +1,8 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -59,7 +58,7 @@ final class CapacityTest {
         List<Entry> ten = new ArrayList<>();
         for (int i = 0; i < 10; i++) {
             Entry entry = entries.entry(SIZE);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertThat(tier.store(entry)).isStored();
             ten.add(entry);
             clock.advance(Duration.ofSeconds(1));
         }
@@ -74,23 +73,22 @@ final class CapacityTest {
         List<Entry> ten;
         try (LocalTier tier = LocalTier.open(config().build())) {
             ten = storeTen(tier);
-            assertHit(ten.get(0), tier.load(ten.get(0).id()));
+            assertThat(tier.load(ten.get(0).id())).isHitOf(ten.get(0));
             clock.advance(Duration.ofSeconds(1));
-            assertInstanceOf(
-                    StoreResult.Duplicate.class, tier.store(ten.get(1)), "storing again is a use");
+            assertThat(tier.store(ten.get(1))).as("storing again is a use").isDuplicate();
         }
         clock.advance(Duration.ofSeconds(1));
         try (LocalTier tier = LocalTier.open(config().build())) { // uses outlive the process
             Entry eleventh = entries.entry(SIZE);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(eleventh));
+            assertThat(tier.store(eleventh)).isStored();
             assertTrue(tier.usedBytes() <= ROOM_FOR_TEN - ROOM_FOR_TEN / Evictor.FREED_FRACTION);
             assertTrue(tier.diskBytes() <= ROOM_FOR_TEN);
             for (int i : new int[] {0, 1, 4, 9}) {
-                assertHit(ten.get(i), tier.load(ten.get(i).id()));
+                assertThat(tier.load(ten.get(i).id())).isHitOf(ten.get(i));
             }
-            assertHit(eleventh, tier.load(eleventh.id()));
-            assertEquals(LoadResult.ABSENT, tier.load(ten.get(2).id()));
-            assertEquals(LoadResult.ABSENT, tier.load(ten.get(3).id()));
+            assertThat(tier.load(eleventh.id())).isHitOf(eleventh);
+            assertThat(tier.load(ten.get(2).id())).isAbsent();
+            assertThat(tier.load(ten.get(3).id())).isAbsent();
             assertEquals(2, tier.statistics().evictions());
             assertTrue(tier.statistics().bytesEvicted() > 2 * SIZE);
         }
@@ -104,16 +102,16 @@ final class CapacityTest {
                 LocalTier.open(config().policy(EvictionPolicy.FIFO).build())) {
             List<Entry> ten = storeTen(tier);
             for (int i = 0; i < 25; i++) {
-                assertHit(ten.get(0), tier.load(ten.getFirst().id()));
+                assertThat(tier.load(ten.getFirst().id())).isHitOf(ten.get(0));
                 Entry next = entries.entry(SIZE);
                 clock.advance(Duration.ofSeconds(1));
-                assertInstanceOf(StoreResult.Stored.class, tier.store(next));
+                assertThat(tier.store(next)).isStored();
                 ten.add(next);
                 while (!(tier.load(ten.getFirst().id()) instanceof LoadResult.Hit)) {
                     ten.removeFirst();
                 }
                 for (Entry entry : ten) {
-                    assertHit(entry, tier.load(entry.id()));
+                    assertThat(tier.load(entry.id())).isHitOf(entry);
                 }
                 assertTrue(ten.size() >= 7, "no more leave than must: " + ten.size());
             }
@@ -125,14 +123,12 @@ final class CapacityTest {
     void tooLarge() throws Exception {
         try (LocalTier tier = LocalTier.open(config().build())) {
             List<Entry> ten = storeTen(tier);
-            assertInstanceOf(
-                    StoreResult.Refused.class, tier.store(entries.entry((int) ROOM_FOR_TEN + 1)));
-            assertInstanceOf(
-                    StoreResult.Refused.class,
-                    tier.store(entries.entry((int) ROOM_FOR_TEN - 100)),
-                    "its frame counts");
+            assertThat(tier.store(entries.entry((int) ROOM_FOR_TEN + 1))).isRefused();
+            assertThat(tier.store(entries.entry((int) ROOM_FOR_TEN - 100)))
+                    .as("its frame counts")
+                    .isRefused();
             for (Entry entry : ten) {
-                assertHit(entry, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isHitOf(entry);
             }
             assertEquals(2, tier.statistics().refusedTooLarge());
             assertEquals(0, tier.statistics().evictions());
@@ -154,12 +150,12 @@ final class CapacityTest {
                 for (int i = 0; i < 10; i++) {
                     Entry entry = entries.entry(SIZE);
                     if (tier.store(entry) instanceof StoreResult.Stored) {
-                        assertHit(entry, tier.load(entry.id()));
+                        assertThat(tier.load(entry.id())).isHitOf(entry);
                         stored++;
                     }
                 }
                 assertTrue(stored >= 2 && stored < 5, "stored " + stored);
-                assertHit(ten.get(0), tier.load(ten.get(0).id()));
+                assertThat(tier.load(ten.get(0).id())).isHitOf(ten.get(0));
             });
             assertTrue(tier.usedBytes() > ROOM_FOR_TEN);
         } finally {
@@ -181,11 +177,11 @@ final class CapacityTest {
                 LocalTier two = LocalTier.open(config().build())) {
             List<Entry> ten = storeTen(one);
             two.store(entries.entry(SIZE));
-            assertEquals(LoadResult.ABSENT, one.load(ten.get(0).id()));
-            assertEquals(LoadResult.ABSENT, two.load(ten.get(0).id()));
+            assertThat(one.load(ten.get(0).id())).isAbsent();
+            assertThat(two.load(ten.get(0).id())).isAbsent();
             assertEquals(one.usedBytes(), two.usedBytes());
-            assertInstanceOf(StoreResult.Stored.class, one.store(ten.get(0)));
-            assertHit(ten.get(0), two.load(ten.get(0).id()));
+            assertThat(one.store(ten.get(0))).isStored();
+            assertThat(two.load(ten.get(0).id())).isHitOf(ten.get(0));
         }
     }
 
@@ -196,12 +192,12 @@ final class CapacityTest {
             List<Entry> ten = storeTen(tier);
             tier.setCapacity(ROOM_FOR_TEN / 2);
             assertTrue(tier.diskBytes() <= ROOM_FOR_TEN / 2);
-            assertHit(ten.get(9), tier.load(ten.get(9).id()));
-            assertEquals(LoadResult.ABSENT, tier.load(ten.get(0).id()));
+            assertThat(tier.load(ten.get(9).id())).isHitOf(ten.get(9));
+            assertThat(tier.load(ten.get(0).id())).isAbsent();
             tier.setCapacity(0);
             assertEquals(0, tier.usedBytes());
             assertEquals(0, tier.diskBytes());
-            assertInstanceOf(StoreResult.Refused.class, tier.store(ten.get(0)));
+            assertThat(tier.store(ten.get(0))).isRefused();
         }
     }
 
@@ -217,7 +213,7 @@ final class CapacityTest {
             for (int i = 0; i < 400; i++) {
                 clock.advance(Duration.ofMillis(1));
                 Entry entry = entries.entry(entries.random().nextInt(100, 2 * SIZE));
-                assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+                assertThat(tier.store(entry)).isStored();
                 byUse.add(entry);
                 for (int use = 0; use < 3; use++) {
                     clock.advance(Duration.ofMillis(1));
@@ -245,6 +241,39 @@ final class CapacityTest {
             }
             assertTrue(gone.size() > 200);
             assertTrue(tier.usedBytes() > capacity * 3 / 4, "no more leaves than must");
+        }
+    }
+
+    @Test
+    @DisplayName("A listener gets the number and length of evicted entries, which agree with the"
+            + " statistics; one that throws does not disturb the eviction")
+    void listener() throws Exception {
+        List<Long> evicted = new ArrayList<>();
+        List<Long> bytes = new ArrayList<>();
+        try (LocalTier tier = LocalTier.open(config().build())) {
+            tier.setEvictionListener(() -> (count, length) -> {
+                evicted.add(count);
+                bytes.add(length);
+            });
+            storeTen(tier);
+            tier.setCapacity(ROOM_FOR_TEN / 2);
+            assertEquals(
+                    tier.statistics().evictions(),
+                    evicted.stream().mapToLong(Long::longValue).sum());
+            assertEquals(
+                    tier.statistics().bytesEvicted(),
+                    bytes.stream().mapToLong(Long::longValue).sum());
+            assertTrue(evicted.stream().allMatch(count -> count > 0), evicted::toString);
+            assertTrue(tier.statistics().evictions() >= 5);
+            tier.setEvictionListener(() -> {
+                throw new IllegalStateException("a test");
+            });
+            tier.setCapacity(ROOM_FOR_TEN / 4);
+            tier.setEvictionListener(() -> (_, _) -> {
+                throw new IllegalStateException("a test");
+            });
+            tier.setCapacity(ROOM_FOR_TEN / 8);
+            assertTrue(tier.usedBytes() <= ROOM_FOR_TEN / 8);
         }
     }
 }

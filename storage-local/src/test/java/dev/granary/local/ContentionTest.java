@@ -1,13 +1,11 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
@@ -81,7 +79,7 @@ final class ContentionTest {
                     for (int i = 0; i < STORES; i++) {
                         Entry entry =
                                 SharedEntries.entry(ContentionRun.name("thread", t) + i, SIZE);
-                        assertHit(entry, tier.load(entry.id()));
+                        assertThat(tier.load(entry.id())).isHitOf(entry);
                     }
                 }
             }
@@ -139,15 +137,13 @@ final class ContentionTest {
             assertTrue(failed.toString().contains("without progress"), failed::toString);
             failed = tier.store(SharedEntries.entry("third", 100));
             assertTrue(failed.toString().contains("without progress"), failed::toString);
-            assertHit(
-                    SharedEntries.entry("first", 100),
-                    tier.load(SharedEntries.entry("first", 100).id()));
+            assertThat(tier.load(SharedEntries.entry("first", 100).id()))
+                    .isHitOf(SharedEntries.entry("first", 100));
             assertEquals("Stored", process.request(TierProcess.RESUME));
             assertStoredSoon(tier, SharedEntries.entry("third", 100));
             process.request("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.request("store fourth 100"));
-            assertInstanceOf(
-                    StoreResult.Failed.class, tier.store(SharedEntries.entry("fifth", 100)));
+            assertThat(tier.store(SharedEntries.entry("fifth", 100))).isFailed();
             process.kill();
             assertStoredSoon(tier, SharedEntries.entry("fifth", 100));
         }
@@ -163,8 +159,7 @@ final class ContentionTest {
         do {
             result = tier.store(entry);
         } while (!(result instanceof StoreResult.Stored) && System.nanoTime() < end);
-        assertInstanceOf(
-                StoreResult.Stored.class, result, "a pending lock request must release the lock");
+        assertThat(result).as("a pending lock request must release the lock").isStored();
     }
 
     @Test
@@ -199,8 +194,7 @@ final class ContentionTest {
                 thread.join();
             }
             assertEquals(Collections.nCopies(5, "Storedtrue"), ends);
-            assertInstanceOf(
-                    StoreResult.Stored.class, tier.store(SharedEntries.entry("after", 100)));
+            assertThat(tier.store(SharedEntries.entry("after", 100))).isStored();
         }
     }
 
@@ -222,7 +216,7 @@ final class ContentionTest {
             process.request("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
             // otherwise the test's timeout ends it
-            assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isDamaged();
             assertEquals("Stored", process.request(TierProcess.RESUME));
         }
     }
@@ -250,8 +244,7 @@ final class ContentionTest {
                     failed.toString().contains("another process makes no progress"),
                     failed::toString);
             assertEquals("true", process.request(TierProcess.RESUME));
-            assertInstanceOf(
-                    StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
+            assertThat(tier.store(SharedEntries.entry("second", 100))).isStored();
         }
     }
 
@@ -324,12 +317,10 @@ final class ContentionTest {
                 .build();
         try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), stopping);
                 InteractiveProcess process = TierProcess.start(directory(), ROOM)) {
-            assertInstanceOf(
-                    StoreResult.Stored.class, tier.store(SharedEntries.entry("first", 100)));
+            assertThat(tier.store(SharedEntries.entry("first", 100))).isStored();
             shared.set(SegmentStore.share(
                     directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE, day));
-            assertInstanceOf(
-                    StoreResult.Stored.class, tier.store(SharedEntries.entry("large", 64 << 20)));
+            assertThat(tier.store(SharedEntries.entry("large", 64 << 20))).isStored();
             assertEquals(2, left.size(), "one wait for a segment of its own, one for the index");
             assertTrue(
                     day.toNanos() > left.getFirst() && left.getFirst() > left.getLast(),
@@ -340,8 +331,7 @@ final class ContentionTest {
             assertTrue(failed.toString().contains("is busy"), failed::toString);
             other.set(null);
             assertEquals("Stored", process.request(TierProcess.RESUME));
-            assertInstanceOf(
-                    StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
+            assertThat(tier.store(SharedEntries.entry("second", 100))).isStored();
         } finally {
             Objects.requireNonNull(shared.get()).release();
         }

@@ -1,10 +1,9 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
@@ -143,7 +142,7 @@ final class CorruptionTest {
                 onDisk.read(), (int) EntryLocation.units(onDisk.length()) * EntryLocation.UNIT);
         Arrays.fill(junk, onDisk.length(), junk.length, (byte) 0xff);
         onDisk.write(junk);
-        assertHit(entry, tier.load(entry.id()));
+        assertThat(tier.load(entry.id())).isHitOf(entry);
         assertNeighbours();
     }
 
@@ -161,17 +160,12 @@ final class CorruptionTest {
         byte[] bytes = mine.read();
         mine.write(others.read());
         others.write(bytes);
-        assertEquals(
-                DamageKind.WRONG_KEY,
-                assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id())).damage());
-        assertEquals(
-                DamageKind.WRONG_KEY,
-                assertInstanceOf(LoadResult.Damaged.class, tier.load(other.id()))
-                        .damage());
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(other));
-        assertHit(one, tier.load(one.id()));
-        assertHit(other, tier.load(other.id()));
+        assertThat(tier.load(one.id())).isDamaged(DamageKind.WRONG_KEY);
+        assertThat(tier.load(other.id())).isDamaged(DamageKind.WRONG_KEY);
+        assertThat(tier.store(one)).isStored();
+        assertThat(tier.store(other)).isStored();
+        assertThat(tier.load(one.id())).isHitOf(one);
+        assertThat(tier.load(other.id())).isHitOf(other);
         assertNeighbours();
         assertEquals(2, tier.statistics().healed());
     }
@@ -209,17 +203,17 @@ final class CorruptionTest {
             tier.store(before);
             tier.store(large);
             tier.store(behind);
-            assertHit(large, tier.load(large.id()));
+            assertThat(tier.load(large.id())).isHitOf(large);
             EntryBytesOnDisk.of(directory, large.id()).cut(left);
-            assertMiss(tier.load(large.id()));
-            assertMiss(tier.load(behind.id()));
-            assertHit(before, tier.load(before.id()));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(large));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(behind));
-            assertHit(large, tier.load(large.id()));
+            assertThat(tier.load(large.id())).isMiss();
+            assertThat(tier.load(behind.id())).isMiss();
+            assertThat(tier.load(before.id())).isHitOf(before);
+            assertThat(tier.store(large)).isStored();
+            assertThat(tier.store(behind)).isStored();
+            assertThat(tier.load(large.id())).isHitOf(large);
             assertNeighbours();
             assertEquals(true, tier.sweepNow());
-            assertHit(large, tier.load(large.id()));
+            assertThat(tier.load(large.id())).isHitOf(large);
             assertNeighbours();
         }
     }
@@ -239,9 +233,9 @@ final class CorruptionTest {
             StoreResult first = tier.store(replaced);
             // the truncated file is mapped anew for the next store
             if (first instanceof StoreResult.Failed) {
-                assertInstanceOf(StoreResult.Stored.class, tier.store(replaced), first.toString());
+                assertThat(tier.store(replaced)).as(first.toString()).isStored();
             }
-            assertHit(replaced, tier.load(large.id()));
+            assertThat(tier.load(large.id())).isHitOf(replaced);
         }
     }
 
@@ -253,31 +247,26 @@ final class CorruptionTest {
         byte[] bad = onDisk.read();
         bad[bad.length - 1] ^= 1;
         onDisk.write(bad);
-        assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
-        assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+        assertThat(tier.load(entry.id())).isDamaged();
+        assertThat(tier.load(entry.id())).isAbsent();
         EntryBytesOnDisk wrongVersion = storeInRow();
         byte[] flipped = wrongVersion.read();
         flipped[9] ^= 2;
         wrongVersion.write(flipped);
-        assertEquals(
-                DamageKind.CORRUPT,
-                assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()))
-                        .damage(),
-                "its checksum shows that it is no later version");
-        assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+        assertThat(tier.load(entry.id()))
+                .as("its checksum shows that it is no later version")
+                .isDamaged(DamageKind.CORRUPT);
+        assertThat(tier.load(entry.id())).isAbsent();
         EntryBytesOnDisk newer = storeInRow();
         byte[] newerVersion = newer.read();
         TestEntries.setLaterVersion(newerVersion, 0);
         newer.write(newerVersion);
         for (int i = 0; i < 2; i++) {
-            assertEquals(
-                    DamageKind.TOO_NEW,
-                    assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()))
-                            .damage());
+            assertThat(tier.load(entry.id())).isDamaged(DamageKind.TOO_NEW);
         }
         assertEquals(3, StoreInvariants.listed(tier).size());
-        assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-        assertHit(entry, tier.load(entry.id()));
+        assertThat(tier.store(entry)).isStored();
+        assertThat(tier.load(entry.id())).isHitOf(entry);
     }
 
     @Test
@@ -293,13 +282,13 @@ final class CorruptionTest {
             EntryReader reader = new EntryReader(Id::hash);
             EntryReader.LocatedEntry found =
                     reader.find(Objects.requireNonNull(store.files()), entry.id(), memory);
-            assertInstanceOf(LoadResult.Damaged.class, found.result());
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertThat(found.result()).isDamaged();
+            assertThat(tier.store(entry)).isStored();
             assertFalse(new IndexCommitter(store, reader).remove(found));
         } finally {
             store.release();
         }
-        assertHit(entry, tier.load(entry.id()));
+        assertThat(tier.load(entry.id())).isHitOf(entry);
     }
 
     @Test
@@ -329,13 +318,13 @@ final class CorruptionTest {
                 onDisk.write(bad);
                 for (Entry each : all) {
                     if (each != victim) {
-                        assertHit(each, tier.load(each.id()));
+                        assertThat(tier.load(each.id())).isHitOf(each);
                     }
                 }
-                assertInstanceOf(LoadResult.Damaged.class, tier.load(victim.id()));
-                assertInstanceOf(StoreResult.Stored.class, tier.store(victim));
+                assertThat(tier.load(victim.id())).isDamaged();
+                assertThat(tier.store(victim)).isStored();
                 for (Entry each : all) {
-                    assertHit(each, tier.load(each.id()));
+                    assertThat(tier.load(each.id())).isHitOf(each);
                 }
             }
         }
@@ -350,14 +339,14 @@ final class CorruptionTest {
             tier.discard(each);
         }
         for (Entry each : List.of(before, entry, behind)) {
-            assertInstanceOf(StoreResult.Stored.class, tier.store(each));
+            assertThat(tier.store(each)).isStored();
         }
         return EntryBytesOnDisk.of(directory, entry.id());
     }
 
     private void assertNeighbours() {
-        assertHit(before, tier.load(before.id()));
-        assertHit(behind, tier.load(behind.id()));
+        assertThat(tier.load(before.id())).isHitOf(before);
+        assertThat(tier.load(behind.id())).isHitOf(behind);
     }
 
     /** Replaces the current bytes of the entry by {@code bad}. */
@@ -368,30 +357,25 @@ final class CorruptionTest {
         EntryBytesOnDisk.of(directory, entry.id()).write(bad);
         if (variant % 2 == 0) { // healed by a lookup and a store, or by a store alone
             LoadResult found = tier.load(entry.id());
-            assertInstanceOf(
-                    LoadResult.Damaged.class, found, () -> "variant " + variant + ": " + found);
+            assertThat(found).as("variant " + variant).isDamaged();
         }
         assertNeighbours();
-        assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-        assertHit(entry, tier.load(entry.id()));
+        assertThat(tier.store(entry)).isStored();
+        assertThat(tier.load(entry.id())).isHitOf(entry);
         assertNeighbours();
         assertEquals(++damaged, tier.statistics().healed());
     }
 
     private void assertCutHeals(int left) {
-        assertHit(before, tier.load(before.id()));
+        assertThat(tier.load(before.id())).isHitOf(before);
         if (left % 2 == 0) {
-            assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isDamaged();
         }
-        assertMiss(tier.load(behind.id()));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(behind));
-        assertHit(entry, tier.load(entry.id()));
+        assertThat(tier.load(behind.id())).isMiss();
+        assertThat(tier.store(entry)).isStored();
+        assertThat(tier.store(behind)).isStored();
+        assertThat(tier.load(entry.id())).isHitOf(entry);
         assertNeighbours();
         assertEquals(2, tier.statistics().healed());
-    }
-
-    private static void assertMiss(LoadResult result) {
-        assertFalse(result instanceof LoadResult.Hit, () -> "not a miss: " + result);
     }
 }

@@ -1,7 +1,7 @@
 package dev.granary.local;
 
+import dev.granary.cache.support.FileTrees;
 import dev.granary.local.directory.DirectoryValidator;
-import dev.granary.testing.TestFiles;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -83,7 +83,7 @@ public final class DirectoryImage {
 
     /** Replaces the content of the directory by this image; pages of zeros become holes. */
     void writeTo(Path directory) throws IOException {
-        TestFiles.deleteTree(directory);
+        FileTrees.delete(directory);
         Files.createDirectories(directory, DirectoryValidator.privateDirectory(directory));
         for (var file : files.entrySet()) {
             Path path = directory.resolve(file.getKey());

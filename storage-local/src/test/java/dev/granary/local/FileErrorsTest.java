@@ -1,6 +1,6 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -12,6 +12,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
 import dev.granary.local.config.LocalDirectoryException;
@@ -21,7 +22,6 @@ import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.testing.Await;
 import dev.granary.testing.SystemTool;
-import dev.granary.testing.TestFiles;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -77,7 +77,7 @@ final class FileErrorsTest {
         try (LocalTier tier = open()) {
             for (int i = 0; i < COUNT; i++) {
                 all.add(entries.entry(SIZE));
-                assertInstanceOf(StoreResult.Stored.class, tier.store(all.get(i)));
+                assertThat(tier.store(all.get(i))).isStored();
             }
         }
         return all;
@@ -203,20 +203,19 @@ final class FileErrorsTest {
             assertTrue(used > (long) COUNT * SIZE);
             during(fault, hidden, () -> {
                 for (Entry entry : all) {
-                    assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+                    assertThat(tier.load(entry.id())).isUnavailable();
                 }
-                assertInstanceOf(
-                        StoreResult.Failed.class, failedOrRefused(tier.store(entries.entry(100))));
+                assertThat(failedOrRefused(tier.store(entries.entry(100)))).isFailed();
                 assertThrows(IOException.class, () -> tier.list(_ -> {}));
                 boolean _ = tier.sweepNow();
                 tier.reclaim();
             });
             assertEquals(used, tier.usedBytes());
             for (Entry entry : all) {
-                assertHit(entry, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isHitOf(entry);
             }
             Entry late = entries.entry(100);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(late));
+            assertThat(tier.store(late)).isStored();
             tier.discard(late);
         }
     }
@@ -227,13 +226,12 @@ final class FileErrorsTest {
         List<Entry> all = fill();
         try (LocalTier tier = open()) {
             during(Fault.LOOP, directory().resolve("v2"), () -> {
-                assertInstanceOf(
-                        LoadResult.Unavailable.class, tier.load(all.getFirst().id()));
+                assertThat(tier.load(all.getFirst().id())).isUnavailable();
                 assertThrows(IOException.class, () -> tier.list(_ -> {}));
                 assertThrows(IOException.class, tier::usage);
-                assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
+                assertThat(tier.store(entries.entry(100))).isFailed();
             });
-            assertHit(all.getFirst(), tier.load(all.getFirst().id()));
+            assertThat(tier.load(all.getFirst().id())).isHitOf(all.getFirst());
         }
         StoreInvariants.check(directory());
     }
@@ -253,18 +251,15 @@ final class FileErrorsTest {
             try (LocalTier tier =
                     LocalTier.open(config, ++boot, id -> id.hash(), StoreStep.Listener.NONE)) {
                 // the index is open
-                assertEquals(LoadResult.ABSENT, tier.load(entries.entry(100).id()));
-                during(
-                        each,
-                        directory().resolve("v2/segments"),
-                        () -> assertInstanceOf(
-                                StoreResult.Failed.class,
-                                failedOrRefused(tier.store(entries.entry(100)))));
+                assertThat(tier.load(entries.entry(100).id())).isAbsent();
+                during(each, directory().resolve("v2/segments"), () -> assertThat(
+                                failedOrRefused(tier.store(entries.entry(100))))
+                        .isFailed());
                 Entry late = entries.entry(100);
-                assertInstanceOf(StoreResult.Stored.class, tier.store(late));
+                assertThat(tier.store(late)).isStored();
                 tier.discard(late);
                 for (Entry entry : all) {
-                    assertHit(entry, tier.load(entry.id()));
+                    assertThat(tier.load(entry.id())).isHitOf(entry);
                 }
             }
         }
@@ -291,12 +286,12 @@ final class FileErrorsTest {
             if (kind.equals("directory") && isDirectory) {
                 continue;
             }
-            TestFiles.deleteTree(directory());
+            FileTrees.delete(directory());
             try (LocalTier tier = open()) {
-                assertInstanceOf(StoreResult.Stored.class, tier.store(kept));
+                assertThat(tier.store(kept)).isStored();
             }
             if (Files.exists(path)) {
-                TestFiles.deleteTree(path);
+                FileTrees.delete(path);
             }
             make(kind, path);
             try (LocalTier tier = open();
@@ -309,16 +304,12 @@ final class FileErrorsTest {
                     LoadResult read = tier.load(kept.id());
                     if (!(isDirectory && read.equals(LoadResult.ABSENT))) {
                         assertTrue(
-                                assertInstanceOf(LoadResult.Unavailable.class, read, kind)
-                                        .cause()
-                                        .contains(name),
+                                assertThat(read).as(kind).isUnavailable().contains(name),
                                 read::toString);
                     }
                     StoreResult stored = tier.store(kept);
                     assertTrue(
-                            assertInstanceOf(StoreResult.Failed.class, stored, kind)
-                                    .cause()
-                                    .contains(name),
+                            assertThat(stored).as(kind).isFailed().contains(name),
                             stored::toString);
                     if (!(isDirectory && read.equals(LoadResult.ABSENT))) {
                         assertThrows(IOException.class, () -> tier.list(_ -> {}), kind);
@@ -339,8 +330,8 @@ final class FileErrorsTest {
                 if (name.equals("claims")) {
                     assertInstanceOf(ClaimResult.Mine.class, claims.claim(kept.id()), kind);
                 } else {
-                    assertInstanceOf(StoreResult.Stored.class, tier.store(kept), kind);
-                    assertHit(kept, tier.load(kept.id()));
+                    assertThat(tier.store(kept)).as(kind).isStored();
+                    assertThat(tier.load(kept.id())).isHitOf(kept);
                 }
             }
         }
@@ -352,7 +343,7 @@ final class FileErrorsTest {
             + " missing: lookups miss, the next store works")
     void noIndexNoSegment(String kind) throws Exception {
         for (String name : List.of("v2/index-1", "v2/segments/1")) {
-            TestFiles.deleteTree(directory());
+            FileTrees.delete(directory());
             List<Entry> all = fill();
             Path path = directory().resolve(name);
             Files.delete(path);
@@ -360,12 +351,9 @@ final class FileErrorsTest {
             try (LocalTier tier = open()) {
                 readAll(tier);
                 LoadResult result = tier.load(all.getFirst().id());
-                assertTrue(
-                        result instanceof LoadResult.Damaged
-                                || result instanceof LoadResult.Unavailable,
-                        result::toString);
-                assertInstanceOf(StoreResult.Stored.class, tier.store(all.getFirst()));
-                assertHit(all.getFirst(), tier.load(all.getFirst().id()));
+                assertThat(result).isOneOf(LoadResult.Damaged.class, LoadResult.Unavailable.class);
+                assertThat(tier.store(all.getFirst())).isStored();
+                assertThat(tier.load(all.getFirst().id())).isHitOf(all.getFirst());
                 tier.clear();
                 assertEquals(0, tier.usedBytes());
             }

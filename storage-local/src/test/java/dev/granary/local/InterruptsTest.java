@@ -1,6 +1,6 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -14,6 +14,7 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
 import dev.granary.local.config.LocalTierConfig;
@@ -22,7 +23,6 @@ import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.testing.InteractiveProcess;
-import dev.granary.testing.TestFiles;
 import dev.granary.testing.TestSeed;
 
 import org.jspecify.annotations.Nullable;
@@ -82,7 +82,7 @@ final class InterruptsTest {
         for (KillScenario.Work work : KillScenario.Work.values()) {
             if (KillScenario.all().contains(new KillScenario(work, step))) {
                 at(step, work);
-                TestFiles.deleteTree(directory());
+                FileTrees.delete(directory());
             }
         }
         assertEquals(List.of(), openFiles());
@@ -116,7 +116,7 @@ final class InterruptsTest {
             assertEquals(0, tier.statistics().inputOutputErrors(), work.toString());
             Entry later = SharedEntries.entry("later", KillScenario.SIZE);
             stored(tier.store(later));
-            assertHit(later, tier.load(later.id()));
+            assertThat(tier.load(later.id())).isHitOf(later);
         } finally {
             boolean _ = Thread.interrupted();
         }
@@ -132,7 +132,7 @@ final class InterruptsTest {
     }
 
     private static void stored(StoreResult result) {
-        assertInstanceOf(StoreResult.Stored.class, result);
+        assertThat(result).isStored();
     }
 
     @Test
@@ -240,7 +240,7 @@ final class InterruptsTest {
         }
         Entry entry = SharedEntries.entry("witness", 1000);
         stored(witness.store(entry));
-        assertHit(entry, witness.load(entry.id()));
+        assertThat(witness.load(entry.id())).isHitOf(entry);
         witness.clear();
         assertEquals(0, witness.usedBytes());
         assertTrue(witness.sweepNow());
@@ -261,7 +261,7 @@ final class InterruptsTest {
             for (int i = 0; i < 20; i++) {
                 Entry entry = SharedEntries.entry("after" + i, 100 * i);
                 stored(tier.store(entry));
-                assertHit(entry, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isHitOf(entry);
             }
             assertEquals("Stored", other.request("store there 100"));
             assertEquals("Hit", other.request("load after3 300"));
@@ -365,7 +365,7 @@ final class InterruptsTest {
             if (!listed.isEmpty()) {
                 EntryCatalog.Listed any = listed.get(random.nextInt(listed.size()));
                 try (Arena memory = Arena.ofConfined()) {
-                    assertFalse(open.read(any, memory) instanceof LoadResult.Unavailable);
+                    assertThat(open.read(any, memory)).isNoneOf(LoadResult.Unavailable.class);
                 }
                 boolean _ = open.remove(any);
             }

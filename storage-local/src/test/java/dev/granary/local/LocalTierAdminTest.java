@@ -1,13 +1,13 @@
 package dev.granary.local;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
@@ -58,14 +58,14 @@ final class LocalTierAdminTest {
                     .orElseThrow();
             assertTrue(tier.remove(listed));
             assertFalse(tier.remove(listed), "it was removed before");
-            assertEquals(LoadResult.ABSENT, tier.load(first.id()));
+            assertThat(tier.load(first.id())).isAbsent();
             assertEquals(1, list(tier).size());
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
 
             clock.advance(Duration.ofSeconds(1));
             tier.store(entries.entry(first.id(), 1000));
             assertFalse(tier.remove(listed), "a newer one");
-            assertInstanceOf(LoadResult.Hit.class, tier.load(first.id()));
+            assertThat(tier.load(first.id())).isHit();
             assertFalse(
                     tier.remove(new EntryCatalog.Listed(
                             "../..", listed.hash(), listed.bytes(), listed.lastUsedMillis())),
@@ -94,7 +94,7 @@ final class LocalTierAdminTest {
                     tier.diskBytes() <= tier.usedBytes() * 33 / 32 + 64,
                     () -> tier.diskBytes() + " on the disk");
             for (EntryCatalog.Listed left : listed.subList(40, 50)) {
-                assertInstanceOf(LoadResult.Hit.class, tier.read(left));
+                assertThat(tier.read(left)).isHit();
             }
         }
     }

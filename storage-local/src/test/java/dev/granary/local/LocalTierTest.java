@@ -1,10 +1,9 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,9 +11,8 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
@@ -24,7 +22,6 @@ import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.IndexCommitter;
 import dev.granary.local.store.SegmentStore;
-import dev.granary.testing.TestFiles;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -74,20 +71,20 @@ final class LocalTierTest {
         Entry second = entries.entry(first.id(), 5000);
         try (LocalTier tier = open()) {
             tier.store(first);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(second));
+            assertThat(tier.store(second)).isStored();
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
             assertEquals(1, StoreInvariants.listed(tier).size());
         }
         try (LocalTier tier = open()) {
-            assertHit(second, tier.load(second.id()));
+            assertThat(tier.load(second.id())).isHitOf(second);
             tier.store(entries.entry(10));
             tier.clear();
-            assertEquals(LoadResult.ABSENT, tier.load(second.id()));
+            assertThat(tier.load(second.id())).isAbsent();
             assertEquals(0, tier.usedBytes());
             assertEquals(0, tier.diskBytes());
             assertEquals(List.of(), StoreInvariants.segmentFiles(directory));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(second));
-            assertHit(second, tier.load(second.id()));
+            assertThat(tier.store(second)).isStored();
+            assertThat(tier.load(second.id())).isHitOf(second);
         }
     }
 
@@ -102,25 +99,25 @@ final class LocalTierTest {
             List<Entry> all = new ArrayList<>();
             for (int i = 0; i < 6; i++) {
                 all.add(entries.entry(100 + i));
-                assertInstanceOf(StoreResult.Stored.class, tier.store(all.get(i)));
+                assertThat(tier.store(all.get(i))).isStored();
             }
             for (Entry entry : all) {
-                assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
-                assertHit(entry, tier.load(entry.id()));
+                assertThat(tier.store(entry)).isDuplicate();
+                assertThat(tier.load(entry.id())).isHitOf(entry);
             }
             List<EntryCatalog.Listed> listed = StoreInvariants.listed(tier);
             assertEquals(all.size(), listed.size());
             for (EntryCatalog.Listed each : listed) {
-                assertInstanceOf(LoadResult.Hit.class, tier.read(each));
+                assertThat(tier.read(each)).isHit();
             }
             Entry other = entries.entry(all.get(2).id(), 333);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(other));
+            assertThat(tier.store(other)).isStored();
             tier.discard(all.get(4));
             for (int i = 0; i < all.size(); i++) {
                 if (i == 4) {
-                    assertEquals(LoadResult.ABSENT, tier.load(all.get(i).id()));
+                    assertThat(tier.load(all.get(i).id())).isAbsent();
                 } else {
-                    assertHit(i == 2 ? other : all.get(i), tier.load(all.get(i).id()));
+                    assertThat(tier.load(all.get(i).id())).isHitOf(i == 2 ? other : all.get(i));
                 }
             }
             tier.clear(); // other tiers do not use this hash function
@@ -142,9 +139,9 @@ final class LocalTierTest {
                     reader.find(Objects.requireNonNull(store.files()), first.id(), memory);
             tier.store(newer); // replaced after it was found and before it is removed
             assertFalse(new IndexCommitter(store, reader).remove(located));
-            assertHit(newer, tier.load(newer.id()));
+            assertThat(tier.load(newer.id())).isHitOf(newer);
             tier.discard(first);
-            assertHit(newer, tier.load(newer.id()));
+            assertThat(tier.load(newer.id())).isHitOf(newer);
             store.release();
         }
     }
@@ -158,11 +155,11 @@ final class LocalTierTest {
             tier.store(entry);
             tier.store(other);
             tier.discard(entry);
-            assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isAbsent();
             EntryCatalog.Listed listed = StoreInvariants.listed(tier).getFirst();
             assertTrue(tier.remove(listed));
             assertFalse(tier.remove(listed));
-            assertEquals(LoadResult.ABSENT, tier.load(other.id()));
+            assertThat(tier.load(other.id())).isAbsent();
             assertEquals(0, tier.usedBytes());
         }
     }
@@ -181,23 +178,23 @@ final class LocalTierTest {
             Path stray = Files.writeString(directory.resolve("v2/stray"), "foreign");
             assertTrue(tier.sweepNow());
             assertEquals(List.of(stray, among), tier.usage().foreign());
-            assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
             tier.clear();
             assertTrue(Files.exists(among) && Files.exists(stray));
             tier.store(entry);
-            TestFiles.deleteTree(directory.resolve("v2"));
+            FileTrees.delete(directory.resolve("v2"));
             Entry next = entries.entry(600);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(next));
-            assertHit(next, tier.load(next.id()));
-            assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
-            TestFiles.deleteTree(directory.resolve("v2/segments"));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-            assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.store(next)).isStored();
+            assertThat(tier.load(next.id())).isHitOf(next);
+            assertThat(tier.load(entry.id())).isAbsent();
+            FileTrees.delete(directory.resolve("v2/segments"));
+            assertThat(tier.store(entry)).isStored();
+            assertThat(tier.load(entry.id())).isHitOf(entry);
         }
         try (LocalTier tier = open()) {
             Entry next = entries.entry(600);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(next));
-            assertHit(next, tier.load(next.id()));
+            assertThat(tier.store(next)).isStored();
+            assertThat(tier.load(next.id())).isHitOf(next);
         }
         assertTrue(Files.exists(foreign));
     }
@@ -210,12 +207,12 @@ final class LocalTierTest {
         Entry after = entries.entry(700);
         try (LocalTier tier = open()) {
             tier.store(entries.entry(600));
-            TestFiles.deleteTree(directory.resolve("v2/segments"));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(after));
-            assertHit(after, tier.load(after.id()));
+            FileTrees.delete(directory.resolve("v2/segments"));
+            assertThat(tier.store(after)).isStored();
+            assertThat(tier.load(after.id())).isHitOf(after);
         }
         try (LocalTier tier = open()) {
-            assertHit(after, tier.load(after.id()));
+            assertThat(tier.load(after.id())).isHitOf(after);
         }
     }
 
@@ -226,7 +223,7 @@ final class LocalTierTest {
             Entry entry = entries.entry(500);
             tier.store(entry);
             long before = tier.diskBytes();
-            assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
+            assertThat(tier.store(entry)).isDuplicate();
             assertEquals(before, tier.diskBytes());
         }
     }
@@ -250,9 +247,9 @@ final class LocalTierTest {
                     .orElseThrow();
             assertEquals(TestEntries.TARGET.path(), mine.namespace());
             assertEquals(clock.millis() - 5000, mine.lastUsedMillis());
-            assertHit(entry, tier.read(mine));
-            assertHit(entry, tier.read(mine, memory));
-            assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.read(mine)).isHitOf(entry);
+            assertThat(tier.read(mine, memory)).isHitOf(entry);
+            assertThat(tier.load(entry.id())).isHitOf(entry);
             assertEquals(
                     clock.millis(),
                     StoreInvariants.listed(tier).stream()
@@ -272,14 +269,14 @@ final class LocalTierTest {
             tier.store(entry);
             for (String namespace : List.of(
                     "../../etc", "opencl/../..", "/etc/x", "opencl/..", "opencl", "a/b/c", "")) {
-                assertEquals(
-                        LoadResult.ABSENT,
-                        tier.read(new EntryCatalog.Listed(namespace, Sha256.of(new byte[0]), 1, 0)),
-                        namespace);
-                assertFalse(
-                        tier.read(new EntryCatalog.Listed(namespace, entry.id().hash(), 1, 0))
-                                instanceof LoadResult.Hit,
-                        namespace);
+                assertThat(tier.read(
+                                new EntryCatalog.Listed(namespace, Sha256.of(new byte[0]), 1, 0)))
+                        .as(namespace)
+                        .isAbsent();
+                assertThat(tier.read(
+                                new EntryCatalog.Listed(namespace, entry.id().hash(), 1, 0)))
+                        .as(namespace)
+                        .isMiss();
             }
         }
     }
@@ -295,15 +292,14 @@ final class LocalTierTest {
                 all.add(entry);
                 if (i == 2000) {
                     clock.advance(Duration.ofHours(1));
-                    assertHit(all.get(0), tier.load(all.get(0).id()));
+                    assertThat(tier.load(all.get(0).id())).isHitOf(all.get(0));
                 }
-                assertInstanceOf(
-                        StoreResult.Stored.class, (i % 2 == 0 ? tier : other).store(entry));
+                assertThat((i % 2 == 0 ? tier : other).store(entry)).isStored();
             }
             assertTrue(
                     Files.exists(new StoreLayout(directory).index(4)), "it has grown three times");
             for (Entry entry : all) {
-                assertHit(entry, other.load(entry.id()));
+                assertThat(other.load(entry.id())).isHitOf(entry);
             }
         }
         try (LocalTier tier = open()) {
@@ -324,10 +320,10 @@ final class LocalTierTest {
             Entry large = entries.entry(5 << 20);
             Entry after = entries.entry(1000);
             for (Entry entry : List.of(before, large, after)) {
-                assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+                assertThat(tier.store(entry)).isStored();
             }
             for (Entry entry : List.of(before, large, after)) {
-                assertHit(entry, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isHitOf(entry);
             }
         }
     }
@@ -338,12 +334,12 @@ final class LocalTierTest {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(3000);
             Thread.currentThread().interrupt();
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertThat(tier.store(entry)).isStored();
             assertTrue(Thread.currentThread().isInterrupted());
             LoadResult loaded = tier.load(entry.id());
             assertTrue(tier.usedBytes() > 3000);
             assertTrue(Thread.interrupted());
-            assertHit(entry, loaded);
+            assertThat(loaded).isHitOf(entry);
         }
     }
 
@@ -353,15 +349,16 @@ final class LocalTierTest {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(3000);
             tier.store(entry);
-            assertTrue(PersistentCacheContract.hit(tier.load(entry.id()))
+            assertTrue(assertThat(tier.load(entry.id()))
+                    .isHit()
                     .binaries()
                     .binary(0)
                     .isNative());
             MemorySegment inArena;
             try (Arena memory = Arena.ofConfined()) {
                 LoadResult loaded = tier.load(entry.id(), memory);
-                assertHit(entry, loaded);
-                inArena = PersistentCacheContract.hit(loaded).binaries().binary(0);
+                assertThat(loaded).isHitOf(entry);
+                inArena = assertThat(loaded).isHit().binaries().binary(0);
                 assertTrue(inArena.isNative());
             }
             assertThrows(
@@ -381,8 +378,8 @@ final class LocalTierTest {
         Queue<Runnable> waiting = new ArrayDeque<>();
         try (LocalTier tier = LocalTier.open(
                 LocalTierConfig.builder(directory).background(waiting::add).build())) {
-            assertHit(entry, tier.load(entry.id()));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(100)));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
+            assertThat(tier.store(entries.entry(100))).isStored();
             assertTrue(waiting.isEmpty());
         }
     }

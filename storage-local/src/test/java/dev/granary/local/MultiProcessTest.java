@@ -1,9 +1,8 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -69,18 +68,16 @@ final class MultiProcessTest {
             here.store(SharedEntries.entry("mine", SIZE));
             assertEquals("Hit", there.request("load mine " + SIZE));
             assertEquals("Stored", there.request("store yours " + SIZE));
-            assertHit(
-                    SharedEntries.entry("yours", SIZE),
-                    here.load(SharedEntries.entry("yours", SIZE).id()));
+            assertThat(here.load(SharedEntries.entry("yours", SIZE).id()))
+                    .isHitOf(SharedEntries.entry("yours", SIZE));
             assertEquals("Duplicate", there.request("store mine " + SIZE));
             here.discard(SharedEntries.entry("mine", SIZE));
             assertEquals("Absent", there.request("load mine " + SIZE));
             here.clear();
             assertEquals("Absent", there.request("load yours " + SIZE));
             assertEquals("Stored", there.request("store yours " + SIZE));
-            assertHit(
-                    SharedEntries.entry("yours", SIZE),
-                    here.load(SharedEntries.entry("yours", SIZE).id()));
+            assertThat(here.load(SharedEntries.entry("yours", SIZE).id()))
+                    .isHitOf(SharedEntries.entry("yours", SIZE));
             assertEquals(StoreInvariants.entryBytes(here), here.usedBytes());
             assertEquals(0, there.finish());
         }
@@ -165,18 +162,12 @@ final class MultiProcessTest {
             }
         }
         try (LocalTier tier = LocalTier.open(config().build())) {
-            assertHit(
-                    SharedEntries.entry("short7", SIZE),
-                    tier.load(SharedEntries.entry("short7", SIZE).id()));
-            assertHit(
-                    SharedEntries.entry("short0", SIZE),
-                    tier.load(SharedEntries.entry("short0", SIZE).id()));
-            assertEquals(
-                    LoadResult.ABSENT,
-                    tier.load(SharedEntries.entry("short1", SIZE).id()));
-            assertEquals(
-                    LoadResult.ABSENT,
-                    tier.load(SharedEntries.entry("short2", SIZE).id()));
+            assertThat(tier.load(SharedEntries.entry("short7", SIZE).id()))
+                    .isHitOf(SharedEntries.entry("short7", SIZE));
+            assertThat(tier.load(SharedEntries.entry("short0", SIZE).id()))
+                    .isHitOf(SharedEntries.entry("short0", SIZE));
+            assertThat(tier.load(SharedEntries.entry("short1", SIZE).id())).isAbsent();
+            assertThat(tier.load(SharedEntries.entry("short2", SIZE).id())).isAbsent();
         }
     }
 
@@ -196,19 +187,14 @@ final class MultiProcessTest {
                     instanceof StoreResult.Stored) {
                 stored++;
             }
-            assertInstanceOf(
-                    StoreResult.Failed.class,
-                    tier.store(SharedEntries.entry("more" + stored, SIZE)));
+            assertThat(tier.store(SharedEntries.entry("more" + stored, SIZE))).isFailed();
             assertTrue(
                     tier.diskBytes() > capacity && tier.diskBytes() < capacity / 2 * 3,
                     () -> tier.diskBytes() + " bytes on the disk");
-            assertHit(
-                    SharedEntries.entry("old0", SIZE),
-                    tier.load(SharedEntries.entry("old0", SIZE).id()));
+            assertThat(tier.load(SharedEntries.entry("old0", SIZE).id()))
+                    .isHitOf(SharedEntries.entry("old0", SIZE));
             process.kill();
-            assertInstanceOf(
-                    StoreResult.Stored.class,
-                    tier.store(SharedEntries.entry("more" + stored, SIZE)));
+            assertThat(tier.store(SharedEntries.entry("more" + stored, SIZE))).isStored();
             assertTrue(tier.diskBytes() <= capacity, () -> tier.diskBytes() + " bytes on the disk");
         }
     }
@@ -242,9 +228,11 @@ final class MultiProcessTest {
             try (LocalTier tier = LocalTier.open(config().build())) {
                 assertPresent(scenario, tier);
                 Entry other = SharedEntries.entry("other", SIZE);
-                assertEquals(
-                        scenario.holdsLock() ? StoreResult.Failed.class : StoreResult.Stored.class,
-                        tier.store(other).getClass());
+                assertThat(tier.store(other))
+                        .is(
+                                scenario.holdsLock()
+                                        ? StoreResult.Failed.class
+                                        : StoreResult.Stored.class);
                 assertEquals(
                         !scenario.holdsLock(), tier.load(other.id()) instanceof LoadResult.Hit);
                 assertPresent(scenario, tier);
@@ -254,17 +242,14 @@ final class MultiProcessTest {
         try (LocalTier tier = LocalTier.open(config().build())) {
             assertPresent(scenario, tier);
             Entry next = SharedEntries.entry("next", SIZE);
-            assertInstanceOf(
-                    StoreResult.Stored.class,
-                    tier.store(next),
-                    "no store waits for a dead process");
-            assertHit(next, tier.load(next.id()));
+            assertThat(tier.store(next)).as("no store waits for a dead process").isStored();
+            assertThat(tier.load(next.id())).isHitOf(next);
             assertPresent(scenario, tier); // also the entry to be replaced, if it was not
             Entry fresh = SharedEntries.entry("fresh", SIZE);
             assertEquals(
                     scenario.isCommitted() ? StoreResult.Duplicate.class : StoreResult.Stored.class,
                     tier.store(fresh).getClass());
-            assertHit(fresh, tier.load(fresh.id()));
+            assertThat(tier.load(fresh.id())).isHitOf(fresh);
             assertEquals(
                     StoreInvariants.entryBytes(tier),
                     tier.usedBytes(),
@@ -297,7 +282,7 @@ final class MultiProcessTest {
                     "AT " + scenario.step(), process.request(scenario.work().command()));
             // reclaims the segments that the process writes to, or is about to reclaim
             tier.clear();
-            assertInstanceOf(StoreResult.Stored.class, tier.store(other));
+            assertThat(tier.store(other)).isStored();
 
             String answer = process.request(TierProcess.RESUME);
             if (scenario.work() == KillScenario.Work.STORE
@@ -311,15 +296,13 @@ final class MultiProcessTest {
                         scenario.work() == KillScenario.Work.LOWER_CAPACITY ? "done" : "true",
                         answer);
             }
-            assertHit(other, tier.load(other.id()));
+            assertThat(tier.load(other.id())).isHitOf(other);
             assertEquals("Stored", process.request("store next " + SIZE));
             Entry next = SharedEntries.entry("next", SIZE);
-            assertHit(next, tier.load(next.id()));
-            assertInstanceOf(
-                    LoadResult.Absent.class,
-                    tier.load(SharedEntries.entry("nothing", 1).id()));
+            assertThat(tier.load(next.id())).isHitOf(next);
+            assertThat(tier.load(SharedEntries.entry("nothing", 1).id())).isAbsent();
             tier.list(listed ->
-                    assertInstanceOf(LoadResult.Hit.class, tier.read(listed), listed.toString()));
+                    assertThat(tier.read(listed)).as(listed.toString()).isHit());
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
             assertEquals(0, process.finish());
         }
@@ -329,18 +312,18 @@ final class MultiProcessTest {
         for (String name : List.of("old0", "old1")) {
             Entry old = SharedEntries.entry(name, SIZE);
             if (scenario.hasOldEntries()) {
-                assertHit(old, tier.load(old.id()));
+                assertThat(tier.load(old.id())).isHitOf(old);
             } else {
-                assertEquals(LoadResult.ABSENT, tier.load(old.id()));
+                assertThat(tier.load(old.id())).isAbsent();
             }
         }
         Entry fresh = SharedEntries.entry("fresh", SIZE);
         LoadResult found = tier.load(fresh.id());
         // the old or the new entry, until the next process recovers
         if (scenario.work() == KillScenario.Work.REPLACE) {
-            assertInstanceOf(LoadResult.Hit.class, found);
+            assertThat(found).isHit();
         } else if (scenario.isCommitted()) {
-            assertHit(fresh, found);
+            assertThat(found).isHitOf(fresh);
         }
     }
 }

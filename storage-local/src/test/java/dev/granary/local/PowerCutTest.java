@@ -1,5 +1,7 @@
 package dev.granary.local;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -100,7 +102,7 @@ final class PowerCutTest {
             }
         }
         System.out.println(trees + " crashed trees of " + ids + " ids: of "
-                + (long) trees * stored.size() + " look-ups " + hits + " hits");
+                + (long) trees * stored.size() + " lookups " + hits + " hits");
         assertTrue(hits > 0, "the trees are so broken that nothing is shown");
     }
 
@@ -174,7 +176,7 @@ final class PowerCutTest {
         stored.computeIfAbsent(entry.id(), _ -> new HashSet<>()).add(entry.binaries());
         latest.put(entry.id(), entry);
         StoreResult result = tier.store(entry);
-        assertTrue(result instanceof StoreResult.Stored, result::toString);
+        assertThat(result).isStored();
     }
 
     /**
@@ -251,10 +253,7 @@ final class PowerCutTest {
                         what + ": a stored entry is missing");
                 for (Entry entry : latest.values()) {
                     StoreResult result = tier.store(entry);
-                    assertTrue(
-                            result instanceof StoreResult.Stored
-                                    || result instanceof StoreResult.Duplicate,
-                            () -> what + ": " + result);
+                    assertThat(result).as(what).isStoredOrDuplicate();
                 }
                 assertTrue(
                         !restarted || tier.usedBytes() == StoreInvariants.entryBytes(tier),

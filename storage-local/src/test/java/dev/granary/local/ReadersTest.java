@@ -1,9 +1,8 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,7 +11,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
@@ -120,16 +118,16 @@ final class ReadersTest {
         try (LocalTier tier =
                 LocalTier.open(config(), BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
             for (Entry entry : List.of(gone, passed, old)) {
-                assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+                assertThat(tier.store(entry)).isStored();
             }
             tier.discard(gone); // its slot precedes the others', and is passed over
-            try (EventArena memory = new EventArena(
-                    () -> assertInstanceOf(StoreResult.Stored.class, tier.store(replacing)))) {
+            try (EventArena memory =
+                    new EventArena(() -> assertThat(tier.store(replacing)).isStored())) {
                 // a read by name returns the first sound entry, so only the wanted one may remain
                 if (way == Way.READ) {
                     EntryBytesOnDisk.of(directory, id -> one, passed.id()).write(new byte[64]);
                 }
-                assertHit(replacing, way.read(tier, replacing, one, memory));
+                assertThat(way.read(tier, replacing, one, memory)).isHitOf(replacing);
             }
             tier.clear(); // other tiers do not use this hash function
         }
@@ -152,16 +150,16 @@ final class ReadersTest {
             }
         })) {
             for (Entry entry : List.of(gone, passed, old)) {
-                assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+                assertThat(tier.store(entry)).isStored();
             }
             tier.discard(gone);
             try (EventArena memory = new EventArena(() -> {
                 dies[0] = true;
                 assertThrows(IllegalStateException.class, () -> tier.store(replacing));
                 dies[0] = false;
-                assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(50)));
+                assertThat(tier.store(entries.entry(50))).isStored();
             })) {
-                assertHit(replacing, tier.load(old.id(), memory));
+                assertThat(tier.load(old.id(), memory)).isHitOf(replacing);
             }
             tier.clear();
         }
@@ -183,12 +181,11 @@ final class ReadersTest {
                 tier.discard(leaves);
                 tier.reclaim();
             })) {
-                assertEquals(
-                        LoadResult.ABSENT, way.read(tier, leaves, leaves.id().hash(), memory));
+                assertThat(way.read(tier, leaves, leaves.id().hash(), memory)).isAbsent();
             }
             assertTrue(Files.size(before.file()) < LARGE, "nothing was cut");
             assertEquals(0, tier.statistics().inputOutputErrors());
-            assertHit(stays, tier.load(stays.id()));
+            assertThat(tier.load(stays.id())).isHitOf(stays);
         }
         StoreInvariants.check(directory);
     }
@@ -211,9 +208,9 @@ final class ReadersTest {
                 tier.discard(leaves);
                 tier.reclaim();
             })) {
-                assertEquals(LoadResult.ABSENT, tier.load(leaves.id(), memory));
+                assertThat(tier.load(leaves.id(), memory)).isAbsent();
             }
-            assertHit(stays, tier.load(stays.id()));
+            assertThat(tier.load(stays.id())).isHitOf(stays);
             assertEquals(0, tier.statistics().healed());
             tier.clear(); // other tiers do not use this hash function
         }
@@ -239,13 +236,11 @@ final class ReadersTest {
                 assertThrows(
                         SegmentFile.TruncatedException.class,
                         () -> mapped.copy(EntryLocation.offset(located.location()), LARGE, memory));
-                assertEquals(
-                        LoadResult.ABSENT,
-                        reader.find(files, leaves.id(), memory).result());
+                assertThat(reader.find(files, leaves.id(), memory).result()).isAbsent();
             } finally {
                 store.release();
             }
-            assertInstanceOf(StoreResult.Stored.class, tier.store(leaves));
+            assertThat(tier.store(leaves)).isStored();
             assertEquals(0, tier.statistics().inputOutputErrors());
         }
         StoreInvariants.check(directory);
@@ -265,18 +260,15 @@ final class ReadersTest {
                 .build())) {
             for (Entry entry : List.of(before, cut, elsewhere)) {
                 tier.store(entry);
-                assertHit(entry, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isHitOf(entry);
             }
             SegmentFile untouched = segmentOf(elsewhere);
             EntryBytesOnDisk.of(directory, cut.id()).cut(100);
-            assertEquals(
-                    DamageKind.TRUNCATED,
-                    assertInstanceOf(LoadResult.Damaged.class, tier.load(cut.id()))
-                            .damage());
+            assertThat(tier.load(cut.id())).isDamaged(DamageKind.TRUNCATED);
             assertEquals(1, tier.statistics().healed());
-            assertEquals(LoadResult.ABSENT, tier.load(cut.id()));
-            assertHit(before, tier.load(before.id()));
-            assertHit(elsewhere, tier.load(elsewhere.id()));
+            assertThat(tier.load(cut.id())).isAbsent();
+            assertThat(tier.load(before.id())).isHitOf(before);
+            assertThat(tier.load(elsewhere.id())).isHitOf(elsewhere);
             assertEquals(0, tier.statistics().inputOutputErrors());
             assertEquals(untouched, segmentOf(elsewhere), "its mapping was dropped too");
         }
@@ -361,7 +353,7 @@ final class ReadersTest {
                         }
                     }
                 }
-                assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(PAGES)));
+                assertThat(tier.store(entries.entry(PAGES))).isStored();
             }
         }
     }

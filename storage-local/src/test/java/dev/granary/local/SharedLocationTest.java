@@ -1,14 +1,12 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.StoreResult;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
@@ -66,7 +64,7 @@ final class SharedLocationTest {
         List<Entry> entries = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             Entry entry = SharedEntries.entry(prefix + i, size + 100 * (i % 7));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertThat(tier.store(entry)).isStored();
             entries.add(entry);
         }
         return entries;
@@ -230,7 +228,7 @@ final class SharedLocationTest {
                         tier.diskBytes() >= bytes && tier.diskBytes() <= bytes + EntryLocation.UNIT,
                         () -> "word " + word + ": " + tier.diskBytes());
                 assertEquals(bytes, tier.usage().entryBytes());
-                assertHit(entries.getFirst(), tier.load(entries.getFirst().id()));
+                assertThat(tier.load(entries.getFirst().id())).isHitOf(entries.getFirst());
             }
         }
     }

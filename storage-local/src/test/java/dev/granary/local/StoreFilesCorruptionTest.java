@@ -1,10 +1,9 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -12,6 +11,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
@@ -22,7 +22,6 @@ import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
 import dev.granary.testing.InteractiveProcess;
-import dev.granary.testing.TestFiles;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -82,7 +81,7 @@ final class StoreFilesCorruptionTest {
                 for (int i = 0; i < ENTRIES; i++) {
                     Entry entry = SharedEntries.entry("entry" + entries.size(), 60 + 30 * i);
                     entries.add(entry);
-                    assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+                    assertThat(tier.store(entry)).isStored();
                 }
                 sound = DirectoryImage.of(directory); // before a sweep has merged both segments
             }
@@ -439,12 +438,9 @@ final class StoreFilesCorruptionTest {
             // the other process may still map what this one misses
             try (LocalTier tier = open()) {
                 StoreResult stored = tier.store(entries.getFirst());
-                assertTrue(
-                        stored instanceof StoreResult.Stored
-                                || stored instanceof StoreResult.Duplicate,
-                        () -> victim + ": " + stored);
+                assertThat(stored).as(victim).isStoredOrDuplicate();
                 assertTrue(hits(tier, victim) > 0);
-                assertHit(entries.getFirst(), tier.load(entries.getFirst().id()));
+                assertThat(tier.load(entries.getFirst().id())).isHitOf(entries.getFirst());
             }
             StoreInvariants.check(directory);
         }
@@ -502,16 +498,13 @@ final class StoreFilesCorruptionTest {
             if (variants++ % 2 == 0) { // otherwise a store is the first to meet the damage
                 assertTrue(hits(tier, what) <= entries.size());
             }
-            assertInstanceOf(StoreResult.Stored.class, tier.store(fresh), what);
+            assertThat(tier.store(fresh)).as(what).isStored();
             int left = hits(tier, what);
             assertTrue(left >= entries.size() - lost, () -> what + ": only " + left + " are left");
-            assertHit(fresh, tier.load(fresh.id()));
+            assertThat(tier.load(fresh.id())).isHitOf(fresh);
             for (Entry entry : entries) {
                 StoreResult stored = tier.store(entry);
-                assertTrue(
-                        stored instanceof StoreResult.Stored
-                                || stored instanceof StoreResult.Duplicate,
-                        () -> what + ": " + stored);
+                assertThat(stored).as(what).isStoredOrDuplicate();
             }
             assertEquals(entries.size(), hits(tier, what), what);
             assertTrue(tier.sweepNow(), what);
@@ -525,7 +518,7 @@ final class StoreFilesCorruptionTest {
         }
         try (LocalTier tier = open()) {
             assertEquals(entries.size(), hits(tier, what), what + ", opened again");
-            assertHit(fresh, tier.load(fresh.id()));
+            assertThat(tier.load(fresh.id())).isHitOf(fresh);
             tier.setCapacity(0); // everything can be evicted
             assertEquals(0, tier.usedBytes(), what);
             assertEquals(0, hits(tier, what), what);
@@ -549,7 +542,7 @@ final class StoreFilesCorruptionTest {
             StoreLayout.forEachChild(parent, path -> {
                 if (Files.isSymbolicLink(path)
                         || (Files.isDirectory(path) && !path.endsWith("segments"))) {
-                    TestFiles.deleteTree(path);
+                    FileTrees.delete(path);
                 }
             });
         }

@@ -1,13 +1,11 @@
 package dev.granary.local;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalDirectoryException;
@@ -61,7 +59,7 @@ final class WrongClockTest {
         List<Entry> stored = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             Entry entry = entries.entry(SIZE);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertThat(tier.store(entry)).isStored();
             stored.add(entry);
             clock.advance(Duration.ofSeconds(1));
         }
@@ -111,7 +109,7 @@ final class WrongClockTest {
         try (LocalTier tier = open(EvictionPolicy.LRU)) {
             List<Entry> used = wrong.subList(0, 3); // otherwise evicted first
             for (Entry entry : used) {
-                assertHit(entry, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isHitOf(entry);
             }
             store(tier, ROOM / 2);
             assertEquals(used.size(), countPresent(tier, used));

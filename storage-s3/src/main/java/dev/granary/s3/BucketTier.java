@@ -1,5 +1,6 @@
 package dev.granary.s3;
 
+import dev.granary.cache.CheckResult;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
@@ -15,7 +16,6 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.probe.BucketDiagnostics;
-import dev.granary.s3.probe.BucketFinding;
 import dev.granary.s3.probe.CachedCapabilities;
 import dev.granary.s3.probe.CapabilityProbe;
 import dev.granary.s3.probe.ConditionalWriteSupport;
@@ -266,10 +266,10 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      * Checks access to the bucket and the capabilities of the server with about 90 small requests.
      * Writes the capabilities to the marker, and deletes all other objects if deletion is allowed.
      *
-     * @return the findings in the order of the steps; a problem that makes further steps pointless
+     * @return the results in the order of the steps; a problem that makes further steps pointless
      *     ends them
      */
-    public List<BucketFinding> check() {
+    public List<CheckResult> check() {
         requireOpen();
         return new BucketDiagnostics(config, store.forProbe(), layout, capabilities, random).run();
     }
@@ -281,7 +281,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      *
      * @return the problem; empty if this request found none
      */
-    public Optional<BucketFinding.Problem> reach() {
+    public Optional<CheckResult.Problem> reach() {
         requireOpen();
         return new BucketDiagnostics(config, store.withinDeadline(), layout, capabilities, random)
                 .reach();

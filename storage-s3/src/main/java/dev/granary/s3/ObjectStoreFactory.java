@@ -22,6 +22,11 @@ public final class ObjectStoreFactory {
 
     /** As {@link #open(S3Config)}; {@code traffic} counts its bytes. */
     static ObjectStore open(S3Config config, TrafficCounter traffic) {
+        if (!config.client().isPresent()) {
+            throw new IllegalStateException("The client library of bucket "
+                    + config.connection().bucket() + " is missing: add "
+                    + config.client().artifact() + " to the program");
+        }
         return switch (config.client()) {
             case AWS -> AwsTransport.open(config.connection(), traffic);
             case MINIO -> MinioTransport.open(config.connection(), traffic);

@@ -1,10 +1,11 @@
 package dev.granary.s3;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
@@ -15,7 +16,6 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
@@ -23,6 +23,7 @@ import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.ObjectMarks;
@@ -66,18 +67,18 @@ class BucketTierPacksTest {
                     + " entries are possible")
     void requests() {
         packs.publish(one);
-        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertThat(load(one.id())).isHitOf(one);
         assertEquals(
                 List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack"),
                 store.newRequests());
-        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertThat(load(one.id())).isHitOf(one);
         assertEquals(List.of("RANGE pack"), store.newRequests());
         for (int i = 0; i < 100; i++) {
-            assertEquals(LoadResult.ABSENT, tier.load(two.id()));
+            assertThat(tier.load(two.id())).isAbsent();
         }
         assertEquals(List.of("GET entry"), store.newRequests());
         tier.store(two);
-        PersistentCacheContract.assertHit(two, load(two.id()));
+        assertThat(load(two.id())).isHitOf(two);
         assertEquals(List.of("GET entry"), store.newRequests());
     }
 
@@ -87,12 +88,12 @@ class BucketTierPacksTest {
                     + " index")
     void removedPack() {
         PackInfo pack = packs.publish(one);
-        PersistentCacheContract.assertHit(one, load(one.id()));
-        assertInstanceOf(StoreResult.Duplicate.class, tier.store(one));
+        assertThat(load(one.id())).isHitOf(one);
+        assertThat(tier.store(one)).isDuplicate();
         packs.remove(pack);
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
-        PersistentCacheContract.assertHit(one, load(one.id()));
-        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+        assertThat(tier.store(one)).isStored();
+        assertThat(load(one.id())).isHitOf(one);
+        assertThat(tier().load(one.id())).isHitOf(one);
     }
 
     @Test
@@ -100,10 +101,10 @@ class BucketTierPacksTest {
     void sealed() {
         packs.publish(one);
         packs.seal();
-        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertThat(load(one.id())).isHitOf(one);
         store.newRequests();
         for (int i = 0; i < 10_000; i++) {
-            assertEquals(LoadResult.ABSENT, tier.load(entries.id()));
+            assertThat(tier.load(entries.id())).isAbsent();
         }
         assertEquals(List.of(), store.newRequests());
     }
@@ -112,9 +113,9 @@ class BucketTierPacksTest {
     @DisplayName("R12 an entry in a pack is not published again, and its manifest is confirmed")
     void duplicate() {
         packs.publish(one);
-        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertThat(load(one.id())).isHitOf(one);
         store.newRequests();
-        assertEquals(StoreResult.DUPLICATE, tier.store(one));
+        assertThat(tier.store(one)).isDuplicate();
         assertEquals(
                 List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "GET newest", "HEAD pack"),
                 store.newRequests());
@@ -128,16 +129,14 @@ class BucketTierPacksTest {
         PackInfo pack = packs.publish(one, two);
         packs.seal();
         packs.damage(pack, one);
-        assertEquals(
-                DamageKind.CORRUPT,
-                assertInstanceOf(LoadResult.Damaged.class, load(one.id())).damage());
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
-        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertThat(load(one.id())).isDamaged(DamageKind.CORRUPT);
+        assertThat(tier.store(one)).isStored();
+        assertThat(load(one.id())).isHitOf(one);
         assertEquals(List.of("RANGE pack", "GET entry"), store.newRequests());
-        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertThat(load(one.id())).isHitOf(one);
         assertEquals(List.of("GET entry"), store.newRequests());
-        PersistentCacheContract.assertHit(two, load(two.id()));
-        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+        assertThat(load(two.id())).isHitOf(two);
+        assertThat(tier().load(one.id())).isHitOf(one);
     }
 
     @Test
@@ -147,22 +146,22 @@ class BucketTierPacksTest {
     void lostPack() {
         PackInfo pack = packs.publish(one, two);
         packs.seal();
-        PersistentCacheContract.assertHit(two, load(two.id()));
+        assertThat(load(two.id())).isHitOf(two);
         packs.remove(pack);
-        assertEquals(LoadResult.ABSENT, load(one.id()));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
-        PersistentCacheContract.assertHit(one, load(one.id()));
-        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+        assertThat(load(one.id())).isAbsent();
+        assertThat(tier.store(one)).isStored();
+        assertThat(load(one.id())).isHitOf(one);
+        assertThat(tier().load(one.id())).isHitOf(one);
     }
 
     @Test
     @DisplayName("R18 a pack replaced by another process: hit")
     void replacedPack() {
         PackInfo pack = packs.publish(one, two);
-        PersistentCacheContract.assertHit(two, load(two.id()));
+        assertThat(load(two.id())).isHitOf(two);
         packs.replace(pack, one, two);
-        PersistentCacheContract.assertHit(one, load(one.id()));
-        PersistentCacheContract.assertHit(two, load(two.id()));
+        assertThat(load(one.id())).isHitOf(one);
+        assertThat(load(two.id())).isHitOf(two);
         assertEquals(List.of("RANGE pack"), store.newRequests());
     }
 
@@ -200,7 +199,7 @@ class BucketTierPacksTest {
         });
         for (int i = 0; i < 5; i++) {
             long start = ticker.nanos();
-            assertInstanceOf(LoadResult.Unavailable.class, tier().load(one.id()));
+            assertThat(tier().load(one.id())).isUnavailable();
             Duration elapsed = Duration.ofNanos(ticker.nanos() - start);
             assertTrue(elapsed.compareTo(config.loadDeadline()) <= 0, elapsed::toString);
         }
@@ -216,7 +215,7 @@ class BucketTierPacksTest {
                 ticker,
                 TestSeed.random("withoutPacks"));
         store.newRequests();
-        assertEquals(LoadResult.ABSENT, without.load(one.id()));
+        assertThat(without.load(one.id())).isAbsent();
         assertEquals(List.of("GET entry"), store.newRequests());
     }
 
@@ -234,11 +233,11 @@ class BucketTierPacksTest {
     void publishedIntoSealed() {
         packs.publish(one);
         packs.seal();
-        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertThat(tier.store(two)).isStored();
+        assertThat(tier().load(two.id())).isHitOf(two);
         assertTrue(holds(tier(), two));
         store.newRequests();
-        assertEquals(StoreResult.DUPLICATE, tier.store(two));
+        assertThat(tier.store(two)).isDuplicate();
         assertTrue(
                 store.namedRequests().stream().noneMatch(note -> note.startsWith("PUT m")),
                 "committed once: " + store.namedRequests());
@@ -252,12 +251,12 @@ class BucketTierPacksTest {
         packs.seal();
         packs.placeUnpacked(two);
         BucketTier ci = tier();
-        assertEquals(LoadResult.ABSENT, ci.load(two.id()));
+        assertThat(ci.load(two.id())).isAbsent();
         expireAbsences();
         assertFalse(holds(ci, two));
         assertTrue(holds(ci, one));
-        assertFalse(ci.store(two) instanceof StoreResult.Failed);
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertThat(ci.store(two)).isNoneOf(StoreResult.Failed.class);
+        assertThat(tier().load(two.id())).isHitOf(two);
         assertTrue(holds(ci, two));
     }
 
@@ -267,10 +266,10 @@ class BucketTierPacksTest {
                     + " publishes then are found")
     void sealedAfterReading() {
         packs.publish(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
-        assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal());
-        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
+        assertThat(packs.compactAndSeal()).isDone();
+        assertThat(tier.store(two)).isStored();
+        assertThat(tier().load(two.id())).isHitOf(two);
     }
 
     @Test
@@ -282,13 +281,12 @@ class BucketTierPacksTest {
         PackCompactor.Result result = packs.compactAndSeal(() -> packs.placeUnpacked(two));
         assertEquals(
                 PackManifest.UnpackedEntries.POSSIBLE,
-                assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+                assertThat(result).isDone().unpackedEntries());
+        assertThat(tier().load(two.id())).isHitOf(two);
         result = packs.compactAndSeal();
         assertEquals(
-                PackManifest.UnpackedEntries.NONE,
-                assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+                PackManifest.UnpackedEntries.NONE, assertThat(result).isDone().unpackedEntries());
+        assertThat(tier().load(two.id())).isHitOf(two);
     }
 
     @Test
@@ -296,12 +294,12 @@ class BucketTierPacksTest {
             + " unpacked then is found after the next refresh")
     void firstSeal() {
         packs.placeUnpacked(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         packs.compactAndSeal();
-        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
+        assertThat(tier.store(two)).isStored();
         ticker.pass(config.manifestInterval().multipliedBy(4));
         tier.load(entries.id());
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertThat(tier().load(two.id())).isHitOf(two);
     }
 
     @Test
@@ -311,17 +309,16 @@ class BucketTierPacksTest {
     void cannotUnseal() {
         packs.publish(one);
         packs.seal();
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         tier.conditionalWrites();
         store.plan(FaultPlan.when(
                 request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"),
                 new Fault.Lost(Fault.DENIED)));
-        String cause =
-                assertInstanceOf(StoreResult.Failed.class, tier.store(two)).cause();
+        String cause = assertThat(tier.store(two)).isFailed();
         assertTrue(cause.contains("manifest") && cause.contains("AccessDenied"), cause);
         store.plan(FaultPlan.SOUND);
-        assertFalse(tier.store(two) instanceof StoreResult.Failed);
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertThat(tier.store(two)).isNoneOf(StoreResult.Failed.class);
+        assertThat(tier().load(two.id())).isHitOf(two);
     }
 
     @Test
@@ -330,15 +327,15 @@ class BucketTierPacksTest {
                     + " after a later store")
     void unconfirmedAfterStoring() {
         packs.publish(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         packs.compactAndSeal();
         tier.conditionalWrites();
         store.plan(
                 FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
-        assertInstanceOf(StoreResult.Unknown.class, tier.store(two));
+        assertThat(tier.store(two)).isUnknown();
         store.plan(FaultPlan.SOUND);
-        assertEquals(StoreResult.DUPLICATE, tier.store(two));
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertThat(tier.store(two)).isDuplicate();
+        assertThat(tier().load(two.id())).isHitOf(two);
     }
 
     @Test
@@ -346,8 +343,8 @@ class BucketTierPacksTest {
     void publishesOnly() {
         packs.publish(one);
         packs.seal();
-        assertInstanceOf(StoreResult.Stored.class, tier().store(two));
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertThat(tier().store(two)).isStored();
+        assertThat(tier().load(two.id())).isHitOf(two);
     }
 
     @Test
@@ -355,10 +352,10 @@ class BucketTierPacksTest {
             + " compaction that seals: found at once")
     void firstSealIsSeenAtOnce() {
         packs.placeUnpacked(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         packs.compactAndSeal();
-        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertThat(tier.store(two)).isStored();
+        assertThat(tier().load(two.id())).isHitOf(two);
     }
 
     @Test
@@ -370,10 +367,10 @@ class BucketTierPacksTest {
         tier.conditionalWrites();
         store.plan(FaultPlan.when(
                 request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
-        assertInstanceOf(StoreResult.Unknown.class, tier.store(two));
+        assertThat(tier.store(two)).isUnknown();
         store.plan(FaultPlan.SOUND);
-        assertEquals(StoreResult.DUPLICATE, tier.store(two));
-        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertThat(tier.store(two)).isDuplicate();
+        assertThat(tier().load(two.id())).isHitOf(two);
     }
 
     @Test
@@ -381,12 +378,12 @@ class BucketTierPacksTest {
             + " duplicate")
     void olderManifestIsNotTrusted() {
         PackInfo old = packs.publish(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         PackInfo with = packs.replaceAndKeep(old, one);
         packs.remove(with);
         assertFalse(holds(tier, one));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
-        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+        assertThat(tier.store(one)).isStored();
+        assertThat(tier().load(one.id())).isHitOf(one);
     }
 
     @Test
@@ -395,10 +392,10 @@ class BucketTierPacksTest {
                     + " the known pack exists")
     void shortcutConfirms() {
         PackInfo old = packs.publish(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         packs.remove(packs.replaceAndKeep(old, one));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
-        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+        assertThat(tier.store(one)).isStored();
+        assertThat(tier().load(one.id())).isHitOf(one);
     }
 
     @Test
@@ -407,7 +404,7 @@ class BucketTierPacksTest {
                     + " of a process makes no duplicate")
     void damagedManifestIsNotTrusted() {
         packs.publish(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         assertTrue(holds(tier, one));
         store.keys().stream()
                 .filter(key -> key.contains("/m/0"))
@@ -424,7 +421,7 @@ class BucketTierPacksTest {
                     + " read, but no duplicate")
     void truncatedPackWithKnownIndex() {
         PackInfo pack = packs.publish(one, two);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         assertTrue(holds(tier, one));
         String key = store.keys().stream()
                 .filter(name -> name.endsWith(".pack"))
@@ -432,7 +429,7 @@ class BucketTierPacksTest {
                 .orElseThrow();
         store.place(
                 key, Arrays.copyOf(store.body(key), (int) pack.indexOffset()), store.marks(key));
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         assertFalse(holds(tier, one));
     }
 
@@ -454,12 +451,12 @@ class BucketTierPacksTest {
                     + " published unpacked")
     void unconfirmedPack() {
         PackInfo pack = packs.publish(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         store.plan(FaultPlan.when(
                 request -> request.operation().equals("HEAD")
                         && request.key().contains(pack.name().hex()),
                 new Fault.Lost(Fault.TIMEOUT)));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        assertThat(tier.store(one)).isStored();
     }
 
     @Test
@@ -489,7 +486,7 @@ class BucketTierPacksTest {
     void confirmedOnce() {
         packs.publish(one, two);
         BucketTier ci = tier();
-        PersistentCacheContract.assertHit(one, ci.load(one.id()));
+        assertThat(ci.load(one.id())).isHitOf(one);
         DuplicateFinder run = ci.duplicates();
         store.newRequests();
         assertTrue(run.find(one).isPresent()
@@ -522,7 +519,7 @@ class BucketTierPacksTest {
         assertTrue(tier.duplicates().find(two).isPresent());
         assertEquals("2", new String(store.body(PackFixture.KEYS.hint()), US_ASCII));
         store.place(PackFixture.KEYS.hint(), new byte[] {'1'}, ObjectMarks.NONE);
-        assertEquals(StoreResult.DUPLICATE, tier.store(two));
+        assertThat(tier.store(two)).isDuplicate();
         assertEquals("2", new String(store.body(PackFixture.KEYS.hint()), US_ASCII));
     }
 
@@ -532,12 +529,12 @@ class BucketTierPacksTest {
                     + " apply, and nothing is a duplicate")
     void shortcutMatchesLookups() {
         packs.publish(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         store.keys().stream()
                 .filter(key -> key.endsWith("newest"))
                 .forEach(key -> store.place(key, new byte[] {'9'}, store.marks(key)));
         assertFalse(holds(tier, one));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        assertThat(tier.store(one)).isStored();
     }
 
     @Test
@@ -548,11 +545,11 @@ class BucketTierPacksTest {
         store.plan(FaultPlan.when(
                 request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
         packs.placeUnpacked(two);
-        PersistentCacheContract.assertHit(two, tier.load(two.id()));
-        assertInstanceOf(LoadResult.Unavailable.class, tier.load(one.id()));
+        assertThat(tier.load(two.id())).isHitOf(two);
+        assertThat(tier.load(one.id())).isUnavailable();
         store.plan(FaultPlan.SOUND);
         ticker.pass(Duration.ofMinutes(1));
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
     }
 
     @Test
@@ -562,11 +559,11 @@ class BucketTierPacksTest {
     void suspectInSoundPack() {
         PackInfo pack = packs.publish(one, two);
         packs.damage(pack, one);
-        assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isDamaged();
         // reads the manifest for it, and discards disproved knowledge
         assertTrue(holds(tier, two));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
-        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+        assertThat(tier.store(one)).isStored();
+        assertThat(tier().load(one.id())).isHitOf(one);
     }
 
     @Test
@@ -574,7 +571,7 @@ class BucketTierPacksTest {
             "A1 S3 an unpacked entry damaged under intact metadata: replaced by a process that has"
                     + " read it, then a duplicate for the next")
     void suspectUnpacked() {
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        assertThat(tier.store(one)).isStored();
         String key = store.keys().stream()
                 .filter(name -> name.contains("/e/"))
                 .findFirst()
@@ -582,11 +579,11 @@ class BucketTierPacksTest {
         byte[] damagedBytes = store.body(key);
         damagedBytes[damagedBytes.length - 1] ^= 1;
         store.place(key, damagedBytes, store.marks(key));
-        assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
-        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+        assertThat(tier.load(one.id())).isDamaged();
+        assertThat(tier.store(one)).isStored();
+        assertThat(tier().load(one.id())).isHitOf(one);
         store.newRequests();
-        assertEquals(StoreResult.DUPLICATE, tier.store(one));
+        assertThat(tier.store(one)).isDuplicate();
         assertEquals(
                 List.of("PUT entry", "HEAD entry"),
                 store.newRequests().stream()
@@ -604,15 +601,15 @@ class BucketTierPacksTest {
         packs.publish(one);
         packs.placeUnpacked(first);
         packs.seal();
-        assertEquals(StoreResult.DIVERGENT, tier.store(two));
-        PersistentCacheContract.assertHit(first, tier().load(two.id()));
+        assertThat(tier.store(two)).isDivergent();
+        assertThat(tier().load(two.id())).isHitOf(first);
     }
 
     @Test
     @DisplayName("A3 the existence of the pack of a read entry cannot be determined: no duplicate")
     void unconfirmedPackIsNoDuplicate() {
         PackInfo pack = packs.publish(one);
-        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertThat(tier.load(one.id())).isHitOf(one);
         store.plan(FaultPlan.when(
                 request -> request.operation().equals("HEAD")
                         && request.key().contains(pack.name().hex()),
@@ -632,16 +629,38 @@ class BucketTierPacksTest {
             + " bucket says so")
     void readListed() {
         PackInfo pack = packs.publish(one);
-        PersistentCacheContract.assertHit(one, read(tier, one));
+        assertThat(read(tier, one)).isHitOf(one);
         packs.damage(pack, one);
-        assertInstanceOf(LoadResult.Damaged.class, read(tier(), one));
+        assertThat(read(tier(), one)).isDamaged();
         packs.placeUnpacked(one);
-        PersistentCacheContract.assertHit(one, read(tier(), one));
-        assertEquals(LoadResult.ABSENT, read(tier(), two));
+        assertThat(read(tier(), one)).isHitOf(one);
+        assertThat(read(tier(), two)).isAbsent();
         store.plan(FaultPlan.when(
                 request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
-        assertInstanceOf(LoadResult.Unavailable.class, read(tier(), two));
-        PersistentCacheContract.assertHit(one, read(tier(), one));
+        assertThat(read(tier(), two)).isUnavailable();
+        assertThat(read(tier(), one)).isHitOf(one);
+        store.plan(FaultPlan.SOUND);
+        packs.seal();
+        assertThat(read(tier(), two)).isAbsent();
+        packs.placeUnpacked(two);
+        assertThat(read(tier(), two)).as("unpacked in a sealed target").isHitOf(two);
+    }
+
+    @Test
+    @DisplayName(
+            "D6 an entry in a pack under the hash of another, or of another target, is damaged,"
+                    + " also in a listing")
+    void misplaced() {
+        Entry other = entries.entry(
+                Id.builder(TestEntries.OTHER_TARGET).field("test", "misplaced").build(), 100);
+        PackBuilder wrong = new PackBuilder(PackFixture.NAMESPACE, packs.random());
+        wrong.add(one.id().hash(), PackFixture.encoded(two), 0);
+        wrong.add(other.id().hash(), PackFixture.encoded(other), 0);
+        packs.publish(wrong.build());
+        assertThat(load(one.id())).isDamaged(DamageKind.WRONG_KEY);
+        for (Entry wanted : List.of(one, other)) {
+            assertThat(read(tier(), wanted)).isDamaged(DamageKind.WRONG_KEY);
+        }
     }
 
     @Test
@@ -652,7 +671,7 @@ class BucketTierPacksTest {
         Entry other = entries.entry(
                 Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), 100);
         packs.publish(one);
-        assertEquals(LoadResult.ABSENT, tier.load(other.id()));
+        assertThat(tier.load(other.id())).isAbsent();
         DuplicateFinder run = tier.duplicates();
         assertTrue(run.find(one).isPresent());
         store.newRequests();

@@ -3,9 +3,9 @@ package dev.granary.s3;
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,8 +16,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
@@ -83,7 +81,7 @@ class BucketTierTest {
     }
 
     private LoadResult.Damaged damaged(Id id) {
-        return assertInstanceOf(LoadResult.Damaged.class, tier.load(id));
+        return assertThat(tier.load(id)).isDamaged();
     }
 
     @Test
@@ -93,7 +91,7 @@ class BucketTierTest {
     void requests() {
         Entry entry = entries.entry(1000);
         tier.store(entry);
-        PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+        assertThat(tier.load(entry.id())).isHitOf(entry);
         assertEquals(List.of("GET", "PUT none-match", "GET"), store.requests());
         assertEquals(List.of(MARKER, key(entry.id())), store.keys());
         assertEquals(
@@ -102,7 +100,7 @@ class BucketTierTest {
         Entry next = entries.entry(1000);
         store.forgetRequests();
         tier.store(next);
-        PersistentCacheContract.assertHit(next, tier.load(next.id()));
+        assertThat(tier.load(next.id())).isHitOf(next);
         assertEquals(List.of("PUT none-match", "GET"), store.requests());
     }
 
@@ -111,14 +109,14 @@ class BucketTierTest {
     void absenceIsCached() {
         Entry entry = entries.entry(10);
         for (int i = 0; i < 100; i++) {
-            assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isAbsent();
         }
         assertEquals(List.of("GET"), store.requests());
         ticker.pass(Duration.ofSeconds(5));
-        assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+        assertThat(tier.load(entry.id())).isAbsent();
         assertEquals(List.of("GET", "GET"), store.requests());
         tier.store(entry);
-        PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+        assertThat(tier.load(entry.id())).isHitOf(entry);
     }
 
     @Test
@@ -140,8 +138,8 @@ class BucketTierTest {
         };
         mark(late);
         other[0] = new BucketTier(config, () -> late, ticker, TestSeed.random("absentRace"));
-        assertEquals(LoadResult.ABSENT, other[0].load(entry.id()));
-        PersistentCacheContract.assertHit(entry, other[0].load(entry.id()));
+        assertThat(other[0].load(entry.id())).isAbsent();
+        assertThat(other[0].load(entry.id())).isHitOf(entry);
     }
 
     @Test
@@ -165,8 +163,8 @@ class BucketTierTest {
             store.place(key, body, marks);
             damaged(entry.id());
         }
-        assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-        PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+        assertThat(tier.store(entry)).isStored();
+        assertThat(tier.load(entry.id())).isHitOf(entry);
     }
 
     @Test
@@ -192,8 +190,8 @@ class BucketTierTest {
     void divergent() {
         Entry first = entries.entry(100);
         tier.store(first);
-        assertEquals(StoreResult.DIVERGENT, tier.store(entries.entry(first.id(), 120)));
-        PersistentCacheContract.assertHit(first, tier.load(first.id()));
+        assertThat(tier.store(entries.entry(first.id(), 120))).isDivergent();
+        assertThat(tier.load(first.id())).isHitOf(first);
     }
 
     @Test
@@ -209,8 +207,8 @@ class BucketTierTest {
                 .build();
         BucketTier reader =
                 new BucketTier(readOnly, () -> store, ticker, TestSeed.random("onlyRead"));
-        assertInstanceOf(StoreResult.Refused.class, reader.store(entries.entry(10)));
-        PersistentCacheContract.assertHit(known, reader.load(known.id()));
+        assertThat(reader.store(entries.entry(10))).isRefused();
+        assertThat(reader.load(known.id())).isHitOf(known);
         assertEquals(1, reader.check().size());
         assertEquals(List.of("GET", "GET"), store.requests());
     }
@@ -224,15 +222,15 @@ class BucketTierTest {
         tier.store(known);
         store.forgetRequests();
         store.script(new Fault.Lost(DENIED));
-        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(10)));
+        assertThat(tier.store(entries.entry(10))).isRefused();
         Entry later = entries.entry(10);
-        assertInstanceOf(StoreResult.Refused.class, tier.store(later));
+        assertThat(tier.store(later)).isRefused();
         assertEquals(List.of("PUT none-match"), store.requests());
         assertEquals(Duration.ofMinutes(5), tier.statistics().readOnlyFor());
-        PersistentCacheContract.assertHit(known, tier.load(known.id()));
+        assertThat(tier.load(known.id())).isHitOf(known);
         ticker.pass(Duration.ofMinutes(5));
         assertEquals(Duration.ZERO, tier.statistics().readOnlyFor());
-        assertInstanceOf(StoreResult.Stored.class, tier.store(later));
+        assertThat(tier.store(later)).isStored();
     }
 
     @Test
@@ -242,23 +240,23 @@ class BucketTierTest {
     void breaker() {
         Entry entry = entries.entry(10);
         tier.store(entry);
-        while (tier.statistics().breaker() == BucketTierStatistics.Breaker.CLOSED) {
+        for (int i = 0; tier.statistics().breaker() == BucketTierStatistics.Breaker.CLOSED; i++) {
+            assertTrue(i < 20, "the breaker never opens");
             // a failure that a retry heals does not count
             store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
-            assertTrue(store.requests().size() < 100, "the breaker never opens");
-            tier.load(entry.id());
+            assertThat(tier.load(entry.id())).isUnavailable();
         }
         store.forgetScript();
         int requested = store.requests().size();
         for (int i = 0; i < 1000; i++) {
-            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isUnavailable();
         }
-        assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
+        assertThat(tier.store(entries.entry(10))).isFailed();
         assertEquals(requested, store.requests().size());
         assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
         ticker.pass(config.breakerPause().plusMillis(1));
         for (int i = 0; i < 5; i++) {
-            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
         }
         assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
     }
@@ -271,7 +269,7 @@ class BucketTierTest {
             tier.load(entries.id());
             tier.store(entry);
             store.script(new Fault.Lost(DENIED));
-            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isUnavailable();
         }
         assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
     }
@@ -289,10 +287,9 @@ class BucketTierTest {
                 },
                 ticker,
                 TestSeed.random("opening"));
-        LoadResult.Unavailable lost =
-                assertInstanceOf(LoadResult.Unavailable.class, broken.load(entries.id()));
-        assertTrue(lost.cause().contains("AWS_REGION"), lost::cause);
-        assertInstanceOf(StoreResult.Failed.class, broken.store(entries.entry(1)));
+        String cause = assertThat(broken.load(entries.id())).isUnavailable();
+        assertTrue(cause.contains("AWS_REGION"), cause);
+        assertThat(broken.store(entries.entry(1))).isFailed();
         broken.close();
     }
 
@@ -320,7 +317,7 @@ class BucketTierTest {
         assertEquals(5, listed.size());
         store.script(new Fault.Lost(ERROR_500));
         for (EntryCatalog.Listed one : listed) {
-            Entry read = PersistentCacheContract.hit(tier.read(one));
+            Entry read = assertThat(tier.read(one)).isHit();
             assertEquals(one.hash(), read.id().hash());
             assertEquals(store.body(key(read.id())).length, one.bytes());
         }
@@ -341,10 +338,7 @@ class BucketTierTest {
         store.remove(key(entry.id()));
         List<EntryCatalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);
-        assertEquals(
-                DamageKind.WRONG_KEY,
-                assertInstanceOf(LoadResult.Damaged.class, tier.read(listed.get(0)))
-                        .damage());
+        assertThat(tier.read(listed.get(0))).isDamaged(DamageKind.WRONG_KEY);
     }
 
     @Test
@@ -354,6 +348,6 @@ class BucketTierTest {
         Entry entry = entries.entry(10);
         tier.store(entry);
         tier.discard(entry);
-        PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+        assertThat(tier.load(entry.id())).isHitOf(entry);
     }
 }

@@ -1,7 +1,8 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -63,7 +64,7 @@ class BulkFetchTest {
     private void publishUnpacked() {
         try (BucketTier tier = BucketTier.open(config())) {
             for (int i = 0; i < IDS; i++) {
-                assertInstanceOf(StoreResult.Stored.class, tier.store(entry(i)));
+                assertThat(tier.store(entry(i))).isStored();
             }
         }
     }
@@ -77,7 +78,7 @@ class BulkFetchTest {
             }
             publisher.finish();
         }
-        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        results.forEach(result -> assertThat(result).isStored());
         assertEquals(IDS, results.size());
     }
 

@@ -1,15 +1,15 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.contract.Fault;
@@ -192,7 +192,7 @@ class ExhaustiveFaultsTest {
             for (int i = 0; i < 1000 && result instanceof LoadResult.Unavailable; i++) {
                 result = tier.load(other.id());
             }
-            PersistentCacheContract.assertHit(other, result);
+            assertThat(result).isHitOf(other);
         }
 
         void call(FaultPlan plan) throws Exception {
@@ -275,12 +275,8 @@ class ExhaustiveFaultsTest {
         private void recoverAtOnce() throws Exception {
             load();
             StoreResult stored = store();
-            assertTrue(
-                    stored instanceof StoreResult.Stored
-                            || stored instanceof StoreResult.Duplicate
-                            || stored instanceof StoreResult.Divergent,
-                    stored::toString);
-            assertInstanceOf(LoadResult.Hit.class, load());
+            assertThat(stored).isAcknowledged();
+            assertThat(load()).isHit();
             assertEquals(1, history.objects(own.id()));
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
             history.compareRequests(List.of(tier));

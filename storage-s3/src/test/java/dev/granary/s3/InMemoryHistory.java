@@ -1,7 +1,8 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -204,16 +205,12 @@ final class InMemoryHistory {
             for (Machine writer : machines.subList(0, WRITERS)) {
                 load(writer, id);
                 StoreResult stored = store(writer, id);
-                assertTrue(
-                        stored instanceof StoreResult.Stored
-                                || stored instanceof StoreResult.Duplicate
-                                || stored instanceof StoreResult.Divergent,
-                        stored::toString);
+                assertThat(stored).isAcknowledged();
             }
             ticker.pass(LONGER_THAN_ANY_PAUSE);
             for (Machine machine : machines) {
                 LoadResult healed = load(machine, id);
-                assertInstanceOf(LoadResult.Hit.class, healed, healed::toString);
+                assertThat(healed).isHit();
             }
             assertEquals(
                     List.of(layout.entry(ids.get(id))), keys(ids.get(id).hash().hex()));

@@ -1,20 +1,19 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.statistics.BucketTierStatistics;
-import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
@@ -179,14 +178,12 @@ class InterruptTest {
             });
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
             assertEquals(Duration.ZERO, tier.statistics().readOnlyFor());
-            assertInstanceOf(StoreResult.Stored.class, tier.store(fresh));
+            assertThat(tier.store(fresh)).isStored();
             for (Entry one : stored) {
                 tier.store(one);
-                PersistentCacheContract.assertHit(one, tier.load(one.id()));
+                assertThat(tier.load(one.id())).isHitOf(one);
             }
-            inParallel(
-                    CONNECTIONS,
-                    () -> PersistentCacheContract.assertHit(fresh, tier.load(fresh.id())));
+            inParallel(CONNECTIONS, () -> assertThat(tier.load(fresh.id())).isHitOf(fresh));
             awaitIdle(tier.traffic());
         }
     }
@@ -228,9 +225,8 @@ class InterruptTest {
                     CONNECTIONS,
                     () -> assertEquals(
                             body.length,
-                            assertInstanceOf(
-                                            GetResult.Found.class,
-                                            store.get(prefix + "key", 1 << 20))
+                            assertThat(store.get(prefix + "key", 1 << 20))
+                                    .isFound()
                                     .bytes()
                                     .byteSize()));
             awaitIdle(traffic);

@@ -1,5 +1,7 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
@@ -7,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.fail;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
@@ -111,7 +112,7 @@ class LifecycleDeletionTest {
         private boolean lookup(BucketTier tier, Entry entry) {
             return switch (tier.load(entry.id())) {
                 case LoadResult.Hit hit -> {
-                    PersistentCacheContract.assertHit(entry, hit);
+                    assertThat(hit).isHitOf(entry);
                     hits++;
                     yield true;
                 }
@@ -142,10 +143,7 @@ class LifecycleDeletionTest {
         }
 
         private static void assertNotRefused(StoreResult result) {
-            assertTrue(
-                    !(result instanceof StoreResult.Divergent)
-                            && !(result instanceof StoreResult.Refused),
-                    result::toString);
+            assertThat(result).isNoneOf(StoreResult.Divergent.class, StoreResult.Refused.class);
         }
 
         /**
@@ -157,10 +155,7 @@ class LifecycleDeletionTest {
                 BucketTier machine = tier();
                 if (!lookup(machine, entry)) {
                     StoreResult result = machine.store(entry);
-                    assertTrue(
-                            result instanceof StoreResult.Stored
-                                    || result instanceof StoreResult.Duplicate,
-                            result::toString);
+                    assertThat(result).isStoredOrDuplicate();
                 }
                 machine.close();
             }

@@ -1,21 +1,19 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.statistics.BucketTierStatistics;
-import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -106,12 +104,13 @@ class MalformedResponseTest {
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, meaning) -> {
                 server.answer(answer);
-                assertInstanceOf(meaning, store.putIfAbsent("key", new byte[10], ObjectMarks.NONE));
+                assertThat(store.putIfAbsent("key", new byte[10], ObjectMarks.NONE))
+                        .is(meaning);
                 assertEquals(1, server.requests(), meaning::toString);
                 assertInstanceOf(
                         meaning,
                         store.replaceIfMatch("key", "etag", new byte[10], ObjectMarks.NONE));
-                assertInstanceOf(meaning, store.deleteIfMatch("key", "etag"));
+                assertThat(store.deleteIfMatch("key", "etag")).is(meaning);
                 assertEquals(3, server.requests(), meaning::toString);
             });
         }
@@ -141,20 +140,17 @@ class MalformedResponseTest {
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, kind) -> {
                 server.answer(answer);
-                StoreFailure failure = assertInstanceOf(
-                                GetResult.Unavailable.class,
-                                store.get("key", LIMIT),
-                                kind::toString)
-                        .failure();
+                StoreFailure failure =
+                        assertThat(store.get("key", LIMIT)).as(kind.toString()).isUnavailable();
                 assertEquals(kind, failure.kind(), failure::toString);
                 assertEquals(1, server.requests(), kind::toString);
             });
             server.answer(ScriptedHttpServer.error(404, "NoSuchKey"));
-            assertEquals(GetResult.ABSENT, store.get("key", LIMIT));
-            assertEquals(HeadResult.ABSENT, store.head("key"));
+            assertThat(store.get("key", LIMIT)).isAbsent();
+            assertThat(store.head("key")).isAbsent();
             server.answer(ScriptedHttpServer.error(500, "InternalError"));
-            assertInstanceOf(HeadResult.Unavailable.class, store.head("key"));
-            assertInstanceOf(ListResult.Unavailable.class, store.list("", object -> {}));
+            assertThat(store.head("key")).isUnavailable();
+            assertThat(store.list("", object -> {})).isUnavailable();
             assertEquals(2, server.requests());
         }
     }
@@ -176,7 +172,7 @@ class MalformedResponseTest {
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, meaning) -> {
                 server.answer(answer);
-                assertInstanceOf(meaning, store.put("key", new byte[10], ObjectMarks.NONE));
+                assertThat(store.put("key", new byte[10], ObjectMarks.NONE)).is(meaning);
                 assertEquals(1, server.requests(), meaning::toString);
             });
         }
@@ -237,7 +233,7 @@ class MalformedResponseTest {
     void hugeDeclaredLength(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             server.answer(ScriptedHttpServer.hugeDeclaredLength(1L << 40));
-            assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1L << 50));
+            assertThat(store.get("key", 1L << 50)).isUnavailable();
         }
     }
 
@@ -252,17 +248,11 @@ class MalformedResponseTest {
                 .requestTimeout(Duration.ofMinutes(1))
                 .build())) {
             server.answer(ScriptedHttpServer.page());
-            assertEquals(
-                    DamageKind.FOREIGN,
-                    assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id()))
-                            .damage());
+            assertThat(tier.load(entries.id())).isDamaged(DamageKind.FOREIGN);
             server.answer(ScriptedHttpServer.body(200, "application/octet-stream", ""));
-            assertEquals(
-                    DamageKind.TRUNCATED,
-                    assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id()))
-                            .damage());
+            assertThat(tier.load(entries.id())).isDamaged(DamageKind.TRUNCATED);
             server.answer(ScriptedHttpServer.page());
-            assertInstanceOf(StoreResult.Unknown.class, tier.store(entries.entry(1)));
+            assertThat(tier.store(entries.entry(1))).isUnknown();
         }
     }
 
@@ -276,19 +266,18 @@ class MalformedResponseTest {
                     tier.statistics().breaker() == BucketTierStatistics.Breaker.CLOSED;
                     i++) {
                 assertTrue(i < 20, "the breaker never opens");
-                LoadResult.Unavailable lost =
-                        assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
-                assertTrue(lost.cause().length() > 10, lost::cause);
+                String cause = assertThat(tier.load(entries.id())).isUnavailable();
+                assertTrue(cause.length() > 10, cause);
             }
             long before = tier.statistics().requests().get();
-            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
+            assertThat(tier.load(entries.id())).isUnavailable();
             assertEquals(before, tier.statistics().requests().get());
-            assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(1)));
+            assertThat(tier.store(entries.entry(1))).isFailed();
         }
         try (BucketTier fresh =
                 BucketTier.open(config(client, server.endpoint()).build())) {
             // the request for the marker has opened the breaker
-            assertInstanceOf(StoreResult.Failed.class, fresh.store(entries.entry(1)));
+            assertThat(fresh.store(entries.entry(1))).isFailed();
         }
     }
 
@@ -304,15 +293,11 @@ class MalformedResponseTest {
                 .build())) {
             assertEquals(
                     Kind.UNREACHABLE,
-                    assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1))
-                            .failure()
-                            .kind());
+                    assertThat(store.get("key", 1)).isUnavailable().kind());
             assertEquals(
                     Kind.UNREACHABLE,
-                    assertInstanceOf(
-                                    WriteResult.Unknown.class,
-                                    store.putIfAbsent("key", new byte[1], ObjectMarks.NONE))
-                            .failure()
+                    assertThat(store.putIfAbsent("key", new byte[1], ObjectMarks.NONE))
+                            .isUnknown()
                             .kind());
         }
     }

@@ -1,13 +1,12 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
@@ -73,7 +72,7 @@ class OutageTest {
         for (int i = 0; tier.statistics().breaker() != BucketTierStatistics.Breaker.OPEN; i++) {
             assertTrue(i < 20, "the breaker never opens");
             long start = System.nanoTime();
-            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isUnavailable();
             WireHistory.assertInTime(start, DEADLINE);
         }
     }
@@ -91,15 +90,15 @@ class OutageTest {
             assertTrue(history.faulty.awaitIdle(LONG));
             int received = history.faulty.requests();
             for (int i = 0; i < 1000; i++) {
-                assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isUnavailable();
             }
-            assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
+            assertThat(tier.store(entries.entry(10))).isFailed();
             assertEquals(received, history.faulty.requests(), "no requests are sent");
             ticker.pass(BREAKER_PAUSE);
             awaitOpen(tier, entry);
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
             ticker.pass(BREAKER_PAUSE);
-            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isUnavailable();
             assertTrue(history.faulty.requests() > received, "it was probed again");
             history.faulty.plan(FaultPlan.SOUND);
             for (int i = 0;
@@ -118,10 +117,10 @@ class OutageTest {
     void storm(S3ClientLibrary client) {
         Entry entry = placed();
         try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
-            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
             history.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)));
             for (int i = 0; i < 500; i++) {
-                assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isUnavailable();
             }
             assertTrue(
                     history.faulty.requests() < 20,
@@ -129,13 +128,13 @@ class OutageTest {
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
             assertEquals(1, tier.statistics().breakerOpenings());
             history.faulty.plan(FaultPlan.SOUND);
-            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isUnavailable();
             ticker.pass(BREAKER_PAUSE.plusMillis(1));
-            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
             assertEquals(
                     BucketTierStatistics.Breaker.HALF_OPEN, tier.statistics().breaker());
-            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
-            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
+            assertThat(tier.load(entry.id())).isHitOf(entry);
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
         }
     }
@@ -158,9 +157,9 @@ class OutageTest {
             for (int i = 0; i < all.size(); i++) {
                 LoadResult result = loads.get(i).get();
                 if (i == 17) {
-                    assertInstanceOf(LoadResult.Unavailable.class, result);
+                    assertThat(result).isUnavailable();
                 } else {
-                    PersistentCacheContract.assertHit(all.get(i), result);
+                    assertThat(result).isHitOf(all.get(i));
                 }
             }
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
@@ -175,22 +174,22 @@ class OutageTest {
         Entry entry = placed();
         Entry later = entries.entry(100);
         try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
-            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
             history.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)));
             int before = history.faulty.requests();
             for (int i = 0; i < 20; i++) {
-                assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isUnavailable();
             }
             assertEquals(before + 20, history.faulty.requests(), "a refusal is not retried");
-            assertInstanceOf(StoreResult.Refused.class, tier.store(later));
+            assertThat(tier.store(later)).isRefused();
             int refused = history.faulty.requests();
-            assertInstanceOf(StoreResult.Refused.class, tier.store(later));
+            assertThat(tier.store(later)).isRefused();
             assertEquals(refused, history.faulty.requests(), "nothing is written for a while");
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
             history.faulty.plan(FaultPlan.SOUND);
-            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
             ticker.pass(Duration.ofMillis(1));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(later));
+            assertThat(tier.store(later)).isStored();
         }
     }
 }

@@ -1,5 +1,7 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,7 +10,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.contract.Fault;
@@ -144,7 +145,7 @@ class RandomFaultsTest {
             for (int i = 0; i < 50 && !(result instanceof LoadResult.Hit); i++) {
                 result = load(id);
             }
-            return PersistentCacheContract.hit(result);
+            return assertThat(result).isHit();
         }
 
         /** Repeats a store until its result is conclusive. */
@@ -223,7 +224,7 @@ class RandomFaultsTest {
                     machines.get(m).awaitStored(mine[m][id]);
                 }
             }
-            Entry there = PersistentCacheContract.hit(history.readSound(thisId));
+            Entry there = assertThat(history.readSound(thisId)).isHit();
             assertTrue(
                     there.contentHash().equals(mine[0][id].contentHash())
                             || there.contentHash().equals(mine[1][id].contentHash()),

@@ -1,14 +1,15 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.support.Ticker;
@@ -19,7 +20,6 @@ import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
@@ -97,16 +97,15 @@ class RawResponseTest {
                         "ETag: \"e\"\r\n" + date,
                         request.method().equals("HEAD") ? "" : "12345"));
                 GetResult.Found found =
-                        assertInstanceOf(GetResult.Found.class, store.get("key", 10), date);
+                        assertThat(store.get("key", 10)).as(date).isFound();
                 assertArrayEquals(
                         "12345".getBytes(UTF_8), found.bytes().toArray(ValueLayout.JAVA_BYTE));
                 assertEquals(ServerTimestamps.NONE, found.dates(), date);
                 assertEquals(
                         ServerTimestamps.NONE,
-                        assertInstanceOf(HeadResult.Found.class, store.head("key"), date)
-                                .dates(),
+                        assertThat(store.head("key")).as(date).isFound().dates(),
                         date);
-                assertInstanceOf(GetResult.Found.class, store.range("key", 0, 5), date);
+                assertThat(store.range("key", 0, 5)).as(date).isFound();
                 assertEquals(
                         new WriteResult.Done("e"),
                         store.putIfAbsent("key", new byte[3], ObjectMarks.NONE),
@@ -135,17 +134,11 @@ class RawResponseTest {
         try (ObjectStore store = transport(client)) {
             server.replyToEach(request -> RawHttpServer.response(
                     "200 OK", malformed, request.method().equals("HEAD") ? "" : "12345"));
-            assertEquals(
-                    "",
-                    assertInstanceOf(GetResult.Found.class, store.get("key", 10))
-                            .etag());
-            assertEquals(
-                    "",
-                    assertInstanceOf(HeadResult.Found.class, store.head("key")).etag());
-            StoreFailure failure = assertInstanceOf(
-                            WriteResult.Unknown.class,
+            assertEquals("", assertThat(store.get("key", 10)).isFound().etag());
+            assertEquals("", assertThat(store.head("key")).isFound().etag());
+            StoreFailure failure = assertThat(
                             store.putIfAbsent("key", new byte[3], ObjectMarks.NONE))
-                    .failure();
+                    .isUnknown();
             assertTrue(failure.message().contains("without an ETag"), failure::toString);
         }
     }
@@ -228,7 +221,7 @@ class RawResponseTest {
                     XML,
                     LIST + object("key", "<Size>99999999999999999999</Size>")
                             + "</ListBucketResult>"));
-            assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}));
+            assertThat(store.list("", _ -> {})).isUnavailable();
         }
     }
 
@@ -238,9 +231,9 @@ class RawResponseTest {
     void huge(S3ClientLibrary client) {
         server.reply(RawHttpServer.flood(5368709120L));
         try (ObjectStore store = transport(client)) {
-            assertInstanceOf(GetResult.TooLarge.class, store.get("key", EntryFormat.MAX_BYTES));
-            assertInstanceOf(GetResult.TooLarge.class, store.range("key", 0, 1 << 10));
-            assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}));
+            assertThat(store.get("key", EntryFormat.MAX_BYTES)).isTooLarge();
+            assertThat(store.range("key", 0, 1 << 10)).isTooLarge();
+            assertThat(store.list("", _ -> {})).isUnavailable();
         }
     }
 
@@ -256,9 +249,7 @@ class RawResponseTest {
                 config,
                 Ticker.SYSTEM,
                 new RequestCounters())) {
-            StoreFailure failure = assertInstanceOf(
-                            GetResult.Unavailable.class, store.get("key", 10))
-                    .failure();
+            StoreFailure failure = assertThat(store.get("key", 10)).isUnavailable();
             assertTrue(failure.toString().contains("302"), failure::toString);
             assertEquals(1, server.requests());
         }
@@ -278,9 +269,7 @@ class RawResponseTest {
                         .retryPause(Duration.ofMillis(1))
                         .build())) {
             for (int i = 0; i < 20; i++) {
-                String cause = assertInstanceOf(
-                                LoadResult.Unavailable.class, tier.load(entries.id()))
-                        .cause();
+                String cause = assertThat(tier.load(entries.id())).isUnavailable();
                 assertTrue(
                         cause.contains("reset") || cause.contains("closed the connection"), cause);
                 assertFalse(cause.contains("limit=0") || cause.contains("Cannot invoke"), cause);

@@ -1,12 +1,13 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.pack.PackFixture;
@@ -49,13 +50,13 @@ class SealingTest {
 
     private void publishUnpacked(Entry entry) {
         try (BucketTier publisher = tier()) {
-            assertInstanceOf(StoreResult.Stored.class, publisher.store(entry));
+            assertThat(publisher.store(entry)).isStored();
         }
     }
 
     private void assertFound(Entry entry) {
         try (BucketTier reader = tier()) {
-            PersistentCacheContract.assertHit(entry, reader.load(entry.id()));
+            assertThat(reader.load(entry.id())).isHitOf(entry);
         }
     }
 
@@ -101,7 +102,7 @@ class SealingTest {
         });
         PackCompactor.Result result = packs.compactAndSeal();
         store().beforeEach(() -> {});
-        assertInstanceOf(PackCompactor.Result.Done.class, result, result::toString);
+        assertThat(result).isDone();
         if (requests[0] > publishedAt) {
             assertFound(unpacked);
         } else {
@@ -142,8 +143,7 @@ class SealingTest {
         });
         assertEquals(
                 PackManifest.UnpackedEntries.POSSIBLE,
-                assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal())
-                        .unpackedEntries());
+                assertThat(packs.compactAndSeal()).isDone().unpackedEntries());
         assertTrue(manifests[0] >= 2);
         assertFound(unpacked);
     }
@@ -174,8 +174,7 @@ class SealingTest {
         assertFound(unpacked);
         assertEquals(
                 PackManifest.UnpackedEntries.NONE,
-                assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal())
-                        .unpackedEntries());
+                assertThat(packs.compactAndSeal()).isDone().unpackedEntries());
         assertFound(unpacked);
         assertFound(packed);
     }
@@ -189,9 +188,8 @@ class SealingTest {
             Entry unseen = entries.entry(lagging);
             assertEquals(
                     PackManifest.UnpackedEntries.POSSIBLE,
-                    assertInstanceOf(
-                                    PackCompactor.Result.Done.class,
-                                    packs.compactAndSealWithLag(lagging, unseen))
+                    assertThat(packs.compactAndSealWithLag(lagging, unseen))
+                            .isDone()
                             .unpackedEntries());
             assertFound(unseen);
         }

@@ -1,5 +1,8 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -7,8 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import dev.granary.cache.LoadResult;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3ClientLibrary;
@@ -18,7 +19,6 @@ import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -89,39 +89,28 @@ class StallTest {
                     server.dripping(FOUND, 30),
                     server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
                 server.reply(reply);
+                assertStalled(assertThat(store.get("key", 2_000_000)).isUnavailable());
                 assertStalled(
-                        assertInstanceOf(GetResult.Unavailable.class, store.get("key", 2_000_000))
-                                .failure());
-                assertStalled(assertInstanceOf(
-                                GetResult.Unavailable.class,
-                                store.range("key", 0, 1000, new byte[1000]))
-                        .failure());
+                        assertThat(store.range("key", 0, 1000, new byte[1000])).isUnavailable());
             }
             server.reply(server.silence());
-            assertStalled(assertInstanceOf(HeadResult.Unavailable.class, store.head("key"))
-                    .failure());
-            assertStalled(assertInstanceOf(
-                            WriteResult.Unknown.class,
-                            store.putIfAbsent("key", new byte[100], ObjectMarks.NONE))
-                    .failure());
-            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.delete("key"))
-                    .failure());
-            assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}))
-                    .failure());
+            assertStalled(assertThat(store.head("key")).isUnavailable());
+            assertStalled(assertThat(store.putIfAbsent("key", new byte[100], ObjectMarks.NONE))
+                    .isUnknown());
+            assertStalled(assertThat(store.delete("key")).isUnknown());
+            assertStalled(assertThat(store.list("", _ -> {})).isUnavailable());
             server.reply(server.thenSilence("HTTP/1.1 200 OK\r\n"
                     + "Content-Type: application/xml\r\n"
                     + "Content-Length: 1000\r\n\r\n"
                     + "<?xml version=\"1.0\"?>"));
-            assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}))
-                    .failure());
+            assertStalled(assertThat(store.list("", _ -> {})).isUnavailable());
             server.reply(server.thenSilence("HTTP/1.1 500 No\r\n"
                     + "Content-Type: application/xml\r\n"
                     + "Content-Length: 1000\r\n\r\n"
                     + "<Error>"));
-            assertTrue(store.head("key") instanceof HeadResult.Unavailable);
-            assertInstanceOf(
-                    WriteResult.Unknown.class,
-                    store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
+            assertThat(store.head("key")).isUnavailable();
+            assertThat(store.putIfAbsent("key", new byte[100], ObjectMarks.NONE))
+                    .isUnknown();
         }
     }
 
@@ -132,10 +121,8 @@ class StallTest {
     void unread(S3ClientLibrary client) {
         server.ignoreBodies();
         try (ObjectStore store = ObjectStoreFactory.open(config(client))) {
-            assertStalled(assertInstanceOf(
-                            WriteResult.Unknown.class,
-                            store.putIfAbsent("key", new byte[16 << 20], ObjectMarks.NONE))
-                    .failure());
+            assertStalled(assertThat(store.putIfAbsent("key", new byte[16 << 20], ObjectMarks.NONE))
+                    .isUnknown());
         }
     }
 
@@ -161,9 +148,7 @@ class StallTest {
                 ObjectStoreFactory.open(config(client, Duration.ofSeconds(2)), traffic)) {
             assertEquals(
                     pieces * 2048L,
-                    assertInstanceOf(GetResult.Found.class, store.get("key", 2_000_000))
-                            .bytes()
-                            .byteSize());
+                    assertThat(store.get("key", 2_000_000)).isFound().bytes().byteSize());
         }
         assertEquals(pieces * 2048L, traffic.receivedBytes());
         assertEquals(Duration.ZERO, traffic.quiet());
@@ -177,13 +162,11 @@ class StallTest {
         TrafficCounter traffic = new TrafficCounter();
         server.reply(RawHttpServer.response("200 OK", "ETag: \"e\"\r\n", ""));
         try (ObjectStore store = ObjectStoreFactory.open(config(client, TOTAL), traffic)) {
-            assertInstanceOf(
-                    WriteResult.Done.class,
-                    store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
+            assertThat(store.putIfAbsent("key", new byte[100], ObjectMarks.NONE))
+                    .isDone();
             assertEquals(0, traffic.progress(), "too few bytes, and a response without any");
-            assertInstanceOf(
-                    WriteResult.Done.class,
-                    store.putIfAbsent("key", new byte[1 << 20], ObjectMarks.NONE));
+            assertThat(store.putIfAbsent("key", new byte[1 << 20], ObjectMarks.NONE))
+                    .isDone();
             assertTrue(traffic.progress() > 0);
         }
         assertEquals(0, traffic.receivedBytes());
@@ -209,7 +192,7 @@ class StallTest {
         });
         try (ObjectStore store =
                 ObjectStoreFactory.open(config(client, Duration.ofSeconds(5)), traffic)) {
-            assertInstanceOf(GetResult.Found.class, store.get("key", 10));
+            assertThat(store.get("key", 10)).isFound();
         }
     }
 
@@ -257,20 +240,17 @@ class StallTest {
     void silentBucket(S3ClientLibrary client) {
         server.reply(server.silence());
         try (BucketTier tier = BucketTier.open(config(client))) {
-            LoadResult.Unavailable first =
-                    assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
-            assertTrue(first.cause().contains("100 ms"), first::cause);
+            String first = assertThat(tier.load(entries.id())).isUnavailable();
+            assertTrue(first.contains("100 ms"), first);
             int sent = server.requests();
             for (int i = 0; i < 100; i++) {
-                String cause = assertInstanceOf(
-                                LoadResult.Unavailable.class, tier.load(entries.id()))
-                        .cause();
+                String cause = assertThat(tier.load(entries.id())).isUnavailable();
                 assertTrue(
                         cause.contains("no requests are sent for 30 s, after: ")
                                 && cause.contains("100 ms"),
                         cause);
             }
-            assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
+            assertThat(tier.store(entries.entry(100))).isFailed();
             IOException unlisted = assertThrows(IOException.class, () -> tier.list(_ -> {}));
             assertTrue(unlisted.toString().contains("100 ms"), unlisted::toString);
             assertEquals(sent, server.requests());
@@ -299,10 +279,10 @@ class StallTest {
                 new RequestCounters(),
                 traffic)) {
             for (int i = 0; i < 100; i++) {
-                assertInstanceOf(GetResult.Absent.class, store.get("key", 10));
+                assertThat(store.get("key", 10)).isAbsent();
             }
             for (int i = 0; i < 100; i++) { // successive, as a planner reads indexes
-                assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10));
+                assertThat(store.get("key", 10)).isUnavailable();
             }
             assertTrue(server.requests() <= 104, () -> server.requests() + " requests");
             assertEquals(BucketTierStatistics.Breaker.OPEN, store.breaker());

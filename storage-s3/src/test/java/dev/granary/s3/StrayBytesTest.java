@@ -1,13 +1,11 @@
 package dev.granary.s3;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
+import static dev.granary.testing.BucketAssertions.assertThat;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
-import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
 
 import org.junit.jupiter.api.AfterEach;
@@ -92,8 +90,8 @@ class StrayBytesTest {
                 .build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
             for (int i = 0; i < 20; i++) {
-                assertEquals(HeadResult.ABSENT, store.head("key"));
-                assertEquals(GetResult.ABSENT, store.get("key", 1));
+                assertThat(store.head("key")).isAbsent();
+                assertThat(store.get("key", 1)).isAbsent();
             }
         }
     }

@@ -1,6 +1,7 @@
 package dev.granary.s3;
 
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -20,10 +21,8 @@ import dev.granary.s3.probe.CapabilityMarker;
 import dev.granary.s3.probe.ConditionalDeleteSupport;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.WriteResult;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -47,9 +46,8 @@ final class WireHistory implements AutoCloseable {
         byte[] marker = new CapabilityMarker(
                         ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "")
                 .json();
-        assertInstanceOf(
-                WriteResult.Done.class,
-                SOUND_PATH.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE));
+        assertThat(SOUND_PATH.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE))
+                .isDone();
     }
 
     /**
@@ -81,12 +79,11 @@ final class WireHistory implements AutoCloseable {
         if (isDamaged) {
             body[ResultOracle.damagedByte(random, body.length)] ^= 1;
         }
-        assertInstanceOf(
-                WriteResult.Done.class,
-                SOUND_PATH.putIfAbsent(
+        assertThat(SOUND_PATH.putIfAbsent(
                         layout.entry(entry.id()),
                         body,
-                        new ObjectMarks(putId.hex(), entry.contentHash().hex())));
+                        new ObjectMarks(putId.hex(), entry.contentHash().hex())))
+                .isDone();
     }
 
     /** Returns the result of a sound reader, once no request is in progress. */
@@ -104,9 +101,7 @@ final class WireHistory implements AutoCloseable {
     /** Returns the number of objects for that id below this prefix. */
     long objects(Id id) {
         List<String> keys = new ArrayList<>();
-        assertInstanceOf(
-                ListResult.Complete.class,
-                SOUND_PATH.list(prefix(), object -> keys.add(object.key())));
+        assertThat(SOUND_PATH.list(prefix(), object -> keys.add(object.key()))).isComplete();
         return keys.stream().filter(key -> key.contains(id.hash().hex())).count();
     }
 

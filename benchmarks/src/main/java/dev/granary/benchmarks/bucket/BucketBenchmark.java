@@ -64,7 +64,7 @@ public final class BucketBenchmark extends BenchmarkCommand {
             names = "--calls",
             paramLabel = "N",
             defaultValue = "6000",
-            description = "look-ups of loose entries that count; ${DEFAULT-VALUE}")
+            description = "measured lookups of loose entries; ${DEFAULT-VALUE}")
     private int calls;
 
     @Option(
@@ -123,7 +123,7 @@ public final class BucketBenchmark extends BenchmarkCommand {
                         scripts,
                         server == null ? SERVERS : List.of(server),
                         settings.delays())) {
-            new BucketRun(settings, workplace, ways, report).play();
+            new BucketRun(settings, workplace, ways, report).run();
         }
     }
 

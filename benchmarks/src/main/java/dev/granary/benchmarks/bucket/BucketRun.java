@@ -16,7 +16,7 @@ import java.util.Set;
 record BucketRun(
         BucketSettings settings, BucketWorkspace workplace, ServerRoutes ways, Report report) {
     /** Runs the selected measures; each section is reported when it is complete. */
-    void play() throws Exception {
+    void run() throws Exception {
         Set<BucketMeasure> measures = settings.measures();
         report.heading(
                 String.format(

@@ -126,6 +126,7 @@ final class CopyTools {
         return workplace.environment(environment);
     }
 
+    /** A copy tool as a process. */
     private final class Tool implements DirectoryFiller {
         private final String label;
         private final List<String> command;

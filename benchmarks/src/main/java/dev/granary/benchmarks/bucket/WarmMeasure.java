@@ -1,8 +1,8 @@
 package dev.granary.benchmarks.bucket;
 
-import dev.granary.benchmarks.harness.FileTrees;
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
+import dev.granary.cache.support.FileTrees;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -51,7 +51,7 @@ final class WarmMeasure {
         WarmCommandFiller command = new WarmCommandFiller(workplace, way, material);
         try (WarmJvmFiller running = new WarmJvmFiller(workplace, way, material)) {
             for (int i = 0; i < WarmJvmFiller.UNMEASURED; i++) {
-                turn(running);
+                fill(running);
             }
             List<DirectoryFiller> all = new ArrayList<>(List.of(command));
             all.addAll(objects);
@@ -59,18 +59,18 @@ final class WarmMeasure {
             all.addAll(loose);
             for (int round = 0; round < settings.rounds(); round++) {
                 for (DirectoryFiller filler : all) {
-                    play(filler);
+                    measure(filler);
                 }
-                Collections.rotate(all, 1); // none always follows the same one
+                Collections.rotate(all, 1); // no filler always follows the same one
             }
             return section(command, running, objects, loose);
         }
     }
 
-    private void play(DirectoryFiller filler) throws IOException, InterruptedException {
+    private void measure(DirectoryFiller filler) throws IOException, InterruptedException {
         workplace.say("warm, " + way.label() + ": " + filler.label());
         Optional<Long> before = way.requests();
-        seconds.computeIfAbsent(filler, _ -> new Sample()).add(turn(filler));
+        seconds.computeIfAbsent(filler, _ -> new Sample()).add(fill(filler));
         Sample counted = requests.computeIfAbsent(filler, _ -> new Sample());
         if (before.isPresent()) {
             counted.add((double) (way.requests().orElseThrow() - before.get()));
@@ -80,13 +80,13 @@ final class WarmMeasure {
     }
 
     /** Fills a directory once; its check and deletion are not part of the time. */
-    private double turn(DirectoryFiller filler) throws IOException, InterruptedException {
+    private double fill(DirectoryFiller filler) throws IOException, InterruptedException {
         Path directory = workplace.path("out");
         double took = filler.fill(directory);
         if (filler instanceof WarmCommandFiller || filler instanceof WarmJvmFiller) {
             DirectoryChecker.requireAll(material, directory);
         } else if (Files.notExists(directory)) {
-            throw new IOException(filler.label() + " brought nothing");
+            throw new IOException(filler.label() + " fetched nothing");
         }
         FileTrees.delete(directory);
         return took;

@@ -1,5 +1,7 @@
 package dev.granary.benchmarks.harness;
 
+import dev.granary.cache.support.FileTrees;
+
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

@@ -17,7 +17,7 @@ record BenchmarkRun(LocalSettings settings, LocalWorkspace workplace, Report rep
     private static final long SPARE_CAPACITY = 64 << 20;
 
     /** Runs the selected measures; each section is reported when it is complete. */
-    void play() throws Exception {
+    void run() throws Exception {
         Set<LocalMeasure> measures = settings.measures();
         LocalWorkload material = LocalWorkload.workload(settings.seed(), settings.entries());
         report.heading(

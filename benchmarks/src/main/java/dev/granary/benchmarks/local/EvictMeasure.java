@@ -55,13 +55,13 @@ final class EvictMeasure {
             int from = filling + (int) ((long) settings.entries() * round / settings.rounds());
             int to = filling + (int) ((long) settings.entries() * (round + 1) / settings.rounds());
             List<WorkloadItem> items = material.items(from, to);
-            List<Id> asked = new ArrayList<>();
+            List<Id> lookups = new ArrayList<>();
             for (int i = from; i < to; i++) {
-                asked.add(LocalWorkload.id(i - zipf.next()));
+                lookups.add(LocalWorkload.id(i - zipf.next()));
             }
             for (StoreCandidate owner : Rounds.turn(settings.owners(), settings.seed(), round)) {
                 CapacityBoundedStore store = of(owner);
-                rates.add(owner, putsPerSecond(store, items, asked));
+                rates.add(owner, putsPerSecond(store, items, lookups));
                 sample(owner, parent);
                 workplace.settle();
             }
@@ -121,12 +121,12 @@ final class EvictMeasure {
     }
 
     private static double putsPerSecond(
-            CapacityBoundedStore store, List<WorkloadItem> items, List<Id> asked)
+            CapacityBoundedStore store, List<WorkloadItem> items, List<Id> lookups)
             throws IOException {
         long start = System.nanoTime();
         for (int i = 0; i < items.size(); i++) {
             store.put(items.get(i));
-            store.get(asked.get(i));
+            store.get(lookups.get(i));
         }
         return items.size() * 1e9 / (System.nanoTime() - start);
     }
@@ -136,8 +136,7 @@ final class EvictMeasure {
         long before;
         long live;
         long after = LocalWorkspace.allocatedBytes(owner.directory(parent));
-        // what evicts in the background would be seen with the disk of before and the entries of
-        // after
+        // a store that evicts in the background must not change between the two counts
         do {
             before = after;
             live = of(owner).liveBytes();

@@ -1,5 +1,6 @@
 package dev.granary.benchmarks.local;
 
+import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.Id;
 
@@ -21,6 +22,8 @@ import java.util.Random;
 final class GetMeasure {
     private static final int WARM_ROUNDS = 3;
     private static final int LEAST_GETS = 2000;
+    private static final double ALL_KEPT_GOAL = 0.75;
+    private static final double TYPICAL_KEPT_GOAL = 0.55;
 
     private final LocalSettings settings;
     private final LocalWorkspace workplace;
@@ -103,6 +106,21 @@ final class GetMeasure {
 
     double ratioOfTier() {
         return all.ratioToRaw(StoreCandidate.TIER);
+    }
+
+    /** Adds the goals of the call that lookups make, whose memory the garbage collector frees. */
+    void keptGoals(ReportSection section) {
+        keptGoal(section, "all sizes", ALL_KEPT_GOAL, all);
+        keptGoal(section, "32 KiB", TYPICAL_KEPT_GOAL, typical);
+        keptGoal(section, "two threads", ALL_KEPT_GOAL, twoThreads);
+    }
+
+    private static void keptGoal(ReportSection section, String name, double limit, Rounds rounds) {
+        section.goal(new Goal(
+                "tier-kept / raw-kept, " + name,
+                Goal.Bound.AT_MOST,
+                limit,
+                rounds.ratio(StoreCandidate.TIER_KEPT, StoreCandidate.RAW_KEPT)));
     }
 
     private static Stopwatch.Micros microsEach(List<Id> ids, CandidateStore.Reader reader)

@@ -33,18 +33,20 @@ final class GetSection {
         get.limitRow(section);
         section.goal(new Goal(
                 "get / raw, all sizes", Goal.Bound.AT_MOST, RATIO_GOAL, get.ratioOfTier()));
+        get.keptGoals(section);
         section.goal(new Goal(
                 "two reading processes x one",
                 Goal.Bound.AT_LEAST,
                 READERS_GOAL,
                 two.speedup(StoreCandidate.TIER)));
-        section.note(
-                "all: all sizes; cpu: the processor time of the same, without what others took of"
-                        + " the machine. 32K: entries of about 32 KiB. 2 thr: all sizes, for each"
-                        + " of two threads of one process. 2 proc: gets of two processes together,"
-                        + " times those of one; no: two processes cannot share it. (copied): the"
-                        + " bound of stores that return a verified copy: as many bytes, copied from"
-                        + " a mapping into a warm buffer and checksummed there");
+        section.note("all: all sizes; cpu: the processor time of the same, without what"
+                + " others took of the machine. 32K: entries of about 32 KiB. 2 thr:"
+                + " all sizes, for each of two threads of one process. 2 proc: gets of"
+                + " two processes together, times those of one; no: two processes"
+                + " cannot share it. (copied): the bound of stores that return a"
+                + " verified copy: as many bytes, copied from a mapping into a warm"
+                + " buffer and checksummed there. kept: into new memory for each"
+                + " entry, which the garbage collector frees, as lookups read");
         return section;
     }
 }

@@ -70,6 +70,7 @@ final class LmdbStore implements CandidateStore {
         return key.clear().put(id.hash().bytes()).flip();
     }
 
+    /** Reader in one renewed read transaction. */
     private final class LmdbReader implements Reader {
         private final ByteBuffer key = ByteBuffer.allocateDirect(32);
         private final Txn<ByteBuffer> transaction = environment.txnRead();

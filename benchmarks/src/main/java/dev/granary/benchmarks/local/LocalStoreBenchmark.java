@@ -64,9 +64,9 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
             paramLabel = "NAME",
             split = ",",
             converter = CandidateName.class,
-            description =
-                    "what to compare with raw: raw-verified, tier, tier-kept, lmdb, lmdb-copied,"
-                            + " rocksdb, sqlite, ehcache, disklrucache, rfc; default all")
+            description = "what to compare with raw: raw-verified, raw-kept, tier, tier-kept, lmdb,"
+                    + " lmdb-copied, rocksdb, sqlite, ehcache, disklrucache, rfc; default"
+                    + " all")
     private @Nullable List<StoreCandidate> candidates;
 
     @Option(
@@ -92,7 +92,7 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
         Path parent = parent(directory);
         Report report = report(settings.figures());
         try (LocalWorkspace workplace = LocalWorkspace.in(parent, progress())) {
-            new BenchmarkRun(settings, workplace, report).play();
+            new BenchmarkRun(settings, workplace, report).run();
         }
     }
 
@@ -115,6 +115,7 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
         return new LocalSettings(seed(), entries, openEntries, rounds, measures, ordered);
     }
 
+    /** Converter of a label on the command line to its candidate. */
     private static final class CandidateName implements ITypeConverter<StoreCandidate> {
         @Override
         public StoreCandidate convert(String value) {

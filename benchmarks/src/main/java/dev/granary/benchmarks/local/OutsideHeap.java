@@ -21,11 +21,11 @@ final class OutsideHeap {
     }
 
     /**
-     * Makes the garbage collector free the entries of the tier, so that their cost is not part of
-     * the next candidate's turn.
+     * Makes the garbage collector free the entries that were read, so that their cost is not part
+     * of the next candidate's turn.
      */
     static void letGo(StoreCandidate candidate, long before) {
-        if (candidate.owner() != StoreCandidate.TIER || bytes() <= before) {
+        if (!candidate.keepsMemory() || bytes() <= before) {
             return;
         }
         System.gc();

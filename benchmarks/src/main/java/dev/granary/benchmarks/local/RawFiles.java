@@ -3,6 +3,7 @@ package dev.granary.benchmarks.local;
 import dev.granary.cache.Id;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -14,7 +15,10 @@ import java.nio.file.StandardOpenOption;
 import java.util.HashSet;
 import java.util.Set;
 
-/** One file per entry, written under a temporary name and renamed, read into one reused buffer. */
+/**
+ * One file per entry, written under a temporary name and renamed, read into one reused buffer or
+ * into new memory.
+ */
 final class RawFiles implements CandidateStore {
     private final Path directory;
     private final Path aside;
@@ -42,6 +46,9 @@ final class RawFiles implements CandidateStore {
 
     @Override
     public Reader reader(StoreCandidate how) {
+        if (how == StoreCandidate.RAW_KEPT) {
+            return this::readIntoNewMemory;
+        }
         ByteBuffer buffer = EntryFrames.buffer();
         MemorySegment memory = MemorySegment.ofBuffer(buffer);
         return how == StoreCandidate.RAW_VERIFIED
@@ -67,13 +74,25 @@ final class RawFiles implements CandidateStore {
     private long read(Id id, ByteBuffer buffer) throws IOException {
         try (FileChannel channel = FileChannel.open(file(id), StandardOpenOption.READ)) {
             buffer.clear();
-            while (channel.read(buffer) > 0) {
-                // to the end
-            }
-            return buffer.position();
+            return readAll(channel, buffer);
         } catch (NoSuchFileException e) {
             return Reader.ABSENT;
         }
+    }
+
+    private long readIntoNewMemory(Id id) throws IOException {
+        try (FileChannel channel = FileChannel.open(file(id), StandardOpenOption.READ)) {
+            return readAll(channel, Arena.ofAuto().allocate(channel.size()).asByteBuffer());
+        } catch (NoSuchFileException e) {
+            return Reader.ABSENT;
+        }
+    }
+
+    private static long readAll(FileChannel channel, ByteBuffer buffer) throws IOException {
+        while (channel.read(buffer) > 0) {
+            // to the end
+        }
+        return buffer.position();
     }
 
     private Path file(Id id) {

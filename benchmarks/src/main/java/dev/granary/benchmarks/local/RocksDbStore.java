@@ -83,6 +83,7 @@ final class RocksDbStore implements CandidateStore {
         options.close();
     }
 
+    /** Reader into direct buffers of its own. */
     private final class RocksReader implements Reader {
         private final ReadOptions reading = new ReadOptions().setVerifyChecksums(false);
         private final ByteBuffer key = ByteBuffer.allocateDirect(32);

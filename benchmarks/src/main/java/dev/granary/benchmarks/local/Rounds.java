@@ -28,11 +28,16 @@ final class Rounds {
      * affects both values, so the ratio does not change.
      */
     double ratioToRaw(StoreCandidate candidate) {
+        return ratio(candidate, StoreCandidate.RAW);
+    }
+
+    /** Returns the same of another reference. */
+    double ratio(StoreCandidate candidate, StoreCandidate reference) {
         List<Double> mine = of(candidate);
-        List<Double> raw = of(StoreCandidate.RAW);
+        List<Double> theirs = of(reference);
         List<Double> ratios = new ArrayList<>();
-        for (int i = 0; i < Math.min(mine.size(), raw.size()); i++) {
-            ratios.add(mine.get(i) / raw.get(i));
+        for (int i = 0; i < Math.min(mine.size(), theirs.size()); i++) {
+            ratios.add(mine.get(i) / theirs.get(i));
         }
         return median(ratios);
     }

@@ -102,6 +102,7 @@ final class SqliteStore implements CandidateStore {
         return ByteBuffer.wrap(id.hash().bytes()).getLong();
     }
 
+    /** Reader with a connection and a prepared statement of its own. */
     private static final class SqliteReader implements Reader {
         private final Connection connection;
         private final PreparedStatement select;

@@ -18,6 +18,11 @@ enum StoreCandidate {
     RAW("raw"),
     /** The same files, verified. */
     RAW_VERIFIED("raw-verified"),
+    /**
+     * The same files, read into new memory that the garbage collector frees, without verification:
+     * the reference of {@link #TIER_KEPT}.
+     */
+    RAW_KEPT("raw-kept"),
     /** The local tier with an arena per lookup that is closed afterwards. */
     TIER("tier"),
     /** The local tier with entries that live until the garbage collector finds them unused. */
@@ -63,17 +68,23 @@ enum StoreCandidate {
      */
     StoreCandidate owner() {
         return switch (this) {
-            case RAW_VERIFIED -> RAW;
+            case RAW_VERIFIED, RAW_KEPT -> RAW;
             case TIER_KEPT -> TIER;
             case LMDB_COPIED -> LMDB;
             case RAW, TIER, LMDB, ROCKSDB, SQLITE, EHCACHE, DISK_LRU_CACHE, RFC -> this;
         };
     }
 
+    /** Returns true if the garbage collector frees the memory of entries that were read. */
+    boolean keepsMemory() {
+        return this == RAW_KEPT || this == TIER_KEPT;
+    }
+
     /** Returns true if two processes may have the store open at the same time. */
     boolean isShareable() {
         return switch (this) {
-            case RAW, RAW_VERIFIED, TIER, TIER_KEPT, LMDB, LMDB_COPIED, SQLITE, RFC -> true;
+            case RAW, RAW_VERIFIED, RAW_KEPT, TIER, TIER_KEPT, LMDB, LMDB_COPIED, SQLITE, RFC ->
+                true;
             case ROCKSDB, EHCACHE, DISK_LRU_CACHE -> false;
         };
     }
@@ -82,7 +93,7 @@ enum StoreCandidate {
     boolean evicts() {
         return switch (owner()) {
             case TIER, TIER_KEPT, EHCACHE, DISK_LRU_CACHE -> true;
-            case RAW, RAW_VERIFIED, LMDB, LMDB_COPIED, ROCKSDB, SQLITE, RFC -> false;
+            case RAW, RAW_VERIFIED, RAW_KEPT, LMDB, LMDB_COPIED, ROCKSDB, SQLITE, RFC -> false;
         };
     }
 
@@ -94,7 +105,7 @@ enum StoreCandidate {
     CandidateStore open(Path parent, long capacity) throws IOException {
         Path directory = Files.createDirectories(directory(parent));
         return switch (owner()) {
-            case RAW, RAW_VERIFIED -> new RawFiles(directory);
+            case RAW, RAW_VERIFIED, RAW_KEPT -> new RawFiles(directory);
             case TIER, TIER_KEPT -> new LocalTierStore(directory, capacity);
             case LMDB, LMDB_COPIED -> new LmdbStore(directory);
             case ROCKSDB -> new RocksDbStore(directory);

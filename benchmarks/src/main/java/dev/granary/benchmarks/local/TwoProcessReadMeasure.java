@@ -75,6 +75,7 @@ final class TwoProcessReadMeasure {
                 process, process.inputReader(UTF_8), process.outputWriter(UTF_8), workplace);
     }
 
+    /** A reading process, controlled by lines on its streams. */
     private record Child(
             Process process, BufferedReader out, BufferedWriter in, LocalWorkspace workplace)
             implements AutoCloseable {

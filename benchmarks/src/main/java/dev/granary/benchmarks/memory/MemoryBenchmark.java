@@ -63,14 +63,14 @@ public final class MemoryBenchmark extends BenchmarkCommand {
             names = "--trace",
             paramLabel = "N",
             defaultValue = "1000000",
-            description = "look-ups of the miss rates; ${DEFAULT-VALUE}")
+            description = "lookups of the miss rates; ${DEFAULT-VALUE}")
     private int trace;
 
     @Option(
             names = "--only",
             paramLabel = "MEASURE",
             split = ",",
-            description = "what to measure: hit, churn, rate, onednn; default all")
+            description = "what to measure: hit, churn, rate, onednn, events; default all")
     private @Nullable List<MemoryMeasure> only;
 
     /** Runs the benchmark and exits with 0, with 1 if it failed, or with 2 for wrong usage. */
@@ -109,6 +109,11 @@ public final class MemoryBenchmark extends BenchmarkCommand {
         }
         if (settings.measures().contains(MemoryMeasure.RATE)) {
             report.add(new RateMeasure(settings).section());
+        }
+        if (settings.measures().contains(MemoryMeasure.EVENTS)) {
+            EventsMeasure events = new EventsMeasure(settings);
+            events.run();
+            report.add(events.section());
         }
     }
 

@@ -5,5 +5,6 @@ enum MemoryMeasure {
     HIT,
     CHURN,
     RATE,
-    ONEDNN
+    ONEDNN,
+    EVENTS
 }

@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.memory;
 
-import dev.granary.benchmarks.harness.FileTrees;
+import dev.granary.cache.support.FileTrees;
 
 import java.io.IOException;
 import java.io.InputStream;

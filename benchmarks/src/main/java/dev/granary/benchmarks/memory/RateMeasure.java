@@ -26,7 +26,7 @@ final class RateMeasure {
         ReportSection section = new ReportSection(
                 "rate",
                 String.format(
-                        "misses of %,d look-ups by Zipf's law (%s, %,d keys), %%",
+                        "misses of %,d lookups by Zipf's law (%s, %,d keys), %%",
                         trace.length, EXPONENT, KEYS),
                 new ReportSection.Column("lru", "lru", 1),
                 new ReportSection.Column("tinyLfu", "w-tinylfu", 1),

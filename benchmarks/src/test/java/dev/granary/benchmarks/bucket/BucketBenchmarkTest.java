@@ -71,7 +71,7 @@ class BucketBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 loose: a hit takes as long as its parts, and they are told")
+    @DisplayName("O10 loose: a hit takes as long as its parts, which are reported")
     void loose() throws Exception {
         JsonObject section = named(sections("loose", "--calls", "100", "--delays", "5"), "loose");
         for (String column :
@@ -99,9 +99,8 @@ class BucketBenchmarkTest {
     }
 
     @Test
-    @DisplayName(
-            "O10 fleet: packs need fewer requests, and nobody does without anything who asks until"
-                    + " it is granted")
+    @DisplayName("O10 fleet: packs need fewer requests, and a node that retries until it is granted"
+            + " loses no entry")
     void fleet() throws Exception {
         JsonArray sections =
                 sections("fleet", "--kernels", "300", "--nodes", "50", "--delays", "5");

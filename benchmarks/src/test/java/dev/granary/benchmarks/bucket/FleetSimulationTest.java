@@ -34,8 +34,8 @@ class FleetSimulationTest {
 
     @Test
     @DisplayName(
-            "O10 above it the limit decides: it is neither undercut nor is anything lost by who"
-                    + " asks on, and three attempts lose most")
+            "O10 above the limit the time is at least that of the limit; retries until granted lose"
+                    + " nothing, and three attempts lose most")
     void limited() {
         FleetPlan plan =
                 new FleetPlan("p", List.of(new FleetPlan.Stage(100, 32, seconds(0.03))), 0);

@@ -29,8 +29,8 @@ class MemoryBenchmarkTest {
 
     @Test
     @DisplayName(
-            "O10 hit, churn, rate and oneDNN, tiny: figures for each candidate in the JSON, goals"
-                    + " on the terminal, no line too long")
+            "O10 hit, churn, rate, oneDNN and events, tiny: figures for each candidate in the JSON,"
+                    + " goals on the terminal, no line too long")
     void small() throws Exception {
         Path json = directory.resolve("figures.json");
         String text = inOwnJvm(
@@ -49,7 +49,7 @@ class MemoryBenchmarkTest {
         JsonArray sections = JsonParser.parseString(Files.readString(json))
                 .getAsJsonObject()
                 .getAsJsonArray("sections");
-        assertEquals(4, sections.size(), text);
+        assertEquals(5, sections.size(), text);
         for (HitCandidate candidate : HitCandidate.values()) {
             JsonObject row = row(sections, "hit", candidate.label());
             for (String column : List.of("oneNanos", "oneRatio", "twoNanos", "twoRatio")) {
@@ -64,6 +64,9 @@ class MemoryBenchmarkTest {
         assertTrue(
                 eighth.get("lru").getAsDouble() > 0 && eighth.get("tinyLfu").getAsDouble() < 100,
                 eighth::toString);
+        for (String candidate : List.of("cache", "unobserved", "observed", "followed")) {
+            assertTrue(row(sections, "events", candidate).get("nanos").getAsDouble() > 0);
+        }
         assertTrue(text.contains("goal: primitive, threads: 2, hit / map"), text);
         assertTrue(text.lines().allMatch(line -> line.length() <= 110), text);
     }

@@ -137,14 +137,15 @@ final class ConstantLedger {
         if (shortfall <= 0) {
             return true;
         }
+        if (limit.policy() == ConstantPolicy.NO_EVICT) {
+            return false;
+        }
         List<ConstantSlot<?>> cached = new ArrayList<>();
         slots.values().stream().filter(other -> other.tensor() != null).forEach(cached::add);
-        List<ConstantSlot<?>> victims =
-                switch (limit.policy()) {
-                    case NO_EVICT -> null;
-                    case LRU -> EvictionSelector.leastRecentlyUsed(cached, shortfall);
-                    case COST -> EvictionSelector.cheapest(cached, shortfall, slot.costNanos());
-                };
+        // no switch, whose table is a class to initialize: see ConstantTensorCache
+        List<ConstantSlot<?>> victims = limit.policy() == ConstantPolicy.LRU
+                ? EvictionSelector.leastRecentlyUsed(cached, shortfall)
+                : EvictionSelector.cheapest(cached, shortfall, slot.costNanos());
         if (victims == null) {
             return false;
         }

@@ -5,6 +5,7 @@ import dev.granary.cache.build.StackReserve;
 
 import org.jspecify.annotations.Nullable;
 
+import java.lang.invoke.MethodHandles;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,6 +33,24 @@ public final class ConstantTensorCache {
      * computes it too.
      */
     public static final Duration MAX_WAIT = Duration.ofSeconds(60);
+
+    static {
+        // A class whose initializer overflows the stack stays unusable for the rest of the process,
+        // so calls, which may run near the end of a stack, initialize none.
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            for (Class<?> used : List.of(
+                    ConstantPromise.class,
+                    RefCountedTensor.class,
+                    ConstantHold.class,
+                    EvictionSelector.class,
+                    ConstantStatistics.class)) {
+                lookup.ensureInitialized(used);
+            }
+        } catch (IllegalAccessException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
 
     // Guards the ledger. The only foreign code under it is the equality of keys. It is a monitor,
     // because a monitor is released even after a stack overflow, a Lock is not.

@@ -31,6 +31,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
     private final Duration maxWait;
     private boolean isClosed; // guarded by this
 
+    /** A device of an engine kind, by its index. */
     private record Device(EngineKind kind, int index) {
         Device {
             if (index < 0) {
@@ -66,6 +67,11 @@ public final class ConstantTensorCaches implements AutoCloseable {
         Device device = new Device(kind, index);
         ConstantTensorCache known = caches.get(device);
         return known != null ? known : create(device);
+    }
+
+    /** Returns the cache of a device. */
+    public ConstantTensorCache of(ConstantDevice device) {
+        return of(device.kind(), device.index());
     }
 
     private synchronized ConstantTensorCache create(Device device) {
@@ -147,6 +153,22 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /**
+     * Sets the budget of one device and keeps the policy; see {@link #setCapacity(EngineKind, int,
+     * long, ConstantPolicy)}.
+     */
+    public void setCapacity(ConstantDevice device, long megabytes) {
+        setCapacity(device.kind(), device.index(), megabytes);
+    }
+
+    /**
+     * Sets the budget of one device; see {@link #setCapacity(EngineKind, int, long,
+     * ConstantPolicy)}.
+     */
+    public void setCapacity(ConstantDevice device, long megabytes, ConstantPolicy policy) {
+        setCapacity(device.kind(), device.index(), megabytes, policy);
+    }
+
+    /**
      * Returns the budget in MB last set for a kind, or {@link ConstantLimit#UNLIMITED} if there is
      * none.
      */
@@ -161,6 +183,13 @@ public final class ConstantTensorCaches implements AutoCloseable {
         return limit(kind, index).megabytes();
     }
 
+    /**
+     * Returns the budget of a device in MB, or {@link ConstantLimit#UNLIMITED} if there is none.
+     */
+    public long getCapacity(ConstantDevice device) {
+        return getCapacity(device.kind(), device.index());
+    }
+
     /** Returns the limit last set for a kind. */
     public synchronized ConstantLimit limit(EngineKind kind) {
         return limitOf(kind);
@@ -170,6 +199,11 @@ public final class ConstantTensorCaches implements AutoCloseable {
     public synchronized ConstantLimit limit(EngineKind kind, int index) {
         ConstantLimit own = deviceLimits.get(new Device(kind, index));
         return own == null ? limitOf(kind) : own;
+    }
+
+    /** Returns the limit that applies to a device. */
+    public ConstantLimit limit(ConstantDevice device) {
+        return limit(device.kind(), device.index());
     }
 
     /** Returns the sum of the statistics of all devices. */

@@ -20,6 +20,7 @@ final class RefCountedTensor<B extends AutoCloseable> {
     private volatile boolean isCached;
     private @Nullable List<Listener> listeners; // guarded by this; null if there are none
 
+    /** An action and the hold that it was registered for. */
     private record Listener(ConstantHold<?> constant, Runnable action) {}
 
     /** Takes ownership of {@code buffer}, with one owner so far. */

@@ -97,6 +97,7 @@ final class MetadataCodec {
         }
     }
 
+    /** Serializer of version 1 of the metadata. */
     private static final class MetadataSerializer extends Serializer<EntryMetadata> {
         MetadataSerializer() {
             super(false, true);

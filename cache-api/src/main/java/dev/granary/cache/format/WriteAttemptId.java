@@ -5,8 +5,8 @@ import java.util.HexFormat;
 import java.util.random.RandomGenerator;
 
 /**
- * A random 128-bit id of one attempt to store an entry. A writer that reads back its own id knows
- * that its write succeeded although the response was lost.
+ * A random 128-bit id of one attempt to store an entry. If a writer reads back its own id, its
+ * write succeeded although the response was lost.
  *
  * @param high the first 64 bits
  * @param low the last 64 bits

@@ -10,7 +10,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
-import java.util.function.Function;
 
 /**
  * A cache for one stream of values that depend on run-time parameters such as shapes: specialised
@@ -67,16 +66,31 @@ public final class RuntimeParametersCache implements AutoCloseable {
      */
     public record Result<V extends @Nullable Object>(V value, Outcome outcome) {}
 
+    /**
+     * A builder of the value of an absent key.
+     *
+     * @param <E> the exception that it may throw
+     */
+    @FunctionalInterface
+    public interface Builder<K, V extends @Nullable Object, E extends Exception> {
+        /** Builds the value; null if there is none, which is not kept. */
+        @Nullable
+        V build(K key) throws E;
+    }
+
+    /** The classes of key and value, by which partitions are found. */
     private record Types(Class<?> key, Class<?> value) {}
 
     /**
      * Returns the value of {@code key} in the partition of its class and {@code valueType}.
      * Frequent callers should use the {@link #partition} directly, which saves its lookup.
      *
+     * @throws E if the builder threw it
      * @see Partition#getOrCreate
      */
-    public <K, V extends @Nullable Object> Result<V> getOrCreate(
-            K key, Class<? super V> valueType, Function<? super K, ? extends V> builder) {
+    public <K, V extends @Nullable Object, E extends Exception> Result<V> getOrCreate(
+            K key, Class<? super V> valueType, Builder<? super K, ? extends V, E> builder)
+            throws E {
         return this.<K, V>find(new Types(key.getClass(), valueType), capacity)
                 .getOrCreate(key, builder);
     }
@@ -122,6 +136,11 @@ public final class RuntimeParametersCache implements AutoCloseable {
         return found;
     }
 
+    /** Returns the capacity of new partitions in values. */
+    public int capacity() {
+        return capacity;
+    }
+
     /** Removes all values. Nothing is kept from now on, unless a partition gets a new capacity. */
     @Override
     public void close() {
@@ -164,6 +183,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
         private int runningBuilds; // running builders of this partition, nested
         private boolean hasNestedBuild; // the running builder called a nested one
 
+        /** A key and its evicted value, until the eviction is reported. */
         private record Evicted<K, V>(K key, V value) {}
 
         private Partition(int capacity) {
@@ -176,13 +196,18 @@ public final class RuntimeParametersCache implements AutoCloseable {
          * the builder throws, the exception reaches the caller and nothing is kept. A builder may
          * look up other keys; if it looks up its own, the value built first is kept. A hit
          * allocates nothing.
+         *
+         * @throws E if the builder threw it; the next call builds again
          */
-        public Result<V> getOrCreate(K key, Function<? super K, ? extends V> builder) {
+        public <E extends Exception> Result<V> getOrCreate(
+                K key, Builder<? super K, ? extends V, E> builder) throws E {
             Result<V> hit = find(key);
             return hit != null ? hit : create(key, builder);
         }
 
-        private Result<V> create(K key, Function<? super K, ? extends V> builder) {
+        @SuppressWarnings("NullAway") // a null value is a value only if V may be null
+        private <E extends Exception> Result<V> create(
+                K key, Builder<? super K, ? extends V, E> builder) throws E {
             StackReserve.requireLittle(); // otherwise a built value could be lost
             boolean isOutermost = runningBuilds == 0;
             if (isOutermost) {
@@ -193,7 +218,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             V built;
             boolean isCached;
             try {
-                built = builder.apply(key);
+                built = builder.build(key);
                 isCached = built == null || putIfAbsent(key, built);
             } finally {
                 runningBuilds--;
@@ -218,7 +243,14 @@ public final class RuntimeParametersCache implements AutoCloseable {
             return capacity;
         }
 
-        private void setCapacity(int capacity) {
+        /**
+         * Changes the capacity. A lower capacity evicts the least recently used at once; 0 clears
+         * and disables the partition.
+         *
+         * @throws IllegalArgumentException if {@code capacity} is negative
+         */
+        public void setCapacity(int capacity) {
+            requireCapacity(capacity);
             long now = enter();
             try {
                 repair();

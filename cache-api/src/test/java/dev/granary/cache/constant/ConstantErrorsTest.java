@@ -98,6 +98,28 @@ class ConstantErrorsTest {
     }
 
     @ParameterizedTest
+    @EnumSource(value = ConstantPolicy.class, mode = EnumSource.Mode.EXCLUDE, names = "NO_EVICT")
+    @DisplayName("M1 calls initialize no class of the project: one that overflows the stack in its"
+            + " initializer would stay unusable")
+    void initializedBefore(ConstantPolicy policy) throws Exception {
+        ChildJvm.Result result = ChildJvm.of(FirstUseProcess.class)
+                .flags("-Xlog:class+init=info")
+                .run(policy.name());
+        List<String> lines = result.lines();
+        List<String> uses = lines.subList(lines.indexOf(FirstUseProcess.MARK), lines.size());
+        assertTrue(uses.contains("evicted 1"), result::toString);
+        assertTrue(lines.stream().anyMatch(ConstantErrorsTest::isInitializer), "no log of the JVM");
+        assertEquals(
+                List.of(),
+                uses.stream().filter(ConstantErrorsTest::isInitializer).toList());
+    }
+
+    /** Returns true for a line about a class with an initializer that may overflow. */
+    private static boolean isInitializer(String line) {
+        return line.contains("Initializing 'dev/granary/") && !line.contains("(no method)");
+    }
+
+    @ParameterizedTest
     @ValueSource(longs = {0, 4})
     @DisplayName("M1 closing at each depth from the end of the stack can be repeated, and frees the"
             + " memory once")

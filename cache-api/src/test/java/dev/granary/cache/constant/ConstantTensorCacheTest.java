@@ -139,6 +139,29 @@ class ConstantTensorCacheTest {
     }
 
     @Test
+    @DisplayName("M15 a tensor that one user keeps and another requests at each use is the same,"
+            + " and limits treat both alike")
+    void keptAndRequested() {
+        caches.setCapacity(EngineKind.GPU, 2);
+        try (ConstantHold<Piece> kept = memory.take(cache, "k", 1)) {
+            for (int use = 0; use < 3; use++) {
+                try (ConstantHold<Piece> requested = memory.take(cache, "k", 1)) {
+                    assertSame(kept.buffer(), requested.buffer());
+                    assertTrue(requested.isCached());
+                }
+            }
+            assertEquals(1, memory.allocated());
+            caches.setCapacity(EngineKind.GPU, 1); // flushes
+            assertFalse(kept.isCached());
+            try (ConstantHold<Piece> again = memory.take(cache, "k", 1)) {
+                assertNotSame(kept.buffer(), again.buffer());
+                assertFalse(kept.buffer().isFreed(), "in use");
+            }
+        }
+        assertEquals(2, memory.allocated());
+    }
+
+    @Test
     @DisplayName(
             "M15 contexts of one device do not share tensors; one is removed without the other")
     void contexts() {

@@ -15,7 +15,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Tests of limits for kinds and devices, and their effects on cached tensors. */
 class ConstantTensorCachesTest {
@@ -49,7 +55,7 @@ class ConstantTensorCachesTest {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         assertSame(cache, caches.of(EngineKind.GPU, 0));
         for (ConstantTensorCache other :
-                java.util.List.of(caches.of(EngineKind.GPU, 1), caches.of(EngineKind.CPU, 0))) {
+                List.of(caches.of(EngineKind.GPU, 1), caches.of(EngineKind.CPU, 0))) {
             assertFalse(other.isCached(key("k")));
             assertEquals(0, other.getSize());
         }
@@ -170,6 +176,86 @@ class ConstantTensorCachesTest {
         assertEquals(5, caches.getCapacity(EngineKind.GPU));
         caches.setCapacity(EngineKind.GPU, 0, 3);
         assertEquals(0, first.getSize(), "lowered");
+    }
+
+    /** A device as an engine describes it. */
+    private record Gpu(int index) implements ConstantDevice {
+        @Override
+        public EngineKind kind() {
+            return EngineKind.GPU;
+        }
+    }
+
+    @Test
+    @DisplayName("M15 a capacity is set and read by the device object as by kind and index, and"
+            + " eviction keeps to both")
+    void byDeviceObject() {
+        Gpu first = new Gpu(0);
+        Gpu second = new Gpu(1);
+        caches.setCapacity(EngineKind.GPU, 3, ConstantPolicy.LRU);
+        caches.setCapacity(second, 1);
+        assertEquals(3, caches.getCapacity(first));
+        assertEquals(1, caches.getCapacity(second));
+        assertEquals(1, caches.getCapacity(EngineKind.GPU, 1));
+        assertEquals(3, caches.getCapacity(EngineKind.GPU), "the kind's is not the device's");
+        assertEquals(new ConstantLimit(1, ConstantPolicy.LRU), caches.limit(second));
+        assertSame(caches.of(EngineKind.GPU, 1), caches.of(second));
+        for (Gpu device : List.of(first, second)) {
+            for (String key : List.of("a", "b", "c", "d")) {
+                memory.use(caches.of(device), key, 1);
+            }
+        }
+        assertEquals(3 * MEGABYTE, caches.of(first).getSize());
+        assertFalse(caches.of(first).isCached(key("a")), "the least recently used");
+        assertTrue(caches.of(first).isCached(key("b")));
+        assertEquals(MEGABYTE, caches.of(second).getSize());
+        assertFalse(caches.of(second).isCached(key("c")));
+        assertTrue(caches.of(second).isCached(key("d")));
+
+        caches.setCapacity(first, 3, ConstantPolicy.NO_EVICT);
+        memory.use(caches.of(first), "e", 1);
+        assertFalse(caches.of(first).isCached(key("e")), "its own policy");
+        assertTrue(caches.of(first).isCached(key("b")));
+        assertEquals(ConstantPolicy.LRU, caches.limit(EngineKind.GPU).policy());
+        caches.setCapacity(second, 0);
+        assertEquals(0, caches.of(second).getSize());
+        assertEquals(3 * MEGABYTE, caches.of(first).getSize());
+        caches.setCapacity(EngineKind.GPU, 2);
+        assertEquals(2, caches.getCapacity(second), "the kind's, which was set last");
+        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(first, -1));
+        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(new Gpu(-1), 1));
+        assertThrows(IllegalArgumentException.class, () -> caches.getCapacity(new Gpu(-1)));
+    }
+
+    @Test
+    @DisplayName("M15 the first limit of a device flushes that device, and no other")
+    void firstSettingOfDevice() {
+        ConstantTensorCache first = filled(EngineKind.GPU, 0);
+        ConstantTensorCache second = filled(EngineKind.GPU, 1);
+        caches.setCapacity(new Gpu(0), 1L << 40);
+        assertEquals(0, first.getSize(), "flushed, however high the limit");
+        assertTrue(isFilled(second));
+        caches.setCapacity(EngineKind.GPU, 1L << 41);
+        assertEquals(0, second.getSize(), "its first limit");
+    }
+
+    @Test
+    @DisplayName("M15 the cache that back-ends use has no method that changes a limit")
+    void noSetter() {
+        assertEquals(
+                Set.of(
+                        "get",
+                        "getCapacity",
+                        "getOrAdd",
+                        "getSize",
+                        "limit",
+                        "removeContext",
+                        "removeIfExist",
+                        "statistics"),
+                Arrays.stream(ConstantTensorCache.class.getDeclaredMethods())
+                        .filter(method -> Modifier.isPublic(method.getModifiers()))
+                        .map(Method::getName)
+                        .collect(Collectors.toSet()));
     }
 
     @Test

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -66,6 +67,30 @@ class ConstantThreadsTest {
         all.subList(0, 999).forEach(ConstantHold::close);
         assertEquals(1, memory.live());
         all.getLast().close();
+        memory.assertAllFreed();
+    }
+
+    @Test
+    @DisplayName("M15 a hit completes while another thread has the cache's lock, under each policy")
+    void hitTakesNoLock() throws Exception {
+        Field lock = ConstantTensorCache.class.getDeclaredField("lock");
+        lock.setAccessible(true);
+        for (ConstantPolicy policy : POLICIES) {
+            caches.setCapacity(EngineKind.GPU, 5, policy);
+            memory.use(cache, "k", 1);
+            long before = cache.statistics().reused();
+            synchronized (lock.get(cache)) {
+                Thread other = Thread.ofPlatform().start(() -> {
+                    for (int use = 0; use < 3; use++) {
+                        memory.use(cache, "k", 1);
+                    }
+                });
+                other.join(); // not before the lock is free, if a hit took it
+            }
+            assertEquals(before + 3, cache.statistics().reused());
+        }
+        assertEquals(1, memory.allocated());
+        caches.close();
         memory.assertAllFreed();
     }
 

@@ -1,16 +1,15 @@
 package dev.granary.cache.contract;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.InMemoryCache.OtherContent;
 
 import org.junit.jupiter.api.DisplayName;
@@ -55,13 +54,10 @@ class InMemoryCacheTest {
                 byte[] bad = sound.clone();
                 bad[bad.length - 1]++;
                 store.plant(entry.id(), bad);
-                assertEquals(
-                        DamageKind.CORRUPT,
-                        assertInstanceOf(LoadResult.Damaged.class, store.load(entry.id()))
-                                .damage());
+                assertThat(store.load(entry.id())).isDamaged(DamageKind.CORRUPT);
                 store.discard(entry);
                 assertArrayEquals(bad, store.bytes(entry.id()));
-                assertInstanceOf(StoreResult.Stored.class, store.store(entry));
+                assertThat(store.store(entry)).isStored();
                 assertArrayEquals(sound, store.bytes(entry.id()));
                 assertEquals(1, store.size());
                 assertNull(store.bytes(entries.id()));

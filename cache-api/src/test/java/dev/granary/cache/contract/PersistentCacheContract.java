@@ -1,9 +1,9 @@
 package dev.granary.cache.contract;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
@@ -73,7 +73,7 @@ public abstract class PersistentCacheContract {
     @Test
     @DisplayName("D1 an entry that was never stored is absent")
     void absent() {
-        assertInstanceOf(LoadResult.Absent.class, cache().load(entries.id()));
+        assertThat(cache().load(entries.id())).isAbsent();
     }
 
     @Test
@@ -83,8 +83,8 @@ public abstract class PersistentCacheContract {
     void roundTrip() {
         for (int size : new int[] {1, 2, 63, 4096, 65_537, 3_000_000}) {
             Entry entry = entries.entry(size);
-            assertInstanceOf(StoreResult.Stored.class, cache().store(entry));
-            assertHit(entry, cache().load(entry.id()));
+            assertThat(cache().store(entry)).isStored();
+            assertThat(cache().load(entry.id())).isHitOf(entry);
         }
         Entry many = TestEntries.entry(
                 entries.id(),
@@ -93,8 +93,8 @@ public abstract class PersistentCacheContract {
                         entries.bytes(10),
                         TestEntries.compressible(100_000),
                         entries.bytes(1)));
-        assertInstanceOf(StoreResult.Stored.class, cache().store(many));
-        assertHit(many, cache().load(many.id()));
+        assertThat(cache().store(many)).isStored();
+        assertThat(cache().load(many.id())).isHitOf(many);
     }
 
     @Test
@@ -102,7 +102,7 @@ public abstract class PersistentCacheContract {
     void metadata() {
         Entry entry = entries.entry(100);
         cache().store(entry);
-        Entry loaded = hit(cache().load(entry.id()));
+        Entry loaded = assertThat(cache().load(entry.id())).isHit();
         assertEquals(entry.metadata(), loaded.metadata());
         assertEquals(entry.compileTime(), loaded.compileTime());
         assertEquals(entry.contentHash(), loaded.contentHash());
@@ -112,9 +112,9 @@ public abstract class PersistentCacheContract {
     @DisplayName("D21 storing the same content again writes nothing")
     void duplicate() {
         Entry entry = entries.entry(1000);
-        assertInstanceOf(StoreResult.Stored.class, cache().store(entry));
-        assertInstanceOf(StoreResult.Duplicate.class, cache().store(entry));
-        assertHit(entry, cache().load(entry.id()));
+        assertThat(cache().store(entry)).isStored();
+        assertThat(cache().store(entry)).isDuplicate();
+        assertThat(cache().load(entry.id())).isHitOf(entry);
     }
 
     @Test
@@ -122,19 +122,18 @@ public abstract class PersistentCacheContract {
     void several() {
         List<Entry> all =
                 IntStream.range(0, 150).mapToObj(i -> entries.entry(1 + i * 10)).toList();
-        assertInstanceOf(StoreResult.Stored.class, cache().store(all.get(70)));
+        assertThat(cache().store(all.get(70))).isStored();
         List<StoreResult> results = cache().storeAll(all);
         assertEquals(all.size(), results.size());
         for (int i = 0; i < all.size(); i++) {
-            assertEquals(
-                    i == 70 ? StoreResult.Duplicate.class : StoreResult.Stored.class,
-                    results.get(i).getClass(),
-                    "entry " + i);
-            assertHit(all.get(i), cache().load(all.get(i).id()));
+            assertThat(results.get(i))
+                    .as("entry " + i)
+                    .is(i == 70 ? StoreResult.Duplicate.class : StoreResult.Stored.class);
+            assertThat(cache().load(all.get(i).id())).isHitOf(all.get(i));
         }
         Entry twice = entries.entry(500);
         cache().storeAll(List.of(twice, twice));
-        assertHit(twice, cache().load(twice.id()));
+        assertThat(cache().load(twice.id())).isHitOf(twice);
         assertEquals(List.of(), cache().storeAll(List.of()));
     }
 
@@ -146,8 +145,8 @@ public abstract class PersistentCacheContract {
         Entry second = entries.entry(id, 1500);
         cache().store(first);
         switch (cache().store(second)) {
-            case StoreResult.Divergent _ -> assertHit(first, cache().load(id));
-            case StoreResult.Stored _ -> assertHit(second, cache().load(id));
+            case StoreResult.Divergent _ -> assertThat(cache().load(id)).isHitOf(first);
+            case StoreResult.Stored _ -> assertThat(cache().load(id)).isHitOf(second);
             case StoreResult other ->
                 throw new AssertionError("Neither kept nor replaced: " + other);
         }
@@ -160,9 +159,9 @@ public abstract class PersistentCacheContract {
         PersistentCache other = openAnother();
         Entry entry = entries.entry(5000);
         cache().store(entry);
-        assertHit(entry, other.load(entry.id()));
+        assertThat(other.load(entry.id())).isHitOf(entry);
         cache().close();
-        assertHit(entry, openAnother().load(entry.id()));
+        assertThat(openAnother().load(entry.id())).isHitOf(entry);
     }
 
     @Test
@@ -170,14 +169,13 @@ public abstract class PersistentCacheContract {
     void discardIsExact() {
         Entry entry = entries.entry(500);
         cache().store(entry);
-        Entry loaded = hit(cache().load(entry.id()));
+        Entry loaded = assertThat(cache().load(entry.id())).isHit();
         cache().discard(entries.entry(entry.id(), 600)); // different content: no effect
-        assertHit(entry, cache().load(entry.id()));
+        assertThat(cache().load(entry.id())).isHitOf(entry);
         cache().discard(loaded);
-        LoadResult after = cache().load(entry.id());
-        assertTrue(
-                after instanceof LoadResult.Absent || after instanceof LoadResult.Hit,
-                "removed, or declined: " + after);
+        assertThat(cache().load(entry.id()))
+                .as("removed, or declined")
+                .isOneOf(LoadResult.Absent.class, LoadResult.Hit.class);
     }
 
     @Test
@@ -185,8 +183,8 @@ public abstract class PersistentCacheContract {
     void largeIds() {
         Entry entry = TestEntries.entry(
                 TestEntries.id("x".repeat(300_000)), KernelBinaries.of(entries.bytes(10)));
-        assertInstanceOf(StoreResult.Stored.class, cache().store(entry));
-        assertHit(entry, cache().load(entry.id()));
+        assertThat(cache().store(entry)).isStored();
+        assertThat(cache().load(entry.id())).isHitOf(entry);
     }
 
     @Test
@@ -209,11 +207,8 @@ public abstract class PersistentCacheContract {
                             assertEquals(entry.binaries(), hit.entry().binaries());
                         }
                         StoreResult stored = own.store(entry);
-                        assertTrue(
-                                stored instanceof StoreResult.Stored
-                                        || stored instanceof StoreResult.Duplicate,
-                                stored::toString);
-                        assertHit(entry, own.load(entry.id()));
+                        assertThat(stored).isStoredOrDuplicate();
+                        assertThat(own.load(entry.id())).isHitOf(entry);
                     }
                     return null;
                 });
@@ -233,18 +228,5 @@ public abstract class PersistentCacheContract {
         cache().close();
         assertThrows(IllegalStateException.class, () -> cache().load(entries.id()));
         assertThrows(IllegalStateException.class, () -> cache().store(entries.entry(1)));
-    }
-
-    /** Returns the entry of a hit; fails for any miss. */
-    public static Entry hit(LoadResult result) {
-        return assertInstanceOf(LoadResult.Hit.class, result, result::toString).entry();
-    }
-
-    /** Checks that {@code result} is a hit with exactly the content of {@code expected}. */
-    public static void assertHit(Entry expected, LoadResult result) {
-        Entry actual = hit(result);
-        assertEquals(expected.id(), actual.id());
-        assertEquals(expected.binaries(), actual.binaries());
-        assertEquals(expected.contentHash(), Entry.contentHash(actual.id(), actual.binaries()));
     }
 }

@@ -1,6 +1,6 @@
 package dev.granary.cache.format;
 
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
@@ -119,7 +119,6 @@ final class EntryBytesEditor {
     }
 
     static DamageKind damage(LoadResult result) {
-        return assertInstanceOf(LoadResult.Damaged.class, result, result::toString)
-                .damage();
+        return assertThat(result).isDamaged().damage();
     }
 }

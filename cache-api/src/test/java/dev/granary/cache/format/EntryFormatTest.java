@@ -1,7 +1,6 @@
 package dev.granary.cache.format;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
-import static dev.granary.cache.contract.PersistentCacheContract.hit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -61,11 +60,15 @@ class EntryFormatTest {
                     for (MemorySegment segment :
                             List.of(heap, heap.asReadOnly(), outside, outside.asReadOnly())) {
                         for (VerificationLevel verification : VerificationLevel.values()) {
-                            assertHit(entry, EntryFormat.decode(segment, entry.id(), verification));
-                            assertHit(entry, EntryFormat.decode(segment, verification));
+                            assertThat(EntryFormat.decode(segment, entry.id(), verification))
+                                    .isHitOf(entry);
+                            assertThat(EntryFormat.decode(segment, verification))
+                                    .isHitOf(entry);
                         }
                     }
-                    Entry read = hit(EntryFormat.decode(outside, VerificationLevel.CONTENT_HASH));
+                    Entry read = assertThat(
+                                    EntryFormat.decode(outside, VerificationLevel.CONTENT_HASH))
+                            .isHit();
                     assertEquals(entry.metadata(), read.metadata());
                     assertEquals(entry.compileTime(), read.compileTime());
                     assertEquals(entry.contentHash(), read.contentHash());
@@ -97,7 +100,8 @@ class EntryFormatTest {
     void tooCompressible() {
         Entry zeros = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[10_000_000]));
         assertTrue(EntryBytesEditor.of(zeros, Compression.ZSTD).length() > 10_000_000);
-        assertHit(zeros, EntryBytesEditor.of(zeros, Compression.ZSTD).decode(zeros.id()));
+        assertThat(EntryBytesEditor.of(zeros, Compression.ZSTD).decode(zeros.id()))
+                .isHitOf(zeros);
     }
 
     @Test
@@ -106,7 +110,8 @@ class EntryFormatTest {
         KernelBinaries most =
                 KernelBinaries.of(Collections.nCopies(1022, new byte[] {1}).toArray(byte[][]::new));
         Entry entry = TestEntries.entry(entries.id(), most);
-        assertHit(entry, EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id()));
+        assertThat(EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id()))
+                .isHitOf(entry);
         KernelBinaries more =
                 KernelBinaries.of(Collections.nCopies(1023, new byte[] {1}).toArray(byte[][]::new));
         Entry tooMany = TestEntries.entry(entries.id(), more);
@@ -150,7 +155,8 @@ class EntryFormatTest {
     private Duration compileTime(Duration given) {
         EntryMetadata metadata = new EntryMetadata("", "", Instant.EPOCH, List.of(), List.of(), "");
         Entry entry = Entry.of(entries.id(), KernelBinaries.of(new byte[1]), given, metadata);
-        return hit(EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id()))
+        return assertThat(EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id()))
+                .isHit()
                 .compileTime();
     }
 
@@ -169,15 +175,18 @@ class EntryFormatTest {
         Entry entry = Entry.of(entries.id(), KernelBinaries.of(new byte[1]), Duration.ZERO, odd);
         assertEquals(
                 Optional.of(odd),
-                hit(EntryBytesEditor.of(entry, Compression.ZSTD).decode(entry.id()))
+                assertThat(EntryBytesEditor.of(entry, Compression.ZSTD).decode(entry.id()))
+                        .isHit()
                         .metadata());
-        Entry unreadable = hit(EntryBytesEditor.of(entry, Compression.NONE)
-                .replace(1, new byte[] {1, 2, 3}, 3)
-                .decode(entry.id()));
+        Entry unreadable = assertThat(EntryBytesEditor.of(entry, Compression.NONE)
+                        .replace(1, new byte[] {1, 2, 3}, 3)
+                        .decode(entry.id()))
+                .isHit();
         assertEquals(Optional.empty(), unreadable.metadata());
         assertEquals(
                 Optional.empty(),
-                hit(EntryBytesEditor.of(unreadable, Compression.NONE).decode(entry.id()))
+                assertThat(EntryBytesEditor.of(unreadable, Compression.NONE).decode(entry.id()))
+                        .isHit()
                         .metadata());
         String passedOn = new String(
                 EntryFormat.encode(unreadable, Compression.NONE, WriteAttemptId.NONE),
@@ -199,7 +208,7 @@ class EntryFormatTest {
                 WriteAttemptId.readFrom(new EntryBytesEditor(marked).buffer().position(32)));
         assertEquals(
                 entry.contentHash(),
-                hit(EntryBytesEditor.decode(marked, entry.id())).contentHash());
+                assertThat(EntryBytesEditor.decode(marked, entry.id())).isHit().contentHash());
     }
 
     @Test

@@ -1,5 +1,7 @@
 package dev.granary.cache.format;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -93,10 +95,7 @@ class EntryFuzzTest {
                     MemorySegment stored = MemorySegment.ofArray(bytes);
                     for (VerificationLevel verification : VerificationLevel.values()) {
                         LoadResult result = EntryFormat.decode(stored, verification);
-                        assertTrue(
-                                result instanceof LoadResult.Hit
-                                        || result instanceof LoadResult.Damaged,
-                                result::toString);
+                        assertThat(result).isOneOf(LoadResult.Hit.class, LoadResult.Damaged.class);
                         if (result instanceof LoadResult.Hit(Entry entry)) {
                             entry.metadata();
                             assertEquals(Optional.of(entry.id()), EntryFormat.readId(stored));

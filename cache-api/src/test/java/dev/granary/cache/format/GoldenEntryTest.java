@@ -1,6 +1,6 @@
 package dev.granary.cache.format;
 
-import static dev.granary.cache.contract.PersistentCacheContract.hit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -62,15 +62,17 @@ class GoldenEntryTest {
 
     private static void assertReads(byte[] stored) {
         for (VerificationLevel verification : VerificationLevel.values()) {
-            Entry read = hit(
-                    EntryFormat.decode(MemorySegment.ofArray(stored), entry().id(), verification));
+            Entry read = assertThat(EntryFormat.decode(
+                            MemorySegment.ofArray(stored), entry().id(), verification))
+                    .isHit();
             assertEquals(entry().binaries(), read.binaries());
             assertEquals(entry().contentHash(), read.contentHash());
             assertEquals(Optional.of(METADATA), read.metadata());
             assertEquals(Duration.ofMillis(1234), read.compileTime());
             assertEquals(
                     entry().id(),
-                    hit(EntryFormat.decode(MemorySegment.ofArray(stored), verification))
+                    assertThat(EntryFormat.decode(MemorySegment.ofArray(stored), verification))
+                            .isHit()
                             .id());
         }
     }

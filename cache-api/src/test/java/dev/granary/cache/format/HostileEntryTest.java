@@ -1,8 +1,9 @@
 package dev.granary.cache.format;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdCompressCtx;
@@ -13,6 +14,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -194,7 +196,7 @@ class HostileEntryTest {
             "T5 a frame with another content size than the header is rejected before decompression")
     void otherLength() {
         byte[] zstd = Zstd.compress(raw, 3);
-        assertHit(entry, packed(zstd, raw.length).decode(entry.id()));
+        assertThat(packed(zstd, raw.length).decode(entry.id())).isHitOf(entry);
         for (long declared :
                 new long[] {0, 1, raw.length - 1, raw.length + 1, zstd.length, 10_000}) {
             assertDamage(DamageKind.CORRUPT, packed(zstd, declared));
@@ -271,6 +273,35 @@ class HostileEntryTest {
         out.writeBytes(first);
         out.writeBytes(second);
         return out.toByteArray();
+    }
+
+    @Test
+    @DisplayName("T5 a sound entry that needs more memory than the process has left is TOO_LARGE,"
+            + " and smaller ones are read")
+    void littleMemory() throws Exception {
+        ChildJvm.Result result = ChildJvm.of(LittleMemory.class)
+                .shortLived()
+                .flags("-XX:MaxDirectMemorySize=8m")
+                .run();
+        assertTrue(result.output().contains("all as expected"), result::toString);
+    }
+
+    /** Reads an entry that does not fit into the memory of its process. */
+    static final class LittleMemory {
+        private LittleMemory() {}
+
+        public static void main(String[] none) {
+            TestEntries entries = new TestEntries(LittleMemory.class.getName());
+            byte[] binary = Arrays.copyOf(entries.bytes(1 << 20), 16 << 20);
+            Entry large = TestEntries.entry(entries.id(), KernelBinaries.of(binary));
+            EntryBytesEditor packed = EntryBytesEditor.of(large, Compression.ZSTD);
+            assertTrue(packed.length() < 2 << 20, "compressed");
+            assertThat(packed.decode(large.id())).isDamaged(DamageKind.TOO_LARGE);
+            Entry small = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[100_000]));
+            assertThat(EntryBytesEditor.of(small, Compression.ZSTD).decode(small.id()))
+                    .isHitOf(small);
+            System.out.println("all as expected");
+        }
     }
 
     @Test

@@ -1,6 +1,6 @@
 package dev.granary.cache.format;
 
-import static dev.granary.cache.contract.PersistentCacheContract.hit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -42,9 +42,10 @@ class MetadataCodecTest {
         assertEquals(Optional.empty(), MetadataCodec.decode(bytes));
         TestEntries entries = new TestEntries("metadata");
         Entry entry = entries.entry(10);
-        Entry read = hit(EntryBytesEditor.of(entry, Compression.NONE)
-                .replace(1, bytes, bytes.length)
-                .decode(entry.id()));
+        Entry read = assertThat(EntryBytesEditor.of(entry, Compression.NONE)
+                        .replace(1, bytes, bytes.length)
+                        .decode(entry.id()))
+                .isHit();
         assertEquals(Optional.empty(), read.metadata());
         assertEquals(entry.binaries(), read.binaries());
     }

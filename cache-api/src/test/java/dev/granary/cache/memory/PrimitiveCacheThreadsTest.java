@@ -12,6 +12,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -37,6 +38,30 @@ class PrimitiveCacheThreadsTest {
             }
         }
         return results;
+    }
+
+    @Test
+    @DisplayName("M7 a hit completes while another thread has the lock of changes, for rare and for"
+            + " frequent users")
+    void hitTakesNoLock() throws Exception {
+        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(12);
+        cache.get(1, key -> "value " + key);
+        Field store = PrimitiveCache.class.getDeclaredField("store");
+        store.setAccessible(true);
+        Field lock = LruStore.class.getDeclaredField("writeLock");
+        lock.setAccessible(true);
+        long before = cache.hits();
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            synchronized (lock.get(store.get(cache))) {
+                Thread other = Thread.ofPlatform().start(() -> {
+                    for (int use = 0; use < 100; use++) {
+                        cache.get(1, key -> "other " + key);
+                    }
+                });
+                other.join(); // not before the lock is free, if a hit took it
+            }
+        });
+        assertEquals(before + 100, cache.hits());
     }
 
     @Test

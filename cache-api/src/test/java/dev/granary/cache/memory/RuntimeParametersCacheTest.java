@@ -15,11 +15,13 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
 /** Tests of the guarantees of OpenVINO's runtime-parameters cache, and of our additions. */
@@ -131,7 +133,8 @@ class RuntimeParametersCacheTest {
     void empty() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
         Result<@Nullable String> first =
-                cache.<Integer, @Nullable String>getOrCreate(1, String.class, _ -> null);
+                cache.<Integer, @Nullable String, RuntimeException>getOrCreate(
+                        1, String.class, _ -> null);
         assertNull(first.value());
         assertEquals(Outcome.MISS, first.outcome());
         assertEquals(0, cache.partition(Integer.class, String.class).size());
@@ -161,6 +164,55 @@ class RuntimeParametersCacheTest {
         assertEquals(6765, fibonacci(cache, 20).value());
         assertEquals(21, cache.size());
         assertEquals(Outcome.HIT, fibonacci(cache, 20).outcome());
+    }
+
+    @Test
+    @DisplayName("M11 a builder may throw checked exceptions, which reach the caller as they are;"
+            + " the next call builds again")
+    void checkedException() throws Exception {
+        RuntimeParametersCache cache = new RuntimeParametersCache(100);
+        Partition<Integer, String> values = cache.partition(Integer.class, String.class);
+        IOException failure = new IOException("on purpose");
+        AtomicInteger calls = new AtomicInteger();
+        RuntimeParametersCache.Builder<Integer, String, IOException> builder = key -> {
+            if (calls.incrementAndGet() < 3) {
+                throw failure;
+            }
+            return "value " + key;
+        };
+        assertSame(failure, assertThrows(IOException.class, () -> values.getOrCreate(1, builder)));
+        assertEquals(0, values.size());
+        // out of a nested builder, and by the cache's own method
+        assertSame(
+                failure,
+                assertThrows(
+                        IOException.class,
+                        () -> values.getOrCreate(2, _ -> cache.getOrCreate(1, String.class, builder)
+                                .value())));
+        assertEquals(0, values.size());
+        assertEquals(new Result<>("value 1", Outcome.MISS), values.getOrCreate(1, builder));
+        assertEquals(new Result<>("value 1", Outcome.HIT), values.getOrCreate(1, builder));
+        assertEquals(3, calls.get());
+    }
+
+    @Test
+    @DisplayName("M11 capacities can be read, and set for a partition at any time")
+    void capacities() {
+        RuntimeParametersCache cache = new RuntimeParametersCache(5);
+        Partition<Integer, String> values = cache.partition(Integer.class, String.class);
+        assertEquals(5, cache.capacity());
+        assertEquals(5, values.capacity());
+        assertLookups(values, 0, 5, Outcome.MISS);
+        values.setCapacity(2);
+        assertEquals(2, values.capacity());
+        assertEquals(2, values.size());
+        assertLookups(values, 3, 5, Outcome.HIT);
+        assertThrows(IllegalArgumentException.class, () -> values.setCapacity(-1));
+        assertEquals(2, values.capacity());
+        assertEquals(5, cache.capacity(), "of new partitions");
+        cache.close();
+        assertEquals(0, cache.capacity());
+        assertEquals(0, values.capacity());
     }
 
     private static Result<Integer> fibonacci(Partition<Integer, Integer> cache, int number) {

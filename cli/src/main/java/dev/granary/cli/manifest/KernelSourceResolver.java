@@ -2,7 +2,9 @@ package dev.granary.cli.manifest;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.gpu.IncludeDirectives;
 import dev.granary.gpu.KernelDescriptor;
 
@@ -22,20 +24,23 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * Resolver that turns a kernel of a manifest into a descriptor: it reads the source and all files
- * that the source includes, directly or transitively.
+ * Resolver that turns a kernel of a manifest into a descriptor: it reads the sources and all files
+ * that they include, directly or transitively.
  *
  * <p>An included file is searched beside the including file and in all include directories. Every
  * match becomes a header: the compiler chooses in its own order, but only among hashed files. A
  * name without a match is left to the compiler: it may be in an untaken branch, or belong to the
  * driver. If a macro expands to the name, all files of the include directories and of the source's
- * directory become headers.
+ * directory become headers. The directories of further sources are include directories.
  */
 public final class KernelSourceResolver {
     private static final String DEEP = "/d/d/d/d";
+    private static final Target NO_DEVICE = new Target(Backend.OPENCL, "granary", "none", "none");
     private static final int MAX_FILES = 10_000;
     private static final long MAX_BYTES = 64L << 20;
 
@@ -43,6 +48,7 @@ public final class KernelSourceResolver {
     private final List<Root> roots = new ArrayList<>();
     private final Map<String, String> headers = new LinkedHashMap<>();
     private final Map<String, Path> headerFiles = new LinkedHashMap<>();
+    private final NavigableMap<Integer, Path> sourcesByLine = new TreeMap<>();
     private long bytes;
     private boolean hasComputedInclude;
     private boolean hasUnseen;
@@ -71,22 +77,31 @@ public final class KernelSourceResolver {
 
     private KernelSourceResolver(KernelSpec kernel) throws IOException {
         this.kernel = kernel;
-        Path sourceDirectory = parentOf(kernel.source());
+        Path sourceDirectory = parentOf(kernel.sources().getFirst());
         roots.add(new Root(sourceDirectory, Path.of("")));
+        kernel.sources().stream()
+                .map(KernelSourceResolver::parentOf)
+                .distinct()
+                .skip(1)
+                .forEach(this::addRoot);
         for (Path directory : kernel.includeDirectories()) {
             if (!Files.isDirectory(directory)) {
                 throw new IOException("there is no include directory " + directory
                         + ": correct include or -I in the manifest");
             }
             if (!directory.equals(sourceDirectory)) { // that one is always searched first
-                roots.add(new Root(
-                        directory,
-                        directory.startsWith(sourceDirectory)
-                                ? sourceDirectory.relativize(directory)
-                                : Path.of("include-" + roots.size()
-                                        + DEEP))); // deep enough for "../"
+                addRoot(directory);
             }
         }
+    }
+
+    private void addRoot(Path directory) {
+        Path sourceDirectory = roots.getFirst().directory();
+        roots.add(new Root(
+                directory,
+                directory.startsWith(sourceDirectory)
+                        ? sourceDirectory.relativize(directory)
+                        : Path.of("include-" + roots.size() + DEEP))); // deep enough for "../"
     }
 
     /**
@@ -97,6 +112,15 @@ public final class KernelSourceResolver {
      */
     public static KernelDescriptor descriptor(KernelSpec kernel, Target target) throws IOException {
         return resolve(kernel, target).descriptor();
+    }
+
+    /**
+     * Returns a descriptor of {@code kernel} for no device, to read its inputs. Its id is no one's.
+     *
+     * @throws IOException as {@link #descriptor}
+     */
+    public static KernelDescriptor withoutDevice(KernelSpec kernel) throws IOException {
+        return descriptor(kernel, NO_DEVICE);
     }
 
     /** A descriptor, and the files that it was created from. */
@@ -111,18 +135,41 @@ public final class KernelSourceResolver {
     public static Resolved resolve(KernelSpec kernel, Target target) throws IOException {
         KernelSourceResolver resolver = new KernelSourceResolver(kernel);
         KernelDescriptor descriptor = resolver.resolve(target);
-        return new Resolved(descriptor, new KernelSources(kernel.source(), resolver.headerFiles));
+        return new Resolved(
+                descriptor, new KernelSources(resolver.sourcesByLine, resolver.headerFiles));
+    }
+
+    /**
+     * Returns the descriptor of a recorded kernel for the target and the environment of its
+     * recording. If its files are those of the recording, it has the recorded id.
+     *
+     * @throws IOException as {@link #descriptor}
+     */
+    public static KernelDescriptor descriptor(
+            KernelSpec kernel, RecordedInputs inputs, RecordedId id) throws IOException {
+        return new KernelSourceResolver(kernel)
+                .builder(inputs, id.target())
+                .environment(id.environment())
+                .build();
     }
 
     private KernelDescriptor resolve(Target target) throws IOException {
-        String source = text(kernel.source());
-        if (source.isBlank()) {
-            throw new IOException(kernel.source() + " is empty: correct source in the manifest");
+        if (kernel.recorded().isPresent()) {
+            RecordedInputs inputs = kernel.recorded().get();
+            KernelDescriptor descriptor = builder(inputs, target).build();
+            checkEnvironment(inputs, descriptor);
+            return descriptor;
         }
-        KernelDescriptor.Builder builder = KernelDescriptor.builder(target, kernel.name())
-                .source(source)
-                .options(kernel.options());
-        collect(source);
+        KernelDescriptor.Builder builder =
+                KernelDescriptor.builder(target, kernel.name()).options(kernel.options());
+        List<String> texts = addSources(builder);
+        for (int i = 0; i < texts.size(); i++) {
+            if (texts.get(i).isBlank()) {
+                throw new IOException(
+                        kernel.sources().get(i) + " is empty: correct source in the manifest");
+            }
+        }
+        collect(texts);
         if (hasComputedInclude) {
             collectAll();
             if (!hasUnseen) {
@@ -134,15 +181,83 @@ public final class KernelSourceResolver {
                 .skip(1)
                 .forEach(root -> builder.includeDirectory(root.place().toString()));
         kernel.entries().forEach(builder::entry);
-        kernel.geometry().ifPresent(builder::launch);
-        return builder.build();
+        kernel.launches().forEach(launch -> builder.launch(launch.kernel(), launch.geometry()));
+        return builder.tag(kernel.tag()).extraDigest(kernel.extraDigest()).build();
     }
 
-    /** Collects the files that {@code source} includes, transitively. */
-    private void collect(String source) throws IOException {
+    /** Returns the builder of a recorded kernel. */
+    private KernelDescriptor.Builder builder(RecordedInputs inputs, Target target)
+            throws IOException {
+        KernelDescriptor.Builder builder =
+                KernelDescriptor.builder(target, kernel.name()).options(kernel.options());
+        if (addSources(builder).stream().allMatch(String::isBlank)) {
+            throw new IOException(
+                    kernel.sources().getFirst() + " is empty: correct source in the manifest");
+        }
+        for (Map.Entry<String, Path> header : inputs.headers().entrySet()) {
+            builder.header(header.getKey(), text(header.getValue()));
+            headerFiles.put(normalized(header.getKey()), header.getValue());
+        }
+        inputs.includeDirectories().forEach(builder::includeDirectory);
+        if (inputs.isEveryFileListed()) {
+            builder.everyFileListed();
+        }
+        kernel.entries().forEach(builder::entry);
+        kernel.launches().forEach(launch -> builder.launch(launch.kernel(), launch.geometry()));
+        return builder.tag(kernel.tag()).extraDigest(kernel.extraDigest());
+    }
+
+    /** Returns the path as build logs are searched for it. */
+    private static String normalized(String path) {
+        try {
+            return Path.of(path).normalize().toString();
+        } catch (InvalidPathException e) {
+            return path;
+        }
+    }
+
+    /**
+     * Checks that this process has the environment of the recording. Another environment has other
+     * ids: programs would not find the entries.
+     */
+    private static void checkEnvironment(RecordedInputs inputs, KernelDescriptor descriptor)
+            throws IOException {
+        List<RecordedId> ids = inputs.ids().stream()
+                .filter(id -> id.target().equals(descriptor.target()))
+                .toList();
+        if (!ids.isEmpty()
+                && ids.stream()
+                        .noneMatch(id -> id.environment().equals(descriptor.compilerVariables()))) {
+            throw new IOException("it was recorded with the environment variables "
+                    + ids.getFirst().environment() + ", but this process has "
+                    + descriptor.compilerVariables() + ": set them as they were");
+        }
+    }
+
+    /** Adds the sources, and returns their texts. */
+    private List<String> addSources(KernelDescriptor.Builder builder) throws IOException {
+        List<String> texts = new ArrayList<>();
+        int line = 1;
+        for (Path source : kernel.sources()) {
+            String text = text(source);
+            builder.source(text);
+            texts.add(text);
+            // the compiler counts the lines of all texts together
+            sourcesByLine.putIfAbsent(line, source);
+            line += (int) text.lines().count() - (endsLine(text) ? 0 : 1);
+        }
+        return texts;
+    }
+
+    private static boolean endsLine(String text) {
+        return text.endsWith("\n") || text.endsWith("\r");
+    }
+
+    /** Collects the files that the sources include, transitively. */
+    private void collect(List<String> texts) throws IOException {
         record PendingFile(Root directory, String text) {}
-        Deque<PendingFile> toScan =
-                new ArrayDeque<>(List.of(new PendingFile(roots.getFirst(), source)));
+        Deque<PendingFile> toScan = new ArrayDeque<>();
+        texts.forEach(text -> toScan.add(new PendingFile(roots.getFirst(), text)));
         hasUnseen = kernel.options().stream().anyMatch(option -> option.startsWith("-include"));
         while (!toScan.isEmpty()) {
             PendingFile pending = toScan.remove();

@@ -1,18 +1,21 @@
 package dev.granary.cli.manifest;
 
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
  * The files on this machine that the descriptor of a kernel was created from.
  *
- * @param source the source file
+ * @param sources the source files by their first lines in the program, counted from 1; at least one
  * @param headers the included files, by their paths in the tree that the compiler gets
  */
-public record KernelSources(Path source, Map<String, Path> headers) {
+public record KernelSources(NavigableMap<Integer, Path> sources, Map<String, Path> headers) {
     /**
      * The header tree of an engine: a temporary directory, with the source at
      * {@link #SOURCE_PLACE}.
@@ -21,9 +24,21 @@ public record KernelSources(Path source, Map<String, Path> headers) {
 
     private static final Path SOURCE_PLACE = Path.of("i/i/i/i/i/i/i/i");
 
-    /** Copies the map. */
+    /** Copies the maps. */
     public KernelSources {
+        sources = Collections.unmodifiableNavigableMap(new TreeMap<>(sources));
         headers = Map.copyOf(headers);
+    }
+
+    /** Creates the files of a program with one source. */
+    public KernelSources(Path source, Map<String, Path> headers) {
+        this(new TreeMap<>(Map.of(1, source)), headers);
+    }
+
+    /** Returns the source that has a line of the program, and the number of its first line. */
+    public Map.Entry<Integer, Path> source(int line) {
+        Map.Entry<Integer, Path> source = sources.floorEntry(line);
+        return source == null ? sources.firstEntry() : source;
     }
 
     /**

@@ -1,8 +1,9 @@
 package dev.granary.cli.manifest;
 
-import dev.granary.gpu.Geometry;
+import dev.granary.gpu.Launch;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -10,24 +11,74 @@ import java.util.Optional;
  * One kernel program of a manifest.
  *
  * @param name the name in results; unique in its manifest
- * @param source the source file
+ * @param sources the source files, which are compiled as one program, in order; at least one
  * @param includeDirectories the directories to search for included files, in order, after the
  *     including file's own
  * @param options build options, as tokens
  * @param entries the kernels that must exist; empty for all
- * @param geometry the launch that it will be used with, if known
+ * @param launches the launches that it will be used with, as far as they are known
+ * @param tag a text that enters the id; empty for none
+ * @param extraDigest a digest of inputs that the key cannot cover; empty for none
+ * @param recorded the inputs of a recorded kernel, whose headers are listed; empty if they are
+ *     searched
  */
 public record KernelSpec(
         String name,
-        Path source,
+        List<Path> sources,
         List<Path> includeDirectories,
         List<String> options,
         List<String> entries,
-        Optional<Geometry> geometry) {
+        List<Launch> launches,
+        String tag,
+        String extraDigest,
+        Optional<RecordedInputs> recorded) {
     /** Copies the lists. */
     public KernelSpec {
+        sources = List.copyOf(sources);
         includeDirectories = List.copyOf(includeDirectories);
         options = List.copyOf(options);
         entries = List.copyOf(entries);
+        launches = List.copyOf(launches);
+    }
+
+    /** Creates a program whose headers are searched. */
+    public KernelSpec(
+            String name,
+            List<Path> sources,
+            List<Path> includeDirectories,
+            List<String> options,
+            List<String> entries,
+            List<Launch> launches,
+            String tag,
+            String extraDigest) {
+        this(
+                name,
+                sources,
+                includeDirectories,
+                options,
+                entries,
+                launches,
+                tag,
+                extraDigest,
+                Optional.empty());
+    }
+
+    /** Returns this program under another name, with other sources and more options. */
+    KernelSpec variant(String variantName, List<Path> variantSources, List<String> moreOptions) {
+        List<String> allOptions = options;
+        if (!moreOptions.isEmpty()) {
+            allOptions = new ArrayList<>(options);
+            allOptions.addAll(moreOptions);
+        }
+        return new KernelSpec(
+                variantName,
+                variantSources,
+                includeDirectories,
+                allOptions,
+                entries,
+                launches,
+                tag,
+                extraDigest,
+                recorded);
     }
 }

@@ -24,7 +24,21 @@ public final class DeviceOption {
         return name == null ? List.of() : List.of("--device", name);
     }
 
+    /** Returns the part of a name that selects the device; empty for the first device. */
+    public String name() {
+        return name == null ? "" : name;
+    }
+
     public OpenClDevice device() throws CommandFailedException {
+        return find(name());
+    }
+
+    /**
+     * Returns the first device whose name, or platform's name, contains {@code name}.
+     *
+     * @throws CommandFailedException if there is none
+     */
+    public static OpenClDevice find(String name) throws CommandFailedException {
         List<OpenClDevice> devices =
                 switch (OpenCl.probe()) {
                     case OpenCl.Probe.Found found -> found.devices();
@@ -39,7 +53,7 @@ public final class DeviceOption {
                     "the OpenCL loader found no device; install the driver of the device, on"
                             + " Debian for the CPU: apt-get install pocl-opencl-icd");
         }
-        String wanted = name == null ? "" : name.toLowerCase(Locale.ROOT);
+        String wanted = name.toLowerCase(Locale.ROOT);
         return devices.stream()
                 .filter(device -> device.toString().toLowerCase(Locale.ROOT).contains(wanted))
                 .findFirst()

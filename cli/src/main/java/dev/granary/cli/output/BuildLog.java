@@ -5,6 +5,7 @@ import dev.granary.cli.manifest.KernelSources;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -33,6 +34,8 @@ public final class BuildLog {
     private static final Pattern INCLUDED = Pattern.compile(
             "^(?<head>In file included from )(?<file>[^:\\n]{1,4096}):(?<rest>\\d+.*)$");
 
+    private static final Pattern LINE = Pattern.compile("\\d{1,9}(?!\\d)");
+
     private final List<Block> blocks = new ArrayList<>();
 
     /** The part of a log to show. */
@@ -57,8 +60,8 @@ public final class BuildLog {
                 diagnostic = KIND_FIRST.matcher(line);
             }
             if (included.matches()) {
-                includes.add(included.group("head") + name(included.group("file"), sources) + ":"
-                        + included.group("rest"));
+                includes.add(included.group("head")
+                        + location(included.group("file"), included.group("rest"), sources));
             } else if (diagnostic.matches()) {
                 String kind = diagnostic.group("kind");
                 if (!kind.equals("note")) {
@@ -68,9 +71,8 @@ public final class BuildLog {
                 current.lines().addAll(includes);
                 includes.clear();
                 current.lines()
-                        .add(name(diagnostic.group("file"), sources) + ":"
-                                + diagnostic.group("place") + ": " + kind + ": "
-                                + diagnostic.group("rest"));
+                        .add(location(diagnostic.group("file"), diagnostic.group("place"), sources)
+                                + ": " + kind + ": " + diagnostic.group("rest"));
             } else {
                 current.lines().addAll(includes);
                 includes.clear();
@@ -80,9 +82,21 @@ public final class BuildLog {
         current.lines().addAll(includes);
     }
 
-    private static String name(String file, KernelSources sources) {
+    /**
+     * Returns the user's file and line for those of the compiler.
+     *
+     * @param place the line, and any text after it
+     */
+    private static String location(String file, String place, KernelSources sources) {
         Optional<Path> header = sources.header(file);
-        return header.orElse(sources.source()).toString();
+        Matcher number = LINE.matcher(place);
+        if (header.isPresent() || !number.lookingAt()) {
+            return header.orElse(sources.sources().firstEntry().getValue()) + ":" + place;
+        }
+        int line = Integer.parseInt(number.group());
+        Map.Entry<Integer, Path> source = sources.source(line);
+        return source.getValue() + ":" + Math.max(0, line - source.getKey() + 1)
+                + place.substring(number.end());
     }
 
     /**

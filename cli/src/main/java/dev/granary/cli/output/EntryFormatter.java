@@ -142,7 +142,7 @@ public final class EntryFormatter {
             JsonObject object = json(one.listed());
             object.addProperty("found", one.reason());
             object.addProperty("detail", one.detail());
-            object.addProperty("removed", one.fate() == TierVerifier.Fate.REMOVED);
+            object.addProperty("removed", one.action() == TierVerifier.Action.REMOVED);
             array.add(object);
         });
         return array;

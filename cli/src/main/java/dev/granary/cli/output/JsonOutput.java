@@ -1,10 +1,13 @@
 package dev.granary.cli.output;
 
 import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
 import java.io.PrintWriter;
+import java.util.List;
+import java.util.Map;
 
 /** Output of JSON values. */
 public final class JsonOutput {
@@ -21,6 +24,13 @@ public final class JsonOutput {
         out.flush();
     }
 
+    /** Returns an object with the given counts, in their order. */
+    public static JsonObject object(Map<String, Long> counts) {
+        JsonObject object = new JsonObject();
+        counts.forEach(object::addProperty);
+        return object;
+    }
+
     /** Returns an object with properties given as name, value, name, value... */
     public static JsonObject object(Object... namesAndValues) {
         JsonObject object = new JsonObject();
@@ -34,5 +44,12 @@ public final class JsonOutput {
             }
         }
         return object;
+    }
+
+    /** Returns an array of texts. */
+    public static JsonArray strings(List<String> texts) {
+        JsonArray array = new JsonArray();
+        texts.forEach(array::add);
+        return array;
     }
 }

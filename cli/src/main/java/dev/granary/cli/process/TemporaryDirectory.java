@@ -1,13 +1,10 @@
 package dev.granary.cli.process;
 
-import org.jspecify.annotations.Nullable;
+import dev.granary.cache.support.FileTrees;
 
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -47,14 +44,14 @@ public final class TemporaryDirectory implements AutoCloseable {
         } catch (IllegalStateException e) {
             return; // the shutdown hook deletes the directory
         }
-        delete();
+        FileTrees.delete(path);
     }
 
     private void deleteAtExit() {
         ProcessHandle.current().descendants().forEach(TemporaryDirectory::kill);
         for (int attempt = 1; attempt <= ATTEMPTS && Files.exists(path); attempt++) {
             try {
-                delete();
+                FileTrees.delete(path);
             } catch (IOException e) {
                 // threads of this process may still write: try again
             }
@@ -70,23 +67,5 @@ public final class TemporaryDirectory implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-    }
-
-    private void delete() throws IOException {
-        Files.walkFileTree(path, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-                    throws IOException {
-                Files.deleteIfExists(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failure)
-                    throws IOException {
-                Files.deleteIfExists(visited);
-                return FileVisitResult.CONTINUE;
-            }
-        });
     }
 }

@@ -23,6 +23,7 @@ final class BlackScholes {
         new Quantity("rho", new Tolerance(5e-6, 2e-4)),
     };
 
+    /** A result of the kernel and the tolerance of its comparison. */
     private record Quantity(String name, Tolerance tolerance) {}
 
     /** The terms of an option; {@code sign} is 1 for a call and -1 for a put. */

@@ -90,6 +90,7 @@ record KernelRecipe(
         }
     }
 
+    /** A recipe with the check of its results. */
     private record Checked(KernelRecipe recipe, Check check) implements DemoKernel {
         @Override
         public String name() {

@@ -1,6 +1,8 @@
 package dev.granary.cli.manifest;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
@@ -16,7 +18,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Fuzz tests of manifests and sources of kernels: a result, or a message about the error. */
 class KernelManifestFuzzTest {
@@ -41,6 +43,24 @@ class KernelManifestFuzzTest {
                                         entry = ["gemm"]
                                         geometry = { global = [1024, 512], local = [16, 16] }
                                         """,
+                                        """
+                                        [[recorded]]
+                                        name = "k"
+                                        entry = ["k"]
+                                        source = ["k.toml.d/1.cl", "k.toml.d/2.cl"]
+                                        header = [
+                                            { path = "../a.h", file = "k.toml.d/3.h" },
+                                        ]
+                                        include-directory = ["i"]
+                                        every-file-listed = true
+                                        options = "-DA=1"
+                                        launch = [{ kernel = "*", global = [8], local = [2] }]
+                                        tag = "t"
+                                        target = [
+                                            { id = "%s", backend = "opencl", vendor = "v", \
+                                        device = "d", driver = "1", environment = { A = "b" } },
+                                        ]
+                                        """.formatted("0".repeat(64)),
                                         "[[kernel]]\nname='k'\nsource=\"\"\"a\nb\"\"\"\n",
                                         "kernel = [{name = 'a', source = 'b'}]\n"
                                                 + "a.b.c = 1979-05-27T07:32:00-08:00\n",
@@ -50,6 +70,9 @@ class KernelManifestFuzzTest {
                                         kernel("entry = [\"gemm\"]"),
                                         kernel("geometry = { global = [8, 4], local = [2] }"),
                                         kernel("geometry.global = [0x10]"),
+                                        kernel("launch = [{ kernel = 'k', global = [8] }]"),
+                                        kernel("[[kernel.launch]]\nkernel = 'k'\nlocal = [1]"),
+                                        kernel("tag = 't'\nextra-digest = 'd'"),
                                         "kernel = [{name='a',source='b'},{name='a',source='c'}]"),
                                 bytes -> {
                                     try {
@@ -66,6 +89,91 @@ class KernelManifestFuzzTest {
                 FileFuzzer.runs(50));
     }
 
+    @Test
+    @DisplayName("Fuzz: a manifest whose tables stand for many kernels makes a bounded number, with"
+            + " different names, or its error is reported")
+    void expansion() throws Exception {
+        Files.createDirectories(directory.resolve("src/deep"));
+        for (String source : List.of("src/a.cl", "src/b.cl", "src/deep/c.cl")) {
+            Files.writeString(directory.resolve(source), "kernel void k() {}");
+        }
+        Files.createSymbolicLink(directory.resolve("src/deep/up"), directory);
+        Files.writeString(
+                directory.resolve("other.toml"), "[[kernel]]\nname = 'other'\nsource = 'o.cl'");
+        Path file = directory.resolve("kernels.toml");
+        FileFuzzer.run(
+                file,
+                FuzzTarget.of(
+                                "kernels.toml with patterns",
+                                FuzzTarget.texts(
+                                        """
+                                        include-manifests = ["other.toml"]
+                                        [defaults]
+                                        options = "-cl-std=CL1.2 -D A=1"
+                                        include = ["src"]
+                                        define = { TILE = [8, 16], TYPE = "float" }
+                                        geometry = { global = [64], local = [8] }
+                                        tag = "t"
+                                        extra-digest = "d"
+                                        [[kernel]]
+                                        source = "src/**/*.cl"
+                                        """,
+                                        kernel("").replace("'s'", "['src/b.cl', 'src/*.cl']"),
+                                        kernel("").replace("'s'", "'src/**'"),
+                                        "[[kernel]]\nsource = '**/{a,b}*.c?'",
+                                        "[[kernel]]\nsource = 'src/d[a-f]e?/../*'",
+                                        "[[kernel]]\nsource = './*/deep/up/**/*.cl'",
+                                        kernel("define = { A = [1, 2, 3], B = ['x', 'y z'] }"),
+                                        kernel("define.FLAG = [true, false]\ndefine.N = -1"),
+                                        kernel("[kernel.define]\nA = [1, 2, 3, 4, 5, 6, 7, 8]"),
+                                        "include-manifests = ['other.toml', 'src/../other.toml']",
+                                        "include-manifests = ['kernels.toml']",
+                                        "include-manifests = ['src', 'missing.toml']",
+                                        "[[defaults]]\noptions = 5"),
+                                bytes -> {
+                                    try {
+                                        List<KernelSpec> kernels =
+                                                KernelManifest.read(file).kernels();
+                                        assertTrue(kernels.size()
+                                                <= ExpansionLimits.MAX_KERNELS + bytes.length);
+                                        assertEquals(
+                                                kernels.size(),
+                                                kernels.stream()
+                                                        .map(KernelSpec::name)
+                                                        .distinct()
+                                                        .count());
+                                        for (KernelSpec kernel : kernels) {
+                                            assertFalse(kernel.name().isBlank());
+                                            assertFalse(kernel.sources().isEmpty());
+                                        }
+                                    } catch (KernelManifestException e) {
+                                        TomlFuzz.checkMessage(e);
+                                    }
+                                })
+                        .words(Stream.concat(
+                                        TomlFuzz.WORDS.stream(),
+                                        Stream.of(
+                                                "**",
+                                                "*",
+                                                "?",
+                                                "{",
+                                                "}",
+                                                "/",
+                                                "..",
+                                                "src/",
+                                                "define",
+                                                "defaults",
+                                                "source",
+                                                "kernels.toml",
+                                                "include-manifests",
+                                                "[1, 2, 3, 4, 5, 6, 7, 8]",
+                                                "'0', '1', '2', '3', '4', '5', '6', '7', '8'"))
+                                .toList())
+                        // 10,000 kernels, or 200,000 files, of a short text
+                        .allocating(2_000_000),
+                FileFuzzer.runs(50));
+    }
+
     private static String kernel(String more) {
         return "[[kernel]]\nname='k'\nsource='s'\n" + more;
     }
@@ -75,8 +183,8 @@ class KernelManifestFuzzTest {
     void kernelFiles() throws Exception {
         Path source = directory.resolve("k.cl");
         Files.writeString(directory.resolve("a.h"), "int a;");
-        KernelSpec kernel =
-                new KernelSpec("k", source, List.of(), List.of(), List.of(), Optional.empty());
+        KernelSpec kernel = new KernelSpec(
+                "k", List.of(source), List.of(), List.of(), List.of(), List.of(), "", "");
         Target target = new Target(Backend.OPENCL, "v", "d", "1");
         FileFuzzer.run(
                 source,

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.gpu.Geometry;
+import dev.granary.gpu.Launch;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -15,7 +16,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 
 /** Tests of reading manifests, and of the messages for invalid ones. */
 class KernelManifestTest {
@@ -38,6 +38,10 @@ class KernelManifestTest {
             options = "-D TILE=16 -I extra -cl-fast-relaxed-math -Imore"
             entry = ["gemm", "gemm_edge"]
             geometry = { global = [1024, 512], local = [16, 16] }
+            launch = [{ kernel = "gemm", global = [64], local = [8] },
+                      { kernel = "gemm_edge", global = [7] }]
+            tag = "experiment"
+            extra-digest = "sha256:1"
 
             [[kernel]]
             name = "saxpy"
@@ -47,7 +51,7 @@ class KernelManifestTest {
                 new KernelManifest(List.of(
                         new KernelSpec(
                                 "gemm",
-                                directory.resolve("src/gemm.cl"),
+                                List.of(directory.resolve("src/gemm.cl")),
                                 List.of(
                                         directory.resolve("include"),
                                         directory.resolveSibling("shared"),
@@ -55,14 +59,21 @@ class KernelManifestTest {
                                         directory.resolve("more")),
                                 List.of("-DTILE=16", "-cl-fast-relaxed-math"),
                                 List.of("gemm", "gemm_edge"),
-                                Optional.of(new Geometry(List.of(1024L, 512L), List.of(16L, 16L)))),
+                                List.of(
+                                        new Launch("*", Geometry.of(1024, 512).local(16, 16)),
+                                        new Launch("gemm", Geometry.of(64).local(8)),
+                                        new Launch("gemm_edge", Geometry.of(7))),
+                                "experiment",
+                                "sha256:1"),
                         new KernelSpec(
                                 "saxpy",
-                                Path.of("/abs/saxpy.cl"),
+                                List.of(Path.of("/abs/saxpy.cl")),
                                 List.of(),
                                 List.of(),
                                 List.of(),
-                                Optional.empty()))),
+                                List.of(),
+                                "",
+                                ""))),
                 KernelManifest.read(file));
     }
 
@@ -71,14 +82,17 @@ class KernelManifestTest {
             delimiter = '|',
             value = {
                 "name = 5|2:1|name must be a string",
-                "name = 'k'\\nsource = ['a']|3:1|source must be a string",
+                "name = 'k'\\nsource = 5|3:1|source must be a string or a list",
+                "name = 'k'\\nsource = ['a', 5]|3:1|source must be a list of strings",
+                "name = 'k'\\nsource = []|3:1|'k' has no source; add: source = [",
+                "name = 'k'\\nsource = ['a', ' ']|3:1|'k' has a source without a path",
                 "source = 'a.cl'|1:1|has no name; add: name = \"...\"",
                 "name = 'k'|1:1|has no source; add: source",
                 "name = ' '|1:1|no name",
                 "name = 'k'\\n"
                         + "source = 'a'\\n"
-                        + "option = ''|4:1|unknown key 'option'; a kernel has entry, geometry,"
-                        + " include",
+                        + "option = ''|4:1|unknown key 'option'; a kernel has define, entry,"
+                        + " extra-digest, geometry, include, launch, name, options, source, tag",
                 "name = 'k'\\nsource = 'a'\\n'a b' = ''|4:1|unknown key 'a b'",
                 "name = 'k'\\nsource = 'a'\\ninclude = 'inc'|4:1|include must be a list of strings",
                 "name = 'k'\\nsource = 'a'\\nentry = ['a', 5]|4:1|entry must be a list of strings",
@@ -102,6 +116,26 @@ class KernelManifestTest {
                         + "source = 'a'\\n"
                         + "geometry = { global = [4], local = [2, 2] }|4:1|1 global sizes, but 2"
                         + " local",
+                "name = 'k'\\nsource = 'a'\\nlaunch = { kernel = 'k', global = [4] }|4:1|"
+                        + "launch must be a list of tables, such as launch = [{ kernel",
+                "name = 'k'\\nsource = 'a'\\nlaunch = ['k']|4:1|launch must be a list of tables",
+                "name = 'k'\\nsource = 'a'\\nlaunch = [{ global = [4] }]|4:1|"
+                        + "a launch has no kernel; add: kernel = \"...\", or use geometry",
+                "name = 'k'\\nsource = 'a'\\nlaunch = [{ kernel = ' ' }]|4:1|has no kernel",
+                "name = 'k'\\nsource = 'a'\\nlaunch = [{ kernel = 5 }]|4:13|must be a string",
+                "name = 'k'\\nsource = 'a'\\nlaunch = [{ kernel = 'k' }]|4:13|"
+                        + "launch: A launch has one to three dimensions",
+                "name = 'k'\\nsource = 'a'\\nlaunch = [{ kernel = 'k', size = [4] }]|4:27|"
+                        + "unknown key 'size'; a launch has global, kernel, local",
+                "name = 'k'\\nsource = 'a'\\nlaunch = [{ kernel = 'k', global = ['4'] }]|4:27|"
+                        + "list of whole numbers",
+                "name = 'k'\\n"
+                        + "source = 'a'\\n"
+                        + "[[kernel.launch]]\\n"
+                        + "kernel = 'k'\\n"
+                        + "global = [-1]|5:1|launch: The sizes of a launch must be positive",
+                "name = 'k'\\nsource = 'a'\\ntag = 5|4:1|tag must be a string",
+                "name = 'k'\\nsource = 'a'\\nextra-digest = []|4:1|extra-digest must be a string",
                 "name = 'k'\\n"
                         + "source = 'a'\\n"
                         + "[[kernel]]\\n"

@@ -28,7 +28,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 
 /** Tests of the files that belong to a kernel of a manifest, and of their effect on its id. */
@@ -265,8 +264,8 @@ class KernelSourceResolverTest {
     }
 
     private static void assertRefused(Path source, String cause) {
-        KernelSpec kernel =
-                new KernelSpec("k", source, List.of(), List.of(), List.of(), Optional.empty());
+        KernelSpec kernel = new KernelSpec(
+                "k", List.of(source), List.of(), List.of(), List.of(), List.of(), "", "");
         IOException thrown = assertThrows(
                 IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
         assertTrue(
@@ -284,8 +283,8 @@ class KernelSourceResolverTest {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             channel.write(ByteBuffer.wrap(new byte[1]), 4L << 30); // after a hole
         }
-        KernelSpec kernel =
-                new KernelSpec("k", file, List.of(), List.of(), List.of(), Optional.empty());
+        KernelSpec kernel = new KernelSpec(
+                "k", List.of(file), List.of(), List.of(), List.of(), List.of(), "", "");
         IOException thrown = assertThrows(
                 IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
         assertTrue(

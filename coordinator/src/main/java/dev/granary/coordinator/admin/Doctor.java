@@ -1,5 +1,6 @@
 package dev.granary.coordinator.admin;
 
+import dev.granary.cache.CheckResult;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -9,7 +10,6 @@ import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.local.LocalTier;
 import dev.granary.local.directory.FileSystemType;
 import dev.granary.s3.BucketTier;
-import dev.granary.s3.probe.BucketFinding;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,39 +25,18 @@ public final class Doctor {
 
     private Doctor() {}
 
-    /** Result of one check. */
-    public sealed interface Check {
-        /**
-         * The subject works.
-         *
-         * @param subject what was checked
-         * @param finding the finding
-         */
-        record Sound(String subject, String finding) implements Check {}
-
-        /**
-         * The subject works with limitations.
-         *
-         * @param subject what was checked
-         * @param finding the finding, in one line
-         * @param advice the consequence and how to remove the limitation, in one line
-         */
-        record Notice(String subject, String finding, String advice) implements Check {}
-
-        /**
-         * The subject does not work.
-         *
-         * @param subject what was checked
-         * @param cause the cause, in one line
-         * @param cure what to do, in one line
-         */
-        record Problem(String subject, String cause, String cure) implements Check {}
-    }
+    /**
+     * One check.
+     *
+     * @param subject the checked part of this machine or of the configuration
+     * @param result the result
+     */
+    public record Check(String subject, CheckResult result) {}
 
     /**
      * Checks the local directory and the buckets, in this order.
      *
-     * @param engines the results of checks of the engines in use, which come first
+     * @param engines the checks of the engines in use, which come first
      */
     public static List<Check> examine(GranaryConfig config, List<Check> engines) {
         Doctor doctor = new Doctor();
@@ -128,15 +107,7 @@ public final class Doctor {
 
     private void examineBucket(String subject, BucketConfig layer) {
         try (BucketTier tier = BucketTierFactory.open(layer, Optional.empty())) {
-            for (BucketFinding finding : tier.check()) {
-                switch (finding) {
-                    case BucketFinding.Sound works -> sound(subject, works.what());
-                    case BucketFinding.Notice notice ->
-                        checks.add(new Check.Notice(subject, notice.what(), notice.advice()));
-                    case BucketFinding.Problem broken ->
-                        problem(subject, broken.cause(), broken.cure());
-                }
-            }
+            tier.check().forEach(result -> checks.add(new Check(subject, result)));
         } catch (ConfigException e) {
             problem(
                     subject,
@@ -146,10 +117,10 @@ public final class Doctor {
     }
 
     private void sound(String subject, String finding) {
-        checks.add(new Check.Sound(subject, finding));
+        checks.add(new Check(subject, new CheckResult.Sound(finding)));
     }
 
     private void problem(String subject, String cause, String cure) {
-        checks.add(new Check.Problem(subject, cause, cure));
+        checks.add(new Check(subject, new CheckResult.Problem(cause, cure)));
     }
 }

@@ -45,12 +45,12 @@ public final class TierVerifier {
      * @param listed the entry
      * @param reason the kind of damage in lower case, or {@code unreadable}
      * @param detail the details, for people
-     * @param fate what was done with the entry
+     * @param action the action taken on the entry
      */
-    public record Bad(EntryCatalog.Listed listed, String reason, String detail, Fate fate) {}
+    public record Bad(EntryCatalog.Listed listed, String reason, String detail, Action action) {}
 
     /** The action taken on an entry that is not sound. */
-    public enum Fate {
+    public enum Action {
         /** It is still in the tier. */
         LEFT,
         /** It was removed. */
@@ -110,11 +110,11 @@ public final class TierVerifier {
                         listed,
                         name(damage.damage()),
                         damage.detail(),
-                        isRepaired ? Fate.REMOVED : Fate.LEFT));
+                        isRepaired ? Action.REMOVED : Action.LEFT));
             }
             case LoadResult.Unavailable lost -> {
                 unreadable = unreadable.plus(listed);
-                bad.add(new Bad(listed, "unreadable", lost.cause(), Fate.LEFT));
+                bad.add(new Bad(listed, "unreadable", lost.cause(), Action.LEFT));
             }
         }
     }

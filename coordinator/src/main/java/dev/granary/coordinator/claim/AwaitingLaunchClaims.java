@@ -49,6 +49,7 @@ final class AwaitingLaunchClaims {
         }
     }
 
+    /** A claim that may be held until the first launch. */
     private final class AwaitingClaim implements CompileClaim {
         private final Id id;
         private final ClaimResult.Mine localClaim;

@@ -5,6 +5,10 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.cache.support.Ticker;
+import dev.granary.coordinator.dispatch.EventDispatcher;
+import dev.granary.coordinator.dispatch.EventKind;
+import dev.granary.coordinator.dispatch.EventSpan;
+import dev.granary.coordinator.event.WaitEvent;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.local.claim.ClaimResult;
@@ -42,6 +46,7 @@ public final class ClaimCoordinator {
     private final Ticker time;
     private final LongUnaryOperator jitter;
     private final LookupCounters counters;
+    private final EventDispatcher events;
     private final WaitBudget waitBudget;
     private final WaitBudget launchWaitBudget;
     private final AwaitingLaunchClaims awaitingLaunch;
@@ -61,12 +66,14 @@ public final class ClaimCoordinator {
     /** State of one wait. */
     private static final class Wait {
         private final long start;
+        private final EventSpan span;
         private long launchStart;
         private boolean sawLaunch;
         private long pause = MIN_PAUSE_NANOS;
 
-        Wait(long start) {
+        Wait(long start, EventSpan span) {
             this.start = start;
+            this.span = span;
         }
     }
 
@@ -83,12 +90,14 @@ public final class ClaimCoordinator {
             Ticker time,
             LongUnaryOperator jitter,
             Executor graceTimer,
-            LookupCounters counters) {
+            LookupCounters counters,
+            EventDispatcher events) {
         this.claims = claims;
         this.time = time;
         this.jitter = jitter;
         this.awaitingLaunch = new AwaitingLaunchClaims(graceTimer);
         this.counters = counters;
+        this.events = events;
         this.waitBudget = new WaitBudget(limit.toNanos(), time.nanos());
         this.launchWaitBudget =
                 new WaitBudget(Math.min(limit.toNanos(), LAUNCH_GRACE.toNanos()), time.nanos());
@@ -100,14 +109,15 @@ public final class ClaimCoordinator {
      * @param limit the wait budget
      */
     public static ClaimCoordinator over(
-            LocalClaims claims, Duration limit, LookupCounters counters) {
+            LocalClaims claims, Duration limit, LookupCounters counters, EventDispatcher events) {
         return new ClaimCoordinator(
                 claims::claim,
                 limit,
                 Ticker.SYSTEM,
                 longest -> ThreadLocalRandom.current().nextLong(longest + 1),
                 CompletableFuture.delayedExecutor(LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS),
-                counters);
+                counters,
+                events);
     }
 
     /**
@@ -120,7 +130,7 @@ public final class ClaimCoordinator {
             return new Outcome.Unclaimed(); // this process itself would have to launch it
         }
         awaitingLaunch.closeOwnedByCurrentThread();
-        Wait wait = new Wait(time.nanos());
+        Wait wait = new Wait(time.nanos(), events.begin(EventKind.WAIT));
         while (true) {
             switch (claims.apply(id)) {
                 case ClaimResult.Mine localClaim -> {
@@ -140,13 +150,14 @@ public final class ClaimCoordinator {
                     if (remaining <= 0 || Thread.currentThread().isInterrupted()) {
                         counters.increment(LookupCounter.WAITS_GIVEN_UP);
                         chargeWait(wait);
+                        ended(id, wait, WaitEvent.Outcome.GIVEN_UP);
                         return new Outcome.Unclaimed();
                     }
                     pause(wait, remaining);
                 }
             }
             if (lookup.get() instanceof LoadResult.Hit(Entry entry)) {
-                return stored(entry, wait);
+                return stored(id, entry, wait);
             }
         }
     }
@@ -160,9 +171,12 @@ public final class ClaimCoordinator {
         boolean isHeld = false;
         try {
             if (lookup.get() instanceof LoadResult.Hit(Entry entry)) {
-                return stored(entry, wait);
+                return stored(id, entry, wait);
             }
             chargeWait(wait);
+            if (hasWaited(wait)) {
+                ended(id, wait, WaitEvent.Outcome.CLAIMED);
+            }
             Outcome claimed = new Outcome.Claimed(awaitingLaunch.claim(id, localClaim));
             isHeld = true;
             return claimed;
@@ -173,15 +187,21 @@ public final class ClaimCoordinator {
         }
     }
 
-    private Outcome stored(Entry entry, Wait wait) {
+    private Outcome stored(Id id, Entry entry, Wait wait) {
         if (hasWaited(wait)) {
             counters.increment(LookupCounter.WAITED);
             waitBudget.reset();
             if (wait.sawLaunch) {
                 launchWaitBudget.reset();
             }
+            ended(id, wait, WaitEvent.Outcome.STORED);
         }
         return new Outcome.Stored(entry);
+    }
+
+    private void ended(Id id, Wait wait, WaitEvent.Outcome outcome) {
+        wait.span.end(_ -> new WaitEvent(
+                EventDispatcher.digest(id), outcome, Duration.ofNanos(time.nanos() - wait.start)));
     }
 
     /**

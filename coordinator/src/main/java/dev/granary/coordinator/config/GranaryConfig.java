@@ -8,6 +8,7 @@ import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.NetworkFileSystemPolicy;
+import dev.granary.local.directory.PrivateSubdirectory;
 import dev.granary.s3.config.S3ClientLibrary;
 
 import org.jspecify.annotations.Nullable;
@@ -45,6 +46,8 @@ import java.util.Set;
  * @param flushLimit the longest wait of {@code close} for uploads; the next process does the rest
  * @param constantLimits the memory for constant tensors on each device, for the configured kinds of
  *     engine
+ * @param recording the manifest to which the kernels of this process are recorded; empty: none
+ * @param enabled the engines whose primitives are cached beyond memory
  */
 public record GranaryConfig(
         List<BucketConfig> buckets,
@@ -57,7 +60,9 @@ public record GranaryConfig(
         Duration localWait,
         Duration bucketWait,
         Duration flushLimit,
-        ConstantLimits constantLimits) {
+        ConstantLimits constantLimits,
+        Optional<Path> recording,
+        EnabledEngines enabled) {
     /** The default capacity of the local tier: 4 GiB. */
     public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
 
@@ -81,6 +86,7 @@ public record GranaryConfig(
     public GranaryConfig {
         buckets = List.copyOf(buckets);
         directory = directory.toAbsolutePath().normalize();
+        recording = recording.map(file -> file.toAbsolutePath().normalize());
         if (capacityBytes < 0
                 || primitiveCacheCapacity < 0
                 || localWait.isNegative()
@@ -132,6 +138,8 @@ public record GranaryConfig(
         private @Nullable Duration bucketWait;
         private Duration flushLimit = DEFAULT_FLUSH_LIMIT;
         private ConstantLimits constantLimits = ConstantLimits.NONE;
+        private @Nullable Path recording;
+        private @Nullable EnabledEngines enabled;
         private boolean isOffline;
 
         private Builder(Map<String, String> environment) {
@@ -181,7 +189,8 @@ public record GranaryConfig(
 
         /**
          * Sets the directory of the local tier; default: {@code granary} under
-         * {@code XDG_CACHE_HOME} or {@code ~/.cache}.
+         * {@code XDG_CACHE_HOME} or {@code ~/.cache}. In a volume that others can write, a private
+         * subdirectory {@code granary-<uid>} is used.
          */
         public Builder directory(Path path) {
             directory = path;
@@ -290,6 +299,33 @@ public record GranaryConfig(
         }
 
         /**
+         * Records the kernels of this process: adds each kernel that it obtains to the kernel
+         * manifest {@code file}, with sources and headers in {@code file.d}. Several processes may
+         * record to one file. Default: none.
+         */
+        public Builder record(Path file) {
+            recording = file;
+            return this;
+        }
+
+        /** Records to a file from a configuration text. */
+        public Builder record(String file) throws ConfigException {
+            return record(Setting.RECORDING.parse(file, "The recording"));
+        }
+
+        /**
+         * Sets the engines whose primitives are cached beyond the memory of the process; default:
+         * all. {@code Granary.setEnabled} changes them at run time.
+         *
+         * @param text {@code on}, {@code off}, or parts such as {@code opencl.cpu:off}, separated
+         *     by semicolons
+         */
+        public Builder enabled(String text) throws ConfigException {
+            enabled = Setting.ENABLED.parse(text, "The setting enabled");
+            return this;
+        }
+
+        /**
          * Sets the longest wait of {@code close} for uploads; default: 5 seconds.
          *
          * @throws ConfigException if negative
@@ -311,16 +347,20 @@ public record GranaryConfig(
         public GranaryConfig build() throws ConfigException {
             ConfigSources sources = new ConfigSources(environment);
             Path chosenDirectory = sources.first(directory, Setting.DIRECTORY);
+            Path configured =
+                    chosenDirectory == null ? sources.defaultDirectory() : chosenDirectory;
             Long chosenCapacity = sources.first(capacityBytes, Setting.CAPACITY);
+            long capacity = chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity;
             EvictionPolicy chosenEviction = sources.first(eviction, Setting.EVICTION);
             NetworkFileSystemPolicy chosenNetwork =
                     sources.first(networkDirectory, Setting.NETWORK_DIRECTORY);
             Duration chosenWait = sources.first(localWait, Setting.LOCAL_WAIT);
             Duration chosenBucketWait = sources.first(bucketWait, Setting.BUCKET_WAIT);
+            EnabledEngines chosenEnabled = sources.first(enabled, Setting.ENABLED);
             return new GranaryConfig(
                     isOffline ? List.of() : chooseBuckets(sources),
-                    chosenDirectory == null ? sources.defaultDirectory() : chosenDirectory,
-                    chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity,
+                    capacity == 0 ? configured : PrivateSubdirectory.resolve(configured),
+                    capacity,
                     chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
                     chosenNetwork == null ? NetworkFileSystemPolicy.REFUSE : chosenNetwork,
                     sources.lenient(
@@ -334,7 +374,9 @@ public record GranaryConfig(
                     chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
                     chosenBucketWait == null ? DEFAULT_BUCKET_WAIT : chosenBucketWait,
                     flushLimit,
-                    constantLimits.orElse(sources.constantLimits()));
+                    constantLimits.orElse(sources.constantLimits()),
+                    Optional.ofNullable(sources.first(recording, Setting.RECORDING)),
+                    chosenEnabled == null ? EnabledEngines.ALL : chosenEnabled);
         }
 
         private static Duration checked(Duration wait, String name) throws ConfigException {

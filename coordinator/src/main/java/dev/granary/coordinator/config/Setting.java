@@ -31,6 +31,7 @@ record Setting<T>(
         String key, String environment, Set<Class<?>> inFile, String expected, Parser<T> parser) {
     private static final Set<Class<?>> TEXT = Set.of(String.class);
     private static final Set<Class<?>> TEXT_OR_LIST = Set.of(String.class, TomlArray.class);
+    private static final Set<Class<?>> TEXT_OR_BOOLEAN = Set.of(String.class, Boolean.class);
     private static final Set<Class<?>> TEXT_OR_NUMBER = Set.of(String.class, Long.class);
 
     static final Setting<List<BucketUri>> BUCKET = new Setting<>(
@@ -104,6 +105,19 @@ record Setting<T>(
             TEXT,
             ConstantLimits.FORM,
             Setting::constantLimits);
+    static final Setting<Path> RECORDING = new Setting<>(
+            "record",
+            "GRANARY_RECORD",
+            TEXT,
+            "a file without ~, which only a shell expands",
+            Setting::path);
+
+    static final Setting<EnabledEngines> ENABLED = new Setting<>(
+            "enabled",
+            "GRANARY_ENABLED",
+            TEXT_OR_BOOLEAN,
+            EnabledEngines.FORM,
+            EnabledEngines::parse);
 
     /** The longest configurable time. */
     static final Duration MAX_DURATION = Duration.ofDays(365);
@@ -121,7 +135,9 @@ record Setting<T>(
             PRIMITIVE_CACHE_POLICY,
             LOCAL_WAIT,
             BUCKET_WAIT,
-            CONSTANT_TENSOR_CACHE_CAPACITY);
+            CONSTANT_TENSOR_CACHE_CAPACITY,
+            RECORDING,
+            ENABLED);
 
     /** Parser of the text of a setting. */
     @FunctionalInterface

@@ -49,14 +49,14 @@ public final class PackUploader implements EntryUploader {
 
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
+        CountingCache.PendingStore pending = tier.beginStore(entry);
         Optional<StoreResult> existing = duplicates.find(entry);
         forgetLostPacks(entry);
         if (existing.isPresent()) {
-            whenDone.accept(tier.statistics().count(existing.get()));
+            whenDone.accept(pending.count(existing.get()));
         } else if (bucket.conditionalWrites() == ConditionalWriteSupport.NONE
-                || !publisher(entry)
-                        .add(entry, result -> whenDone.accept(tier.statistics().count(result)))) {
-            whenDone.accept(tier.store(entry));
+                || !publisher(entry).add(entry, result -> whenDone.accept(pending.count(result)))) {
+            whenDone.accept(pending.count(tier.cache().store(entry)));
         }
     }
 

@@ -5,6 +5,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.LogOnce;
+import dev.granary.coordinator.dispatch.EventSpan;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.stores.OpenLayer;
 
@@ -24,7 +25,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 
 /**
- * One bucket as lookups and uploads use it: the tier with its counters, time budget, threads and
+ * One layer as lookups and uploads use it: the tier with its counters, time budget, threads and
  * upload queue. A lookup waits no longer than the {@link LookupTimeBudget} allows. Each load runs
  * on a thread of the layer, so that its caller can go on without the answer. A hanging layer does
  * not affect the others. Thread-safe.
@@ -34,6 +35,8 @@ public final class RemoteLayer implements AutoCloseable {
     private static final int MAX_CONCURRENT = 64;
 
     private static final long IDLE_SECONDS = 10;
+    private static final LoadResult.Unavailable SKIPPED =
+            new LoadResult.Unavailable("skipped: the time budget is used up");
 
     private final OpenLayer layer;
     private final int position;
@@ -71,24 +74,21 @@ public final class RemoteLayer implements AutoCloseable {
     }
 
     /**
-     * Returns the entry if the layer has it and the budget allows the lookup; waits at most
-     * {@code maxNanos}.
+     * Loads an entry, and waits at most {@code maxNanos}; {@link #SKIPPED} if the budget does not
+     * allow the lookup.
      */
-    public Optional<Entry> load(Id id, long maxNanos) {
+    public LoadResult load(Id id, long maxNanos) {
         return switch (budget.decide()) {
             case LookupTimeBudget.Decision.Load(long limitNanos) ->
-                loadAndCount(id, Math.min(limitNanos, maxNanos))
-                                instanceof LoadResult.Hit(Entry entry)
-                        ? Optional.of(entry)
-                        : Optional.empty();
+                loadAndCount(id, Math.min(limitNanos, maxNanos));
             case LookupTimeBudget.Decision.Probe _ -> {
-                skipped.increment();
+                skip(id);
                 probe(id);
-                yield Optional.empty();
+                yield SKIPPED;
             }
             case LookupTimeBudget.Decision.Skip _ -> {
-                skipped.increment();
-                yield Optional.empty();
+                skip(id);
+                yield SKIPPED;
             }
         };
     }
@@ -96,6 +96,11 @@ public final class RemoteLayer implements AutoCloseable {
     /** Returns the position in the order of lookups, counted from 0. */
     public int position() {
         return position;
+    }
+
+    /** Returns the name of the layer. */
+    public String name() {
+        return layer.name();
     }
 
     /** Returns the queue of uploads; empty for a read-only layer. */
@@ -109,9 +114,11 @@ public final class RemoteLayer implements AutoCloseable {
         compileTimes.observe(entry.compileTime().toNanos());
     }
 
-    /** Discards an entry of this layer that the driver rejected. */
+    /** Discards an entry of this layer that the driver rejected, unless the layer is read-only. */
     public void refused(Entry entry) {
-        layer.tier().cache().discard(entry);
+        if (layer.isWritable()) {
+            layer.tier().cache().discard(entry);
+        }
     }
 
     public LayerStatistics statistics() {
@@ -144,12 +151,18 @@ public final class RemoteLayer implements AutoCloseable {
         threads.shutdown();
     }
 
+    private void skip(Id id) {
+        skipped.increment();
+        layer.tier().skipped(id, SKIPPED.cause());
+    }
+
     private LoadResult loadAndCount(Id id, long limitNanos) {
+        EventSpan span = layer.tier().beginLoad();
         long start = System.nanoTime();
         LoadResult result = loadWithin(id, limitNanos);
         long took = System.nanoTime() - start;
         budget.charge(took);
-        return layer.tier().statistics().count(result, took);
+        return layer.tier().count(id, result, took, span);
     }
 
     private LoadResult loadWithin(Id id, long limitNanos) {
@@ -224,7 +237,12 @@ public final class RemoteLayer implements AutoCloseable {
                     // closed, a broken contract, or an error: uncaught, it would be printed to the
                     // user
                     LogOnce.warn("layer", "A lookup in " + layer.name() + " failed: " + e);
-                    layer.tier().statistics().count(failed(String.valueOf(e)), 0);
+                    layer.tier()
+                            .count(
+                                    id,
+                                    failed(String.valueOf(e)),
+                                    0,
+                                    layer.tier().beginLoad());
                 } finally {
                     budget.probeEnded(savedNanos);
                 }

@@ -2,6 +2,7 @@ package dev.granary.coordinator.layer;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.LayerStatistics;
@@ -18,12 +19,12 @@ import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 
 /**
- * The buckets in order. A lookup goes through them until one has the entry. The
+ * The layers in order. A lookup goes through them until one has the entry. The
  * {@link LookupTimeBudget} limits the wait for each. One deadline limits the wait for all; each
- * bucket may use an equal share of the time that is left.
+ * layer may use an equal share of the time that is left.
  *
- * <p>A compiled entry is uploaded to the first writable bucket only: those after it are shared more
- * widely. An entry that a bucket had is copied to the writable ones before it. Thread-safe.
+ * <p>A compiled entry is uploaded to the first writable layer only: those after it are shared more
+ * widely. An entry that a layer had is copied to the writable ones before it. Thread-safe.
  */
 public final class RemoteLayers implements AutoCloseable {
     /**
@@ -61,7 +62,7 @@ public final class RemoteLayers implements AutoCloseable {
         CompileTimeEstimate compileTimes = new CompileTimeEstimate();
         List<RemoteLayer> opened = new ArrayList<>();
         for (OpenLayer layer : layers) {
-            Optional<UploadQueue> uploads = layer.bucket().isWritable()
+            Optional<UploadQueue> uploads = layer.isWritable()
                     ? Optional.of(new UploadQueue(
                             local, uploader(layer, publishing, waits), layer.outbox(), counters))
                     : Optional.empty();
@@ -106,10 +107,10 @@ public final class RemoteLayers implements AutoCloseable {
             RemoteLayer layer = all.get(position);
             long shareNanos = leftNanos / (all.size() - position);
             long start = System.nanoTime();
-            Optional<Entry> entry = layer.load(id, shareNanos);
+            LoadResult result = layer.load(id, shareNanos);
             leftNanos -= System.nanoTime() - start;
-            if (entry.isPresent()) {
-                Optional<T> used = use.apply(entry.get(), layer);
+            if (result instanceof LoadResult.Hit(Entry entry)) {
+                Optional<T> used = use.apply(entry, layer);
                 if (used.isPresent()) {
                     return used;
                 }

@@ -4,6 +4,7 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.coordinator.claim.ClaimCoordinator;
+import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.session.RestoreQuarantine;
@@ -16,11 +17,13 @@ import java.util.Optional;
  * The tiers below the memory tier, and what else all lookups share. Thread-safe.
  *
  * @param local the local tier
- * @param layers the buckets
+ * @param layers the buckets and plugged caches
  * @param quarantine the quarantine of entries; empty if the local directory cannot be written
  * @param coordinator the claims of this machine; empty if lookups do not wait for other processes
  * @param writeBehind the queue of the work after a lookup
  * @param counters the counters of lookups
+ * @param events the receivers of events
+ * @param enabled the engines of which lookups go beyond memory
  */
 public record LookupTiers(
         CountingCache local,
@@ -28,7 +31,9 @@ public record LookupTiers(
         Optional<RestoreQuarantine> quarantine,
         Optional<ClaimCoordinator> coordinator,
         WriteBehindQueue writeBehind,
-        LookupCounters counters) {
+        LookupCounters counters,
+        EventDispatcher events,
+        EngineSwitch enabled) {
     /** Returns a lookup that has not begun. */
     public <D extends PrimitiveDescriptor, P extends Primitive> PrimitiveLookup<D, P> lookup(
             Engine<D, P> engine, D descriptor) {

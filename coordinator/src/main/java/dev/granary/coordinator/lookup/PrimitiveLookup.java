@@ -13,14 +13,24 @@ import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.claim.CompileClaim;
+import dev.granary.coordinator.dispatch.EventDispatcher;
+import dev.granary.coordinator.dispatch.EventKind;
+import dev.granary.coordinator.dispatch.EventSpan;
+import dev.granary.coordinator.event.CompileEvent;
+import dev.granary.coordinator.event.LookupEvent;
+import dev.granary.coordinator.event.RestoreEvent;
 import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.toml.SafeText;
 
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
@@ -50,8 +60,16 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     // all loads of the local tier are counted as one result: the hit, else the first
     private @Nullable LoadResult localResult;
     private long localNanos;
+    private @Nullable EventSpan localSpan; // of the load that is counted
     private PrimitiveSource source = PrimitiveSource.MEMORY;
     private OptionalInt layer = OptionalInt.empty();
+    private Optional<String> layerName = Optional.empty();
+    private long restoredBytes;
+    private boolean isFound;
+    private boolean isCached; // beyond memory
+    // Rejections of entries without a required kernel. They are due after compiling: if the source
+    // lacks the kernel too, the entry is sound, and other descriptors with this id use it.
+    private final List<Runnable> rejections = new ArrayList<>();
 
     PrimitiveLookup(LookupTiers tiers, Engine<D, P> engine, D descriptor) {
         this.tiers = tiers;
@@ -67,9 +85,30 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     public P find() throws CompileException {
         // else a stack overflow could leave claims, quarantine marks and locks of the stores behind
         StackReserve.require();
-        Id id = descriptor.getId();
+        EventSpan span = tiers.events().begin(EventKind.LOOKUP);
+        try {
+            P primitive = search(descriptor.getId());
+            isFound = true;
+            return primitive;
+        } finally {
+            span.end(took -> new LookupEvent(
+                    EventDispatcher.digest(descriptor.getId()),
+                    engine.target(),
+                    isFound ? Optional.of(source) : Optional.empty(),
+                    layerName,
+                    restoredBytes,
+                    took));
+        }
+    }
+
+    private P search(Id id) throws CompileException {
         if (id.isEmpty()) {
             tiers.counters().increment(LookupCounter.NOT_CACHEABLE);
+            return compile();
+        }
+        isCached = tiers.enabled().isOn(engine);
+        if (!isCached) {
+            tiers.counters().increment(LookupCounter.DISABLED);
             return compile();
         }
         start = System.nanoTime();
@@ -117,25 +156,28 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         if (outcome instanceof ClaimCoordinator.Outcome.Claimed(CompileClaim acquired)) {
             claim = acquired;
         }
-        countLocal();
+        countLocal(id);
         return outcome instanceof ClaimCoordinator.Outcome.Stored(Entry entry)
                 ? Optional.of(entry)
                 : Optional.empty();
     }
 
     private LoadResult loadLocal(Id id) {
+        EventSpan span = tiers.local().beginLoad();
         long loadStart = System.nanoTime();
         LoadResult latest = tiers.local().cache().load(id);
         localNanos += System.nanoTime() - loadStart;
         if (localResult == null || latest instanceof LoadResult.Hit) {
             localResult = latest;
+            localSpan = span;
+            span.stop();
         }
         return latest;
     }
 
-    private void countLocal() {
-        if (localResult != null) {
-            tiers.local().statistics().count(localResult, localNanos);
+    private void countLocal(Id id) {
+        if (localResult != null && localSpan != null) {
+            tiers.local().count(id, localResult, localNanos, localSpan);
         }
     }
 
@@ -143,7 +185,8 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
      * Restores an entry of the local tier; empty if it is in quarantine or the driver rejects it.
      */
     private Optional<P> restoreLocal(Entry entry) {
-        Optional<P> restored = restore(entry, tiers.local().cache()::discard);
+        Optional<P> restored =
+                restore(entry, tiers.local().name(), tiers.local().cache()::discard);
         restored.ifPresent(primitive -> {
             tiers.layers().compileTimes().observe(entry.compileTime().toNanos());
             if (primitive.origin() == Primitive.Origin.RECOMPILED) {
@@ -158,7 +201,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
      * Step 3: restores an entry of a layer; empty if it is in quarantine or the driver rejects it.
      */
     private Optional<P> restoreFromBucket(Entry entry, RemoteLayer bucket) {
-        Optional<P> restored = restore(entry, bucket::refused);
+        Optional<P> restored = restore(entry, bucket.name(), bucket::refused);
         restored.ifPresent(primitive -> {
             bucket.used(entry);
             if (primitive.origin() == Primitive.Origin.RECOMPILED) {
@@ -168,6 +211,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
             }
             source = PrimitiveSource.BUCKET;
             layer = OptionalInt.of(bucket.position());
+            layerName = Optional.of(bucket.name());
         });
         return restored;
     }
@@ -177,29 +221,77 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         tiers.writeBehind().recompiled(primitive, entry.compileTime(), claim);
     }
 
-    private Optional<P> restore(Entry entry, Consumer<Entry> discard) {
+    private Optional<P> restore(Entry entry, String tier, Consumer<Entry> discard) {
+        EventSpan span = tiers.events().begin(EventKind.RESTORE);
         if (tiers.quarantine().isPresent() && tiers.quarantine().get().contains(entry)) {
             tiers.counters().increment(LookupCounter.QUARANTINED);
+            span.end(_ -> event(
+                    entry,
+                    tier,
+                    RestoreEvent.Outcome.QUARANTINED,
+                    Optional.empty(),
+                    Duration.ZERO));
             return Optional.empty();
         }
         try (RestoreQuarantine.Restore _ = beginRestore(entry)) {
             P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
+            span.stop();
             tiers.counters()
                     .add(
                             LookupCounter.TIME_SAVED,
                             Math.max(
                                     0,
                                     entry.compileTime().toNanos() - (System.nanoTime() - start)));
+            restoredBytes = entry.binaries().byteSize();
+            RestoreEvent.Outcome outcome = primitive.origin() == Primitive.Origin.RECOMPILED
+                    ? RestoreEvent.Outcome.RECOMPILED
+                    : RestoreEvent.Outcome.RESTORED;
+            span.end(took -> event(entry, tier, outcome, Optional.empty(), took));
             return Optional.of(primitive);
         } catch (RestoreException e) {
-            tiers.counters().increment(LookupCounter.REFUSED_BY_DRIVER);
-            LogOnce.warn(
-                    "restore",
-                    "The driver rejected a stored binary, which is discarded and compiled again: "
-                            + e.getMessage());
-            discard.accept(entry);
+            span.stop();
+            if (e.isMissingKernel()) {
+                rejections.add(() -> reject(entry, tier, e, span, discard));
+            } else {
+                reject(entry, tier, e, span, discard);
+            }
             return Optional.empty();
         }
+    }
+
+    private void reject(
+            Entry entry,
+            String tier,
+            RestoreException cause,
+            EventSpan span,
+            Consumer<Entry> discard) {
+        tiers.counters().increment(LookupCounter.REFUSED_BY_DRIVER);
+        span.end(took -> event(
+                entry,
+                tier,
+                RestoreEvent.Outcome.REFUSED,
+                Optional.of(SafeText.inOneLine(String.valueOf(cause.getMessage()))),
+                took));
+        LogOnce.warn(
+                "restore",
+                "The driver rejected a stored binary, which is discarded and compiled again: "
+                        + cause.getMessage());
+        discard.accept(entry);
+    }
+
+    private static RestoreEvent event(
+            Entry entry,
+            String tier,
+            RestoreEvent.Outcome outcome,
+            Optional<String> cause,
+            Duration took) {
+        return new RestoreEvent(
+                EventDispatcher.digest(entry.id()),
+                tier,
+                outcome,
+                cause,
+                entry.binaries().byteSize(),
+                took);
     }
 
     private RestoreQuarantine.@Nullable Restore beginRestore(Entry entry) {
@@ -208,13 +300,17 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
 
     /** Step 4. */
     private P compile() throws CompileException {
+        EventSpan span = tiers.events().begin(EventKind.COMPILE);
         long compileStart = System.nanoTime();
         try {
             P primitive = engine.create(descriptor);
+            span.stop();
+            rejections.forEach(Runnable::run);
             tiers.counters().increment(LookupCounter.COMPILED);
             long took = System.nanoTime() - compileStart;
             tiers.counters().add(LookupCounter.COMPILE_TIME, took);
-            if (!descriptor.getId().isEmpty()) {
+            span.end(_ -> event(Optional.empty(), Duration.ofNanos(took)));
+            if (isCached) {
                 tiers.layers()
                         .compileTimes()
                         .compiled(Math.max(took, primitive.compileTime().toNanos()));
@@ -224,7 +320,14 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
             return primitive;
         } catch (CompileException e) {
             tiers.counters().increment(LookupCounter.COMPILE_FAILURES);
+            span.end(took ->
+                    event(Optional.of(SafeText.inOneLine(String.valueOf(e.getMessage()))), took));
             throw e;
         }
+    }
+
+    private CompileEvent event(Optional<String> failure, Duration took) {
+        return new CompileEvent(
+                EventDispatcher.digest(descriptor.getId()), engine.target(), failure, took);
     }
 }

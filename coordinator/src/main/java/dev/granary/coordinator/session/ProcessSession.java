@@ -11,16 +11,22 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HexFormat;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 
 /**
  * The presence of one {@link Granary} in the local directory: a subdirectory with a locked file. If
@@ -30,6 +36,8 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class ProcessSession implements AutoCloseable {
     private static final String TEMP_PREFIX = "new-";
+    private static final Pattern SESSION_NAME =
+            Pattern.compile("(" + TEMP_PREFIX + ")?[0-9a-f]{16}");
     private static final Duration ABANDONED_TEMP_AGE = Duration.ofDays(1);
     private static final Duration MAX_DEAD_AGE = Duration.ofDays(30);
 
@@ -101,7 +109,8 @@ public final class ProcessSession implements AutoCloseable {
 
     /**
      * Calls {@code handler} for each session that has ended, and then removes those that are empty.
-     * A session that cannot be read does not affect the others.
+     * A session that cannot be read does not affect the others. Links, and directories without the
+     * name of a session, are left alone.
      *
      * @param now the current time, for the ages of sessions
      */
@@ -125,10 +134,15 @@ public final class ProcessSession implements AutoCloseable {
     private static void adoptIfDead(Path session, DeadSessionHandler handler, Instant now)
             throws IOException {
         String name = session.getFileName().toString();
+        // A session is deleted as a whole: nothing else may be taken for one.
+        if (!SESSION_NAME.matcher(name).matches()
+                || !Files.isDirectory(session, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
         synchronized (ADOPTION_LOCK) {
             if (name.startsWith(TEMP_PREFIX)) {
                 removeIfAbandoned(session, now);
-            } else if (!LIVE_IN_THIS_JVM.contains(name) && Files.isDirectory(session)) {
+            } else if (!LIVE_IN_THIS_JVM.contains(name)) {
                 adopt(session, handler, now);
             }
         }
@@ -198,19 +212,46 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
+    /**
+     * Deletes a session with all that is in it, since another version of Granary may have files of
+     * other names there. Follows no link. Another process may delete the same session: what is gone
+     * is no failure. Unlike {@code FileTrees.delete}, it deletes the lock file last.
+     */
     private static void deleteAll(Path session) throws IOException {
-        Path outbox = session.resolve(UploadOutbox.DIRECTORY);
-        if (Files.isDirectory(outbox)) {
-            try (DirectoryStream<Path> files = Files.newDirectoryStream(outbox)) {
-                for (Path file : files) {
+        Path lockFile = lockFile(session);
+        Files.walkFileTree(session, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                    throws IOException {
+                // kept to the end: only its lock shows that the session has ended
+                if (!file.equals(lockFile)) {
                     Files.deleteIfExists(file);
                 }
+                return FileVisitResult.CONTINUE;
             }
-            Files.deleteIfExists(outbox);
-        }
-        Files.deleteIfExists(session.resolve(RestoreQuarantine.MARKS_FILE));
-        Files.deleteIfExists(lockFile(session));
-        Files.deleteIfExists(session);
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException failure)
+                    throws IOException {
+                if (failure instanceof NoSuchFileException) {
+                    return FileVisitResult.CONTINUE;
+                }
+                throw failure;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failure)
+                    throws IOException {
+                if (failure != null) {
+                    throw failure;
+                }
+                if (visited.equals(session)) {
+                    Files.deleteIfExists(lockFile);
+                }
+                Files.deleteIfExists(visited);
+                return FileVisitResult.CONTINUE;
+            }
+        });
     }
 
     private static boolean isEmpty(Path directory) throws IOException {

@@ -7,9 +7,10 @@ import dev.granary.cache.support.LogOnce;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -108,17 +109,18 @@ final class RestoreMarks implements AutoCloseable {
 
     /**
      * Returns the marks in the file of an ended process, each as the digests of id and content in
-     * hexadecimal digits with a hyphen between them; none if there is no such file. Bytes after the
-     * last whole slot are ignored.
+     * hexadecimal digits with a hyphen between them; none if there is no such file, or another
+     * object in its place. Bytes after the last whole slot are ignored.
      *
      * @throws IOException if the file cannot be read
      */
     static Set<String> read(Path path) throws IOException {
+        if (!Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)) {
+            return Set.of(); // opening a pipe would block
+        }
         byte[] bytes;
-        try (var in = Files.newInputStream(path)) {
+        try (InputStream in = Files.newInputStream(path)) {
             bytes = in.readNBytes(MAX_FILE_BYTES);
-        } catch (NoSuchFileException e) {
-            return Set.of();
         }
         Set<String> marks = new LinkedHashSet<>();
         for (int at = 0; at + SLOT_BYTES <= bytes.length; at += SLOT_BYTES) {

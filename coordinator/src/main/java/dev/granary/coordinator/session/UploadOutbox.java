@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.io.UTFDataFormatException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Optional;
@@ -82,6 +83,9 @@ public final class UploadOutbox {
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(deadOutbox)) {
             for (Path file : files) {
+                if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+                    continue; // no version writes one, and opening a pipe would block
+                }
                 switch (read(file)) {
                     case OutboxFile.Pending pending -> {
                         Files.move(
@@ -100,10 +104,13 @@ public final class UploadOutbox {
 
     /** Content of an outbox file of a dead session. */
     private sealed interface OutboxFile {
+        /** An upload to the bucket of this process. */
         record Pending(Id id) implements OutboxFile {}
 
+        /** An upload to another bucket than that of this process. */
         record OfAnotherBucket() implements OutboxFile {}
 
+        /** An incomplete or damaged file. */
         record Unreadable() implements OutboxFile {}
     }
 

@@ -7,6 +7,7 @@ import dev.granary.gpu.composite.CompositeStatistics;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * Snapshot of the counters of one {@link Granary}. Counters only grow.
@@ -19,7 +20,7 @@ import java.util.Map;
  * @param memoryHits programs that were in memory already
  * @param memoryMisses programs that were not yet in memory
  * @param local the results of the local tier
- * @param layers the results of each bucket, in order
+ * @param layers the results of each layer, in order
  * @param lookups the counters of lookups besides the tiers, in events or nanoseconds; read by
  *     {@link #count} and {@link #time}
  */
@@ -36,6 +37,21 @@ public record GranaryStatistics(
         lookups = Map.copyOf(lookups);
     }
 
+    /**
+     * Returns the value of each {@link TierCounter} and {@link LookupCounter} by its label, sorted.
+     * Counters of buckets are missing if none is configured.
+     */
+    public Map<String, Long> counters() {
+        Map<String, Long> counters = new TreeMap<>();
+        for (TierCounter counter : TierCounter.values()) {
+            counter.value(this).ifPresent(count -> counters.put(counter.label(), count));
+        }
+        for (LookupCounter counter : LookupCounter.values()) {
+            counters.put(counter.label(), count(counter));
+        }
+        return counters;
+    }
+
     /** Returns the value of a counter in its unit. */
     public long count(LookupCounter counter) {
         return counter.unit().of(counted(counter));
@@ -48,7 +64,8 @@ public record GranaryStatistics(
      * @throws IllegalArgumentException if the counter counts events
      */
     public Duration time(LookupCounter counter) {
-        if (counter.unit() != LookupCounter.Unit.MILLISECONDS) {
+        if (counter.unit() != LookupCounter.Unit.MILLISECONDS
+                && counter.unit() != LookupCounter.Unit.MICROSECONDS) {
             throw new IllegalArgumentException(counter + " is no time");
         }
         return Duration.ofNanos(counted(counter));

@@ -6,12 +6,15 @@ import dev.granary.s3.BulkBucket;
 import dev.granary.s3.statistics.BucketTierStatistics;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
- * Snapshot of the counters of one bucket.
+ * Snapshot of the counters of one layer.
  *
- * @param name its location, and its endpoint if it has one
+ * @param name the location of the bucket, and its endpoint if it has one; or the name of the
+ *     plugged layer
  * @param results lookups and stores by result; a lookup that went on without an answer counts as
  *     unavailable
  * @param skipped lookups that skipped it because its time budget was used up
@@ -33,6 +36,18 @@ public record LayerStatistics(
         long lateAnswers,
         LostPacks lostPacks,
         Optional<Requests> requests) {
+    /**
+     * Returns the part of this bucket in each {@link TierCounter} that has one, by its label,
+     * sorted.
+     */
+    public Map<String, Long> counters() {
+        Map<String, Long> counters = new TreeMap<>();
+        for (TierCounter counter : TierCounter.values()) {
+            counter.value(this).ifPresent(count -> counters.put(counter.label(), count));
+        }
+        return counters;
+    }
+
     /**
      * Counts of packs that the manifest names and the bucket does not have.
      *

@@ -58,6 +58,25 @@ public final class LifetimeStatistics {
         return totals;
     }
 
+    /**
+     * Sets all counters to 0, and returns them as they were. No process loses counters by it: those
+     * of a running one are added when it closes, from its own begin.
+     */
+    public Map<String, Long> reset() throws IOException {
+        if (!Files.exists(file)) {
+            return Map.of(); // there may be no directory for the lock
+        }
+        synchronized (JVM_LOCK) {
+            try (FileChannel channel = FileChannel.open(
+                            lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                    var _ = lock(channel)) {
+                Map<String, Long> totals = read();
+                Files.deleteIfExists(file);
+                return totals;
+            }
+        }
+    }
+
     /** Adds the counters of one process. */
     public void add(GranaryStatistics statistics) throws IOException {
         synchronized (JVM_LOCK) {
@@ -99,20 +118,14 @@ public final class LifetimeStatistics {
     }
 
     private static Map<String, Long> counters(GranaryStatistics statistics) {
-        Map<String, Long> counters = new TreeMap<>();
+        Map<String, Long> counters = new TreeMap<>(statistics.counters());
         counters.put(PROCESSES, 1L);
-        for (TierCounter counter : TierCounter.values()) {
-            counter.value(statistics).ifPresent(count -> counters.put(counter.label(), count));
-        }
         if (statistics.layers().size() > 1) {
             statistics
                     .layers()
                     .forEach(layer -> counters.put(
                             TierCounter.BUCKET_HITS.label() + " " + layer.name(),
                             layer.results().hits()));
-        }
-        for (LookupCounter counter : LookupCounter.values()) {
-            counters.put(counter.label(), statistics.count(counter));
         }
         return counters;
     }

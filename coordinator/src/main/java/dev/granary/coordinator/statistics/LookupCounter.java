@@ -2,7 +2,7 @@ package dev.granary.coordinator.statistics;
 
 /**
  * Counter of lookups, besides those of the tiers. A constant is the only declaration of its
- * counter: {@link GranaryStatistics}, {@link LifetimeStatistics} and {@code granary stats} contain
+ * counter: {@link GranaryStatistics}, {@link LifetimeStatistics} and the output of commands contain
  * all constants.
  */
 public enum LookupCounter {
@@ -13,6 +13,9 @@ public enum LookupCounter {
     COMPILE_FAILURES("compile-failures", "sources that did not compile"),
     NOT_CACHEABLE(
             "not-cacheable", "primitives that were compiled from source because their id is empty"),
+    DISABLED(
+            "disabled",
+            "primitives that were compiled from source because their engine is disabled"),
     REFUSED_BY_DRIVER(
             "refused-by-driver",
             "verified binaries that the driver rejected; each was discarded and compiled again"),
@@ -33,6 +36,13 @@ public enum LookupCounter {
     CLAIMS_UNAVAILABLE(
             "claims-unavailable",
             "lookups that could not wait because claims do not work in the directory"),
+    RECORDED("recorded", "kernels and their ids that were added to a recording"),
+    RECORD_FAILURES(
+            "record-failures",
+            "failed attempts to write the recording; the next one writes the same kernels"),
+    EVICTED("evicted", "entries that a process evicted from the local directory"),
+    EVENTS_DROPPED(
+            "events-dropped", "events that a listener did not receive because it was too slow"),
     COMPILE_TIME("compile-millis", Unit.MILLISECONDS, "the time spent compiling"),
     TIME_SAVED(
             "saved-millis",
@@ -57,6 +67,10 @@ public enum LookupCounter {
     public enum Unit {
         /** Events. */
         EVENTS(1),
+        /** Bytes. */
+        BYTES(1),
+        /** Microseconds. Counted in nanoseconds, as milliseconds are. */
+        MICROSECONDS(1_000),
         /** Milliseconds. Counted in nanoseconds, since the sum of short times would be lost. */
         MILLISECONDS(1_000_000);
 

@@ -6,7 +6,7 @@ public enum PrimitiveSource {
     MEMORY,
     /** The local tier: restored from the directory of this machine. */
     LOCAL,
-    /** The bucket tier: restored from a bucket. */
+    /** The bucket tier: restored from a bucket or a plugged layer. */
     BUCKET,
     /** The compiler: no tier had it. */
     COMPILED

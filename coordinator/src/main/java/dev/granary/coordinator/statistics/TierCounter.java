@@ -1,15 +1,16 @@
 package dev.granary.coordinator.statistics;
 
 import dev.granary.cache.TierStatistics;
+import dev.granary.coordinator.statistics.LookupCounter.Unit;
 
-import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /**
- * Counter of the tiers in {@link LifetimeStatistics}, derived from {@link GranaryStatistics}. Those
- * of buckets are sums over all layers.
+ * Counter of a tier. A constant is the only declaration of its counter: {@link GranaryStatistics},
+ * {@link LayerStatistics}, {@link LifetimeStatistics} and the output of commands contain all
+ * constants. Those of buckets are sums over all layers.
  */
 public enum TierCounter {
     PRIMITIVE_HITS(
@@ -32,6 +33,11 @@ public enum TierCounter {
             "kernel-hits",
             "programs that were in memory already",
             memory(GranaryStatistics::memoryHits)),
+    KERNEL_MISSES(
+            "kernel-misses",
+            "programs that were not in memory, or were being looked up",
+            memory(GranaryStatistics::memoryMisses)),
+    LOCAL_LOOKUPS("local-lookups", "lookups in the local tier", local(TierCounter::lookups)),
     LOCAL_HITS(
             "local-hits",
             "lookups that found a verified entry in the local tier",
@@ -44,6 +50,25 @@ public enum TierCounter {
             "local-stored",
             "entries that were written to the local tier",
             local(TierStatistics.Snapshot::stored)),
+    LOCAL_READ_BYTES(
+            "local-read-bytes",
+            Unit.BYTES,
+            "the length of the binaries of all hits in the local tier",
+            local(TierStatistics.Snapshot::bytesRead)),
+    LOCAL_STORED_BYTES(
+            "local-stored-bytes",
+            Unit.BYTES,
+            "the bytes that were written to the local tier",
+            local(TierStatistics.Snapshot::bytesStored)),
+    LOCAL_TIME(
+            "local-micros",
+            Unit.MICROSECONDS,
+            "the time of all lookups in the local tier",
+            local(TierStatistics.Snapshot::loadNanos)),
+    BUCKET_LOOKUPS(
+            "bucket-lookups",
+            "lookups in buckets, without those that skipped one",
+            buckets(layer -> lookups(layer.results()))),
     BUCKET_HITS(
             "bucket-hits",
             "lookups that found a verified entry in a bucket",
@@ -64,6 +89,21 @@ public enum TierCounter {
             "bucket-stored",
             "entries that were written to a bucket",
             buckets(layer -> layer.results().stored())),
+    BUCKET_READ_BYTES(
+            "bucket-read-bytes",
+            Unit.BYTES,
+            "the length of the binaries of all hits in buckets",
+            buckets(layer -> layer.results().bytesRead())),
+    BUCKET_STORED_BYTES(
+            "bucket-stored-bytes",
+            Unit.BYTES,
+            "the bytes that were written to buckets",
+            buckets(layer -> layer.results().bytesStored())),
+    BUCKET_TIME(
+            "bucket-micros",
+            Unit.MICROSECONDS,
+            "the time of all lookups in buckets",
+            buckets(layer -> layer.results().loadNanos())),
     BUCKET_REQUESTS(
             "bucket-requests",
             "requests that were sent to buckets, retries included",
@@ -86,38 +126,63 @@ public enum TierCounter {
             buckets(layer -> layer.lostPacks().failures()));
 
     private final String label;
+    private final Unit unit;
     private final String description;
-    private final Function<GranaryStatistics, OptionalLong> value;
+    private final Source source;
 
-    TierCounter(String label, String description, Function<GranaryStatistics, OptionalLong> value) {
+    TierCounter(String label, String description, Source source) {
+        this(label, Unit.EVENTS, description, source);
+    }
+
+    TierCounter(String label, Unit unit, String description, Source source) {
         this.label = label;
+        this.unit = unit;
         this.description = description;
-        this.value = value;
+        this.source = source;
     }
 
-    private static Function<GranaryStatistics, OptionalLong> memory(
-            ToLongFunction<GranaryStatistics> value) {
-        return statistics -> OptionalLong.of(value.applyAsLong(statistics));
+    /**
+     * Source of the value of a counter.
+     *
+     * @param total returns the value of a process; empty if the tier is not configured
+     * @param ofLayer returns the part of one bucket; empty if it has none
+     */
+    private record Source(
+            Function<GranaryStatistics, OptionalLong> total,
+            Function<LayerStatistics, OptionalLong> ofLayer) {}
+
+    private static Source memory(ToLongFunction<GranaryStatistics> value) {
+        return new Source(
+                statistics -> OptionalLong.of(value.applyAsLong(statistics)),
+                _ -> OptionalLong.empty());
     }
 
-    private static Function<GranaryStatistics, OptionalLong> local(
-            ToLongFunction<TierStatistics.Snapshot> value) {
-        return statistics -> OptionalLong.of(value.applyAsLong(statistics.local()));
+    private static Source local(ToLongFunction<TierStatistics.Snapshot> value) {
+        return memory(statistics -> value.applyAsLong(statistics.local()));
     }
 
-    private static Function<GranaryStatistics, OptionalLong> buckets(
-            ToLongFunction<LayerStatistics> value) {
-        return statistics -> {
-            List<LayerStatistics> layers = statistics.layers();
-            return layers.isEmpty()
-                    ? OptionalLong.empty()
-                    : OptionalLong.of(layers.stream().mapToLong(value).sum());
-        };
+    private static Source buckets(ToLongFunction<LayerStatistics> value) {
+        return layers(layer -> OptionalLong.of(value.applyAsLong(layer)));
     }
 
-    private static Function<GranaryStatistics, OptionalLong> requests(
-            ToLongFunction<LayerStatistics.Requests> value) {
-        return buckets(layer -> layer.requests().stream().mapToLong(value).sum());
+    private static Source requests(ToLongFunction<LayerStatistics.Requests> value) {
+        return layers(layer -> layer.requests()
+                .map(requests -> OptionalLong.of(value.applyAsLong(requests)))
+                .orElseGet(OptionalLong::empty));
+    }
+
+    private static Source layers(Function<LayerStatistics, OptionalLong> value) {
+        return new Source(
+                statistics -> statistics.layers().isEmpty()
+                        ? OptionalLong.empty()
+                        : OptionalLong.of(statistics.layers().stream()
+                                .flatMapToLong(layer -> value.apply(layer).stream())
+                                .sum()),
+                value);
+    }
+
+    private static long lookups(TierStatistics.Snapshot results) {
+        return results.hits() + results.misses();
     }
 
     private static long damaged(TierStatistics.Snapshot results) {
@@ -129,6 +194,11 @@ public enum TierCounter {
         return label;
     }
 
+    /** Returns the unit of the value. */
+    public Unit unit() {
+        return unit;
+    }
+
     /** Returns the meaning in one sentence, without a full stop. */
     public String description() {
         return description;
@@ -136,6 +206,17 @@ public enum TierCounter {
 
     /** Returns the value; empty for a counter of buckets if there are none. */
     OptionalLong value(GranaryStatistics statistics) {
-        return value.apply(statistics);
+        return inUnit(source.total().apply(statistics));
+    }
+
+    /** Returns the part of one bucket; empty if the counter has none. */
+    OptionalLong value(LayerStatistics layer) {
+        return inUnit(source.ofLayer().apply(layer));
+    }
+
+    private OptionalLong inUnit(OptionalLong counted) {
+        return counted.isPresent()
+                ? OptionalLong.of(unit.of(counted.getAsLong()))
+                : OptionalLong.empty();
     }
 }

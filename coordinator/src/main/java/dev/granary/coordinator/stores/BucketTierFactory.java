@@ -6,6 +6,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
+import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.pack.PackReader;
@@ -13,8 +14,11 @@ import dev.granary.s3.pack.PackReader;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Factory of the bucket tiers that a configuration names. */
 public final class BucketTierFactory {
@@ -91,11 +95,7 @@ public final class BucketTierFactory {
     private static S3ConfigBuilder settings(BucketConfig layer, Optional<Path> directory)
             throws ConfigException {
         if (!layer.client().isPresent()) {
-            throw new ConfigException(
-                    "The client of " + layer.name() + " is minio, but its library is missing; add"
-                            + " io.minio:minio and"
-                            + " com.squareup.okhttp3:okhttp-jvm to the"
-                            + " program, or set the client to aws.");
+            throw missingClient(layer);
         }
         try {
             S3ConfigBuilder settings = S3Config.builder(layer.location())
@@ -110,5 +110,19 @@ public final class BucketTierFactory {
         } catch (IllegalArgumentException e) {
             throw new ConfigException(e.getMessage() + ".");
         }
+    }
+
+    private static ConfigException missingClient(BucketConfig layer) {
+        String present = Arrays.stream(S3ClientLibrary.values())
+                .filter(S3ClientLibrary::isPresent)
+                .map(library -> ", or set the client to " + name(library))
+                .collect(Collectors.joining());
+        return new ConfigException("The client of " + layer.name() + " is " + name(layer.client())
+                + ", but its library is missing; add " + layer.client().artifact()
+                + " to the program" + present + ".");
+    }
+
+    private static String name(S3ClientLibrary library) {
+        return library.name().toLowerCase(Locale.ROOT);
     }
 }

@@ -5,6 +5,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.DirectoryValidator;
 
 import java.time.InstantSource;
 
@@ -34,6 +35,20 @@ public final class LocalTierFactory {
      */
     public static LocalTier openWithoutEviction(GranaryConfig config) throws ConfigException {
         return open(config, Long.MAX_VALUE, InstantSource.system());
+    }
+
+    /**
+     * Creates or checks the directory as {@link #open(GranaryConfig)} does, for a process with
+     * another local tier.
+     *
+     * @throws ConfigException if it cannot be used
+     */
+    static void prepareDirectory(GranaryConfig config) throws ConfigException {
+        try {
+            DirectoryValidator.prepare(config.directory(), config.networkDirectory());
+        } catch (LocalDirectoryException e) {
+            throw new ConfigException(String.valueOf(e.getMessage()));
+        }
     }
 
     private static LocalTier open(GranaryConfig config, long capacityBytes, InstantSource clock)

@@ -31,7 +31,7 @@ public final class SafeText {
     }
 
     /** Returns the text in one line, and short; for texts without secrets. */
-    static String inOneLine(String text) {
+    public static String inOneLine(String text) {
         String plain = CONTROL.matcher(text).replaceAll(" ");
         return plain.length() <= MAX_CHARACTERS
                 ? plain

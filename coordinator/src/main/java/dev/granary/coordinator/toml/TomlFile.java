@@ -16,7 +16,7 @@ import java.nio.file.Path;
  */
 public final class TomlFile {
     /** The longest file that is read, in bytes. */
-    static final int MAX_BYTES = 4 << 20;
+    public static final int MAX_BYTES = 4 << 20;
 
     /**
      * The deepest nesting of brackets, since the parser recurses at each; no hand-written file

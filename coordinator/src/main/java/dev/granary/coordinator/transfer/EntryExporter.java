@@ -54,10 +54,10 @@ public final class EntryExporter {
                                 current,
                                 TierVerifier.name(damage.damage()),
                                 damage.detail(),
-                                TierVerifier.Fate.LEFT));
+                                TierVerifier.Action.LEFT));
                     case LoadResult.Unavailable lost ->
                         bad.add(new TierVerifier.Bad(
-                                current, "unreadable", lost.cause(), TierVerifier.Fate.LEFT));
+                                current, "unreadable", lost.cause(), TierVerifier.Action.LEFT));
                 }
             }
         }

@@ -1,15 +1,11 @@
 package dev.granary.coordinator.transfer;
 
-import org.jspecify.annotations.Nullable;
+import dev.granary.cache.support.FileTrees;
 
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.random.RandomGenerator;
 
@@ -32,44 +28,9 @@ final class StagingDirectory {
                 Files.newDirectoryStream(root, TreeNames.STAGING_PREFIX + "*")) {
             for (Path staging : left) {
                 if (RegularFiles.attributes(staging).lastModifiedTime().toMillis() < staleBefore) {
-                    remove(staging);
+                    FileTrees.delete(staging);
                 }
             }
         }
-    }
-
-    /** Removes a file, or a directory with its content; follows no links. */
-    static void remove(Path staging) throws IOException {
-        if (!RegularFiles.isDirectory(staging)) {
-            Files.deleteIfExists(staging);
-            return;
-        }
-        Files.walkFileTree(staging, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-                    throws IOException {
-                Files.delete(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult visitFileFailed(Path file, IOException cause)
-                    throws IOException {
-                if (cause instanceof NoSuchFileException) {
-                    return FileVisitResult.CONTINUE;
-                }
-                throw cause;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException cause)
-                    throws IOException {
-                if (cause != null) {
-                    throw cause;
-                }
-                Files.delete(directory);
-                return FileVisitResult.CONTINUE;
-            }
-        });
     }
 }

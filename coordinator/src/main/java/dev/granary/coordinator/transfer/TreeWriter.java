@@ -3,6 +3,7 @@ package dev.granary.coordinator.transfer;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.support.FileTrees;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -107,11 +108,11 @@ public final class TreeWriter {
             if (destination.outcome() == Outcome.REPLACED) {
                 Path old = StagingDirectory.name(root, random);
                 Files.move(destination.directory(), old, StandardCopyOption.ATOMIC_MOVE);
-                StagingDirectory.remove(old);
+                FileTrees.delete(old);
             }
             Files.move(staging, destination.directory(), StandardCopyOption.ATOMIC_MOVE);
         } finally {
-            StagingDirectory.remove(staging);
+            FileTrees.delete(staging);
         }
         return destination.outcome();
     }

@@ -68,7 +68,7 @@ class TierVerifierTest {
                         damagedEntry,
                         TierVerifier.name(damage),
                         "for a test",
-                        TierVerifier.Fate.LEFT)),
+                        TierVerifier.Action.LEFT)),
                 verifier.bad());
         assertEquals(isOther, verifier.isHealthy());
         assertEquals(1, verifier.sound().entries());

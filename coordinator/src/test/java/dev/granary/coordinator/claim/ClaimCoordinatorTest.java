@@ -13,6 +13,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeClaims;
 import dev.granary.coordinator.claim.ClaimCoordinator.Outcome;
+import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.local.claim.ClaimResult;
@@ -47,7 +48,8 @@ class ClaimCoordinatorTest {
             time,
             longest -> random.nextLong(longest + 1),
             graceTasks::add,
-            counters);
+            counters,
+            EventDispatcher.NO_LISTENERS);
 
     private LoadResult stored = LoadResult.ABSENT;
     private int lookups;

@@ -98,7 +98,9 @@ class GranaryConfigTest {
                         Duration.ofSeconds(60),
                         Duration.ofSeconds(4),
                         Duration.ofSeconds(5),
-                        ConstantLimits.NONE),
+                        ConstantLimits.NONE,
+                        Optional.empty(),
+                        EnabledEngines.ALL),
                 defaults);
 
         file("""
@@ -114,6 +116,7 @@ class GranaryConfigTest {
             local-wait = 3
             bucket-wait = "30s"
             constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
+            record = "/file/kernels.toml"
             """);
         GranaryConfig inFile = builder().build();
         assertEquals(
@@ -128,7 +131,9 @@ class GranaryConfigTest {
                         Duration.ofSeconds(3),
                         Duration.ofSeconds(30),
                         Duration.ofSeconds(5),
-                        ConstantLimits.parse("cpu:3;gpu:3:LRU").limits()),
+                        ConstantLimits.parse("cpu:3;gpu:3:LRU").limits(),
+                        Optional.of(Path.of("/file/kernels.toml")),
+                        EnabledEngines.ALL),
                 inFile);
 
         environment.putAll(Map.of(
@@ -154,6 +159,7 @@ class GranaryConfigTest {
                 "200ms"));
         environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:2:COST");
         environment.put("GRANARY_BUCKET_WAIT", "20");
+        environment.put("GRANARY_RECORD", "/environment/kernels.toml");
         GranaryConfig inEnvironment = builder().build();
         assertEquals(
                 new GranaryConfig(
@@ -167,7 +173,9 @@ class GranaryConfigTest {
                         Duration.ofMillis(200),
                         Duration.ofSeconds(20),
                         Duration.ofSeconds(5),
-                        ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits()),
+                        ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits(),
+                        Optional.of(Path.of("/environment/kernels.toml")),
+                        EnabledEngines.ALL),
                 inEnvironment);
 
         GranaryConfig inCode = builder()
@@ -183,6 +191,7 @@ class GranaryConfigTest {
                 .localWait(Duration.ofMinutes(2))
                 .bucketWait(Duration.ofMillis(1))
                 .flushLimit(Duration.ZERO)
+                .record(Path.of("/code/kernels.toml"))
                 .constantTensorCacheCapacity(EngineKind.GPU, 1)
                 .constantTensorCacheCapacity(EngineKind.CPU, 0, ConstantPolicy.LRU)
                 .build();
@@ -198,7 +207,9 @@ class GranaryConfigTest {
                         Duration.ofMinutes(2),
                         Duration.ofMillis(1),
                         Duration.ZERO,
-                        ConstantLimits.parse("cpu:0:LRU;gpu:1").limits()),
+                        ConstantLimits.parse("cpu:0:LRU;gpu:1").limits(),
+                        Optional.of(Path.of("/code/kernels.toml")),
+                        EnabledEngines.ALL),
                 inCode);
 
         assertEquals(List.of(), builder().offline().build().buckets());
@@ -217,6 +228,7 @@ class GranaryConfigTest {
         "GRANARY_S3_ENDPOINT, endpoint, 'http://a b', http://127.0.0.1:9000",
         "GRANARY_S3_CLIENT, client, netty, aws or minio",
         "GRANARY_DIR, dir, ~/cache, a directory without ~",
+        "GRANARY_RECORD, record, ~/kernels.toml, a file without ~",
         "GRANARY_CAPACITY, capacity, lots, 500MiB",
         "GRANARY_EVICTION, eviction, LRU, fifo",
         "GRANARY_NETWORK_DIR, network-dir, yes, allow if no other machine uses",
@@ -268,7 +280,9 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         Duration.ZERO,
                         Duration.ZERO,
-                        ConstantLimits.NONE));
+                        ConstantLimits.NONE,
+                        Optional.empty(),
+                        EnabledEngines.ALL));
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new GranaryConfig(
@@ -282,7 +296,9 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         Duration.ofNanos(-1),
                         Duration.ZERO,
-                        ConstantLimits.NONE));
+                        ConstantLimits.NONE,
+                        Optional.empty(),
+                        EnabledEngines.ALL));
     }
 
     @Test

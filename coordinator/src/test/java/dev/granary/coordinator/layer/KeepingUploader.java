@@ -22,10 +22,12 @@ final class KeepingUploader implements EntryUploader {
     @Override
     public void finish() {
         StoreResult result = nextResult.get();
+        // removed first: a result may wake up a thread that sends the next entry
+        List<Consumer<StoreResult>> finished = List.copyOf(buffered);
+        buffered.removeAll(finished);
         if (!isSilent) {
-            buffered.forEach(whenDone -> whenDone.accept(result));
+            finished.forEach(whenDone -> whenDone.accept(result));
         }
-        buffered.clear();
     }
 
     @Override

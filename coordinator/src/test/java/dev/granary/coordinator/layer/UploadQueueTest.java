@@ -1,8 +1,9 @@
 package dev.granary.coordinator.layer;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -105,7 +106,7 @@ class UploadQueueTest {
             Entry lost = large("nowhere");
             queue.add(lost, new StoreResult.Failed("the disk is full"), results::put);
             assertEquals(1, counters.sum(LookupCounter.DROPPED));
-            assertInstanceOf(StoreResult.Failed.class, results.get(lost.id()));
+            assertThat(results.get(lost.id())).isFailed();
             bucket.released.countDown();
             assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
             assertEquals(WORKERS + 3, bucket.entries.size());
@@ -231,8 +232,7 @@ class UploadQueueTest {
             uploader.isSilent = false;
             queue.add(small("later"), StoreResult.DUPLICATE, results::put);
             assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
-            assertInstanceOf(
-                    StoreResult.Stored.class, results.get(small("later").id()));
+            assertThat(results.get(small("later").id())).isStored();
         }
     }
 
@@ -284,7 +284,7 @@ class UploadQueueTest {
             assertEquals(List.of(), received);
             bucket.released.countDown();
             assertTrue(isIdleSoon(queue));
-            assertInstanceOf(StoreResult.Stored.class, received.getFirst());
+            assertThat(received.getFirst()).isStored();
             assertEquals(0, counters.sum(LookupCounter.DROPPED));
         }
     }
@@ -307,7 +307,7 @@ class UploadQueueTest {
                 return new StoreResult.Stored(1);
             };
             assertTrue(isIdleSoon(queue));
-            assertInstanceOf(StoreResult.Stored.class, results.get(entry.id()));
+            assertThat(results.get(entry.id())).isStored();
         }
     }
 

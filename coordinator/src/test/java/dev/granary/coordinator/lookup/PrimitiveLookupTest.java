@@ -1,5 +1,7 @@
 package dev.granary.coordinator.lookup;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -12,7 +14,6 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.TierStatistics;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeBucket;
@@ -107,6 +108,37 @@ class PrimitiveLookupTest {
     }
 
     @Test
+    @DisplayName("N6 K5 an entry without a required kernel is discarded only if the source compiles"
+            + " with that kernel: other descriptors with the same id use it")
+    void missingKernel() throws Exception {
+        FakeDescriptor wrong = FakeDescriptor.of("wrong");
+        bucket.store(TestEntries.entry(wrong.getId(), FakeEngine.binaries(wrong, "elsewhere")));
+        try (Granary granary = node.open()) {
+            granary.primitive(engine, A);
+            granary.primitive(engine, wrong);
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        FakeEngine updated = new FakeEngine("two");
+        updated.restoreBehavior = FakeEngine.RestoreBehavior.LACKS_KERNEL;
+        try (Granary granary = node.openWithoutBucket()) {
+            assertThrows(CompileException.class, () -> granary.primitive(updated, wrong));
+            assertEquals(0, granary.statistics().count(LookupCounter.REFUSED_BY_DRIVER));
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(updated, A).source());
+            assertEquals(1, granary.statistics().count(LookupCounter.REFUSED_BY_DRIVER));
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        updated.restoreBehavior = FakeEngine.RestoreBehavior.ACCEPTS;
+        try (Granary granary = node.openWithoutBucket()) {
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(updated, wrong).source());
+            LookupResult<FakePrimitive> found = granary.obtain(updated, A);
+            assertEquals(PrimitiveSource.LOCAL, found.source());
+            assertEquals(
+                    FakeEngine.binaries(A, "two"),
+                    found.primitive().getBinaries(BinaryKind.KERNEL));
+        }
+    }
+
+    @Test
     @DisplayName("D12 without binaries the caller has the primitive, nothing is stored, and it is"
             + " counted")
     void noBinaries() throws Exception {
@@ -115,7 +147,7 @@ class PrimitiveLookupTest {
             assertEquals("a", granary.primitive(engine, A).descriptor().name());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().count(LookupCounter.WITHOUT_BINARIES));
-            assertInstanceOf(StoreResult.Failed.class, node.published.get(A.getId()));
+            assertThat(node.published.get(A.getId())).isFailed();
         }
         assertEquals(0, bucket.stores.get());
     }

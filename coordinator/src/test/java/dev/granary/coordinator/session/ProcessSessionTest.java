@@ -37,8 +37,8 @@ final class ProcessSessionTest {
             "A3 L7 a session whose lock file cannot be examined is not removed; one without a lock"
                     + " file is")
     void hiddenLock() throws Exception {
-        Path outboxFile = outboxFile("hidden");
-        Path dead = outboxFile("left");
+        Path outboxFile = outboxFile("00000000000000aa");
+        Path dead = outboxFile("00000000000000bb");
         Path lock = Objects.requireNonNull(outboxFile.getParent()).resolveSibling("lock");
         // a cycle: an error for root as well
         Files.createSymbolicLink(lock, lock.getFileName());
@@ -47,6 +47,53 @@ final class ProcessSessionTest {
         }
         assertTrue(Files.exists(outboxFile));
         assertFalse(Files.exists(dead));
+    }
+
+    @Test
+    @DisplayName("A3 R21 a dead session is removed with files of other names; no link is followed")
+    void otherNames() throws Exception {
+        Path outside = Files.createDirectories(directory.resolve("outside"));
+        Path foreign = Files.createFile(outside.resolve("file"));
+        for (String name : List.of("00000000000000aa", "00000000000000bb")) {
+            Path dead = directory.resolve("sessions").resolve(name);
+            Path nested = Files.createDirectories(dead.resolve("trying").resolve("nested"));
+            Files.createFile(nested.resolve("file"));
+            Files.createFile(dead.resolve("restoring"));
+            Files.createSymbolicLink(dead.resolve("link"), outside);
+            Files.createSymbolicLink(nested.resolve("link"), foreign);
+            Files.createSymbolicLink(dead.resolve(UploadOutbox.DIRECTORY), outside.resolve("no"));
+        }
+        Files.createFile(directory.resolve("sessions/00000000000000aa/lock"));
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            session.adoptDead(_ -> {}, Instant.now());
+        }
+        assertEquals(List.of(), sessions());
+        assertEquals(List.of(foreign), list(outside));
+    }
+
+    @Test
+    @DisplayName("A3 a directory without the name of a session, and a link, are left alone")
+    void noSessions() throws Exception {
+        Path sessions = Files.createDirectories(directory.resolve("sessions"));
+        Path outside = Files.createDirectories(directory.resolve("outside"));
+        List<Path> kept = List.of(
+                Files.createFile(outside.resolve("file")),
+                Files.createFile(
+                        Files.createDirectory(sessions.resolve("backup")).resolve("file")),
+                Files.createFile(
+                        Files.createDirectory(sessions.resolve("new-backup")).resolve("file")),
+                Files.createFile(sessions.resolve("00000000000000cc")),
+                Files.createFile(sessions.resolve("new-00000000000000cc")),
+                Files.createSymbolicLink(sessions.resolve("00000000000000aa"), outside),
+                Files.createSymbolicLink(sessions.resolve("new-00000000000000aa"), outside));
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            session.adoptDead(
+                    dead -> {
+                        throw new AssertionError("no session: " + dead);
+                    },
+                    Instant.now().plus(Duration.ofDays(40)));
+        }
+        assertTrue(kept.stream().allMatch(path -> Files.exists(path)), kept::toString);
     }
 
     @Test

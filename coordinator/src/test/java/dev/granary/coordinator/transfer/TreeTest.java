@@ -1,5 +1,7 @@
 package dev.granary.coordinator.transfer;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -201,7 +203,7 @@ class TreeTest {
         assertEquals(2, tree.stored(), tree.problems()::toString);
         assertEquals(0, tree.foreign());
         for (Entry expected : List.of(many, single)) {
-            Entry restored = ((LoadResult.Hit) store.load(expected.id())).entry();
+            Entry restored = assertThat(store.load(expected.id())).isHit();
             assertEquals(expected.binaries(), restored.binaries());
             assertEquals(expected.compileTime(), restored.compileTime());
             assertEquals(expected.metadata(), restored.metadata());
@@ -455,7 +457,7 @@ class TreeTest {
         assertEquals(2, tree.stored(), tree.problems()::toString);
         assertEquals(1, tree.foreign());
         assertEquals(0, tree.damaged());
-        Entry restored = ((LoadResult.Hit) store.load(entry.id())).entry();
+        Entry restored = assertThat(store.load(entry.id())).isHit();
         assertEquals(entry.binaries(), restored.binaries());
         assertEquals(Duration.ZERO, restored.compileTime());
 

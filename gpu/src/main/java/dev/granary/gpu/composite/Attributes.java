@@ -80,6 +80,11 @@ public final class Attributes {
         return copy;
     }
 
+    /** Returns all values by name: texts, numbers, and lists of numbers. */
+    NavigableMap<String, Object> values() {
+        return values;
+    }
+
     private <T> T value(String name, Class<T> type) {
         Object value = values.get(name);
         if (!type.isInstance(value)) {

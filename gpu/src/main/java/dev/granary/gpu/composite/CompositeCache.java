@@ -1,14 +1,21 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelEngine;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Cache that creates composite primitives, including nested ones, once for all concurrent callers,
- * and opens handles. Thread-safe.
+ * Cache that creates composite primitives, including nested ones, once for all concurrent callers.
+ * Thread-safe.
  *
  * <p>Cached primitives hold no state of a context, so engines may be opened and closed at any time.
  * A failed creation fails for all its waiters and is not kept; the next call tries again. If a
@@ -16,6 +23,9 @@ import java.util.concurrent.atomic.LongAdder;
  * {@link IllegalStateException}.
  */
 public final class CompositeCache {
+    // More would wait for the same connections and cores, each at the expense of its time limit.
+    private static final int PARTS_AT_ONCE = 16;
+
     private final PrimitiveCache<CompositeDescriptor<?>, CompositePrimitive> cache;
     private final KernelProvider kernels;
     private final CreationCycleDetector cycles = new CreationCycleDetector();
@@ -43,19 +53,8 @@ public final class CompositeCache {
     }
 
     /**
-     * Returns a handle that runs the primitive on these engines; the caller closes it.
-     *
-     * @throws CompileException if a kernel does not compile
-     * @throws IllegalArgumentException if the engines do not have the descriptor's targets
-     * @throws IllegalStateException if the primitive needs itself, or an engine is closed
-     */
-    public CompositeHandle handle(EngineSet engines, CompositeDescriptor<?> descriptor)
-            throws CompileException {
-        return CompositeHandle.open(primitive(engines, descriptor), engines);
-    }
-
-    /**
-     * Returns the primitive without a handle, for example to create it before it is needed.
+     * Returns the primitive, cached or new; {@link CompositePrimitive#open(EngineSet)} makes it
+     * ready to run.
      *
      * @throws CompileException if a kernel does not compile
      * @throws IllegalArgumentException if the engines do not have the descriptor's targets
@@ -75,6 +74,11 @@ public final class CompositeCache {
         cache.setCapacity(primitives);
     }
 
+    /** Returns the capacity in primitives. */
+    public int capacity() {
+        return cache.capacity();
+    }
+
     /** Returns the counters since this cache was made. */
     public CompositeStatistics statistics() {
         return new CompositeStatistics(
@@ -87,8 +91,65 @@ public final class CompositeCache {
                 cache.capacity());
     }
 
+    /** The parts of {@code dependent}, which is being created on these engines. */
+    private final class CachedParts implements PartProvider {
+        private final EngineSet engines;
+        private final CompositeDescriptor<?> dependent;
+        private final Map<PrimitiveDescriptor, FutureTask<Primitive>> obtained =
+                new LinkedHashMap<>();
+
+        CachedParts(EngineSet engines, CompositeDescriptor<?> dependent) {
+            this.engines = engines;
+            this.dependent = dependent;
+        }
+
+        /**
+         * Obtains the planned parts, several in parallel, so that a creation does not wait for each
+         * in turn. A failure stays with its part: an implementation may have another way.
+         */
+        void obtainPlanned() {
+            CompositePlan plan = dependent.plan();
+            if (plan.own().size() + plan.nested().size() > 1) {
+                plan.own()
+                        .forEach(kernel ->
+                                obtained.put(kernel, new FutureTask<>(() -> program(kernel))));
+                plan.nested()
+                        .forEach(part ->
+                                obtained.put(part, new FutureTask<>(() -> fromCache(part))));
+                ParallelCalls.run(obtained.values(), PARTS_AT_ONCE);
+            }
+        }
+
+        @Override
+        public Primitive kernel(KernelDescriptor kernel) throws CompileException {
+            FutureTask<Primitive> known = obtained.get(kernel);
+            return known == null ? program(kernel) : ParallelCalls.result(known);
+        }
+
+        @Override
+        public CompositePrimitive nested(CompositeDescriptor<?> part) throws CompileException {
+            FutureTask<Primitive> known = obtained.get(part);
+            return known == null
+                    ? fromCache(part)
+                    : (CompositePrimitive) ParallelCalls.result(known);
+        }
+
+        private Primitive program(KernelDescriptor kernel) throws CompileException {
+            return program(engines.engineFor(kernel.target()), kernel);
+        }
+
+        private <P extends Primitive> P program(KernelEngine<P> engine, KernelDescriptor kernel)
+                throws CompileException {
+            return kernels.kernel(engine, kernel);
+        }
+
+        private CompositePrimitive fromCache(CompositeDescriptor<?> part) throws CompileException {
+            return CompositeCache.this.nested(engines.forNested(part), dependent, part);
+        }
+    }
+
     /** Returns {@code part}, a nested primitive of {@code dependent}, which is being created. */
-    CompositePrimitive nested(
+    private CompositePrimitive nested(
             EngineSet engines, CompositeDescriptor<?> dependent, CompositeDescriptor<?> part)
             throws CompileException {
         // a stack overflow below would leave the dependency recorded forever
@@ -99,10 +160,6 @@ public final class CompositeCache {
         } finally {
             cycles.remove(dependent, part);
         }
-    }
-
-    KernelProvider kernels() {
-        return kernels;
     }
 
     /** Returns the number of creations that wait for parts. */
@@ -125,14 +182,13 @@ public final class CompositeCache {
     private CompositePrimitive create(EngineSet engines, CompositeDescriptor<?> descriptor)
             throws CompileException {
         StackReserve.require();
-        CreationContext context = new CreationContext(this, descriptor, engines);
         try {
-            return context.complete(descriptor.create(context));
+            CachedParts parts = new CachedParts(engines, descriptor);
+            parts.obtainPlanned();
+            return new CreationContext(descriptor, parts).create();
         } catch (Throwable e) {
             failed.increment();
             throw e;
-        } finally {
-            context.close();
         }
     }
 }

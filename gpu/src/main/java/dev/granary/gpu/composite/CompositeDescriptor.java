@@ -1,7 +1,11 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Id;
+import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
+
+import org.jspecify.annotations.Nullable;
 
 import java.lang.reflect.RecordComponent;
 import java.util.Collections;
@@ -21,7 +25,7 @@ import java.util.TreeMap;
  * @param <O> the operation: a record whose class is the kind and whose components are the
  *     parameters
  */
-public final class CompositeDescriptor<O extends Record> {
+public final class CompositeDescriptor<O extends Record> implements PrimitiveDescriptor {
     private final Target target;
     private final Optional<Target> source;
     private final Optional<Target> destination;
@@ -31,6 +35,7 @@ public final class CompositeDescriptor<O extends Record> {
     private final int threads;
     private final NavigableMap<String, MemoryDescriptor> memory;
     private final int hash;
+    private volatile @Nullable CompositePlan plan; // made on first use
 
     private CompositeDescriptor(Builder<O> builder) {
         target = builder.target;
@@ -146,6 +151,49 @@ public final class CompositeDescriptor<O extends Record> {
         }
     }
 
+    /**
+     * Returns the id of the binaries of all kernels, also of nested primitives. It contains every
+     * part of this descriptor and the ids of the kernels, and is the same in every process.
+     *
+     * <p>The first call runs the implementation without engine and compiler, to find the kernels.
+     * The id is empty in these cases:
+     *
+     * <ul>
+     *   <li>The primitive has no kernel, or one with the empty id.
+     *   <li>The implementation is not an enum constant or a record, so it has no certain name in
+     *       another process.
+     *   <li>A value of the operation or of the implementation is not a number, a character, a truth
+     *       value, a text, an enum constant, a record, an {@link Optional}, a {@link List} or a
+     *       {@link NavigableMap}.
+     *   <li>The implementation needs more of a part than its descriptor before it returns.
+     * </ul>
+     */
+    @Override
+    public Id getId() {
+        return plan().id();
+    }
+
+    /** Returns the kernels and nested primitives that the creation will request. */
+    CompositePlan plan() {
+        CompositePlan known = plan;
+        if (known == null) {
+            known = CompositePlan.of(this);
+            plan = known;
+        }
+        return known;
+    }
+
+    /** Returns the kind of operation. */
+    @Override
+    public String name() {
+        return kind();
+    }
+
+    @Override
+    public String readableKey() {
+        return toString();
+    }
+
     /** Returns the kind of operation, for display. */
     public String kind() {
         return operation.getClass().getSimpleName();
@@ -177,6 +225,7 @@ public final class CompositeDescriptor<O extends Record> {
     }
 
     /** Returns the target of the engine that runs the primitive. */
+    @Override
     public Target target() {
         return target;
     }
@@ -189,6 +238,12 @@ public final class CompositeDescriptor<O extends Record> {
     /** Returns the target of the destination engine, for a primitive between two engines. */
     public Optional<Target> destination() {
         return destination;
+    }
+
+    boolean hasTarget(Target one) {
+        return target.equals(one)
+                || source.filter(one::equals).isPresent()
+                || destination.filter(one::equals).isPresent();
     }
 
     ExecutionBody create(CreationContext creation) throws CompileException {

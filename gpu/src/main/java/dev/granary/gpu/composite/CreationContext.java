@@ -4,7 +4,6 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.KernelEngine;
 
 import org.jspecify.annotations.Nullable;
 
@@ -22,20 +21,31 @@ import java.util.concurrent.Callable;
  * {@link IllegalStateException}.
  */
 public final class CreationContext {
-    private final CompositeCache cache;
     private final CompositeDescriptor<?> descriptor;
     // guarded by this; null after the creation, so that no primitive retains an engine
-    private @Nullable EngineSet engines;
+    private @Nullable PartProvider parts;
     // guarded by this, like the following fields
     private final Map<PrimitiveDescriptor, Primitive> kernels = new LinkedHashMap<>();
     private final Map<CompositeDescriptor<?>, CompositePrimitive> nested = new LinkedHashMap<>();
     private final Map<String, MemorySegment> constants = new LinkedHashMap<>();
     private final ScratchpadLayout scratchpad = new ScratchpadLayout();
 
-    CreationContext(CompositeCache cache, CompositeDescriptor<?> descriptor, EngineSet engines) {
-        this.cache = cache;
+    CreationContext(CompositeDescriptor<?> descriptor, PartProvider parts) {
         this.descriptor = descriptor;
-        this.engines = engines;
+        this.parts = parts;
+    }
+
+    /**
+     * Runs the implementation, once, and returns the primitive.
+     *
+     * @throws CompileException if a kernel does not compile
+     */
+    CompositePrimitive create() throws CompileException {
+        try {
+            return complete(descriptor.create(this));
+        } finally {
+            close();
+        }
     }
 
     /**
@@ -45,19 +55,14 @@ public final class CreationContext {
      * @throws IllegalArgumentException if none of the primitive's engines has its target
      */
     public Primitive kernel(KernelDescriptor kernel) throws CompileException {
-        Primitive program = program(engines().engineFor(kernel.target()), kernel);
+        Primitive program = parts().kernel(kernel);
         // callers that open an engine for each call must not compile each time
         program.outliveEngine();
         synchronized (this) {
-            engines();
+            parts();
             kernels.put(program.descriptor(), program);
         }
         return program;
-    }
-
-    private <P extends Primitive> P program(KernelEngine<P> engine, KernelDescriptor kernel)
-            throws CompileException {
-        return cache.kernels().kernel(engine, kernel);
     }
 
     /** Returns several programs, obtained in parallel, in the order of the descriptors. */
@@ -74,9 +79,9 @@ public final class CreationContext {
      * @throws IllegalArgumentException if none of the primitive's engines has its target
      */
     public CompositePrimitive nested(CompositeDescriptor<?> part) throws CompileException {
-        CompositePrimitive primitive = cache.nested(engines().forNested(part), descriptor, part);
+        CompositePrimitive primitive = parts().nested(part);
         synchronized (this) {
-            engines();
+            parts();
             CompositePrimitive known = nested.putIfAbsent(part, primitive);
             return known == null ? primitive : known;
         }
@@ -99,7 +104,7 @@ public final class CreationContext {
      *     positive
      */
     public synchronized void scratchpad(String name, long bytes) {
-        engines();
+        parts();
         scratchpad.add(name, bytes);
     }
 
@@ -111,7 +116,7 @@ public final class CreationContext {
      *     empty
      */
     public synchronized void constant(String name, MemorySegment content) {
-        engines();
+        parts();
         if (content.byteSize() == 0) {
             throw new IllegalArgumentException("The constant memory " + name + " has no content");
         }
@@ -126,18 +131,18 @@ public final class CreationContext {
         constant(name, MemorySegment.ofArray(content));
     }
 
-    synchronized CompositePrimitive complete(ExecutionBody body) {
+    private synchronized CompositePrimitive complete(ExecutionBody body) {
         scratchpad.complete(nested.values());
         return new CompositePrimitive(descriptor, body, kernels, nested, constants, scratchpad);
     }
 
     /** Ends the use of this context, whether the creation succeeded or failed. */
-    synchronized void close() {
-        engines = null;
+    private synchronized void close() {
+        parts = null;
     }
 
-    private synchronized EngineSet engines() {
-        EngineSet known = engines;
+    private synchronized PartProvider parts() {
+        PartProvider known = parts;
         if (known == null) {
             throw new IllegalStateException("The creation of " + descriptor.kind()
                     + " has ended: obtain all parts in CompositeImplementation.create");

@@ -1,6 +1,11 @@
 package dev.granary.gpu.composite;
 
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
+import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelEngine;
 
 import java.util.Optional;
@@ -18,6 +23,45 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
     /** Returns a set that uses one engine for all roles. */
     public static EngineSet of(KernelEngine<?> engine) {
         return new EngineSet(engine, engine, engine);
+    }
+
+    /**
+     * Creates a primitive by compiling its kernels, each once.
+     *
+     * @throws CompileException if a kernel does not compile
+     * @throws IllegalArgumentException if these engines do not have the descriptor's targets
+     * @throws IllegalStateException if the primitive needs itself, or an engine is closed
+     */
+    public CompositePrimitive create(CompositeDescriptor<?> descriptor) throws CompileException {
+        return createOver(ProgramTable.compiling(), descriptor);
+    }
+
+    /**
+     * Creates a primitive from its binaries, in the order of
+     * {@link CompositePrimitive#getBinaries}, without compiling. The binaries must have been
+     * verified, since a damaged binary can crash the driver.
+     *
+     * @throws RestoreException if the id of the descriptor is empty, the number of binaries is not
+     *     that of its kernels, the driver rejects one, or the kind is not supported
+     * @throws IllegalArgumentException if these engines do not have the descriptor's targets
+     * @throws IllegalStateException if an engine is closed
+     */
+    public CompositePrimitive create(
+            CompositeDescriptor<?> descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
+        check(descriptor);
+        ProgramTable restored = ProgramTable.restored(this, descriptor, binaries, kind);
+        try {
+            return createOver(restored, descriptor);
+        } catch (CompileException e) { // the table compiles nothing: a kernel is not in it
+            throw new RestoreException(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private CompositePrimitive createOver(
+            KernelProvider programs, CompositeDescriptor<?> descriptor) throws CompileException {
+        return new CompositeCache(new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY), programs)
+                .primitive(this, descriptor);
     }
 
     /**

@@ -3,11 +3,15 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.CompileException;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.FutureTask;
+import java.util.stream.Stream;
 
-/** Utility that runs calls in parallel, each on a thread of its own. */
+/** Utility that runs calls in parallel, on threads of their own. */
 final class ParallelCalls {
     private ParallelCalls() {}
 
@@ -20,7 +24,27 @@ final class ParallelCalls {
      */
     static <T> List<T> call(List<Callable<T>> calls) throws CompileException {
         List<FutureTask<T>> tasks = calls.stream().map(FutureTask::new).toList();
-        List<Thread> threads = tasks.stream().map(Thread::startVirtualThread).toList();
+        run(tasks, tasks.size());
+        List<T> results = new ArrayList<>(tasks.size());
+        for (FutureTask<T> task : tasks) {
+            results.add(result(task));
+        }
+        return results;
+    }
+
+    /**
+     * Runs all tasks to their end, whether they succeed or fail, at most {@code atOnce} at once.
+     */
+    static void run(Collection<? extends FutureTask<?>> tasks, int atOnce) {
+        Queue<FutureTask<?>> waiting = new ConcurrentLinkedQueue<>(tasks);
+        Runnable worker = () -> {
+            for (FutureTask<?> task = waiting.poll(); task != null; task = waiting.poll()) {
+                task.run();
+            }
+        };
+        List<Thread> threads = Stream.generate(() -> Thread.startVirtualThread(worker))
+                .limit(Math.min(atOnce, tasks.size()))
+                .toList();
         boolean interrupted = Thread.interrupted();
         for (Thread thread : threads) {
             interrupted |= join(thread);
@@ -28,15 +52,20 @@ final class ParallelCalls {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        List<T> results = new ArrayList<>(tasks.size());
-        for (FutureTask<T> task : tasks) {
-            switch (task.state()) {
-                case SUCCESS -> results.add(task.resultNow());
-                case FAILED -> fail(task.exceptionNow());
-                case RUNNING, CANCELLED -> throw new IllegalStateException("A call has not ended");
-            }
-        }
-        return results;
+    }
+
+    /**
+     * Returns the result of a task that was run.
+     *
+     * @throws CompileException if the task threw it; unchecked exceptions and errors are rethrown
+     *     likewise
+     */
+    static <T> T result(FutureTask<T> task) throws CompileException {
+        return switch (task.state()) {
+            case SUCCESS -> task.resultNow();
+            case FAILED -> throw failure(task.exceptionNow());
+            case RUNNING, CANCELLED -> throw new IllegalStateException("A call has not ended");
+        };
     }
 
     /**
@@ -55,12 +84,12 @@ final class ParallelCalls {
         }
     }
 
-    private static void fail(Throwable failure) throws CompileException {
-        switch (failure) {
-            case CompileException e -> throw e;
+    private static CompileException failure(Throwable failure) {
+        return switch (failure) {
+            case CompileException e -> e;
             case RuntimeException e -> throw e;
             case Error e -> throw e;
             default -> throw new IllegalStateException("A part could not be created", failure);
-        }
+        };
     }
 }

@@ -33,7 +33,7 @@ final class PrimitiveResources implements AutoCloseable {
             throws CompileException {
         PrimitiveResources resource = new PrimitiveResources();
         try {
-            for (Primitive program : primitive.kernels()) {
+            for (Primitive program : primitive.programs()) {
                 resource.load(engines.engineFor(program.descriptor().target()), program);
             }
             for (Map.Entry<String, MemorySegment> constant :

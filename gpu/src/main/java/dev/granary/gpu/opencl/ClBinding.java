@@ -15,6 +15,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /**
  * All native calls of this package, with status checks: a failure throws an {@link OpenClException}
@@ -80,6 +82,21 @@ class ClBinding {
         }
     }
 
+    /** Returns the device that this one is a part of; 0 for a main device. */
+    long parentDevice(long device) {
+        return deviceLong(device, CL12.CL_DEVICE_PARENT_DEVICE);
+    }
+
+    /** Retains a sub-device. */
+    void retainDevice(long device) {
+        check("clRetainDevice", CL12.clRetainDevice(device));
+    }
+
+    /** Releases a sub-device. */
+    void releaseDevice(long device) {
+        check("clReleaseDevice", CL12.clReleaseDevice(device));
+    }
+
     String platformText(long platform, int info) {
         return text(
                 "clGetPlatformInfo",
@@ -120,6 +137,10 @@ class ClBinding {
         }
     }
 
+    void retainContext(long context) {
+        check("clRetainContext", CL10.clRetainContext(context));
+    }
+
     void releaseContext(long context) {
         check("clReleaseContext", CL10.clReleaseContext(context));
     }
@@ -132,6 +153,37 @@ class ClBinding {
                     CL10.nclCreateCommandQueue(context, device, 0, status.address()),
                     status);
         }
+    }
+
+    /** Returns the handle of the queue's context. */
+    long queueContext(long queue) {
+        return queueLong(queue, CL10.CL_QUEUE_CONTEXT);
+    }
+
+    /** Returns the handle of the queue's device. */
+    long queueDevice(long queue) {
+        return queueLong(queue, CL10.CL_QUEUE_DEVICE);
+    }
+
+    /** Returns the bits of the queue's properties. */
+    long queueProperties(long queue) {
+        return queueLong(queue, CL10.CL_QUEUE_PROPERTIES);
+    }
+
+    private static long queueLong(long queue, int info) {
+        return query(
+                        "clGetCommandQueueInfo",
+                        (size, value, needed) ->
+                                CL10.nclGetCommandQueueInfo(queue, info, size, value, needed))
+                .get(JAVA_LONG, 0);
+    }
+
+    void retainQueue(long queue) {
+        check("clRetainCommandQueue", CL10.clRetainCommandQueue(queue));
+    }
+
+    void flush(long queue) {
+        check("clFlush", CL10.clFlush(queue));
     }
 
     void releaseQueue(long queue) {
@@ -219,19 +271,21 @@ class ClBinding {
     }
 
     /**
-     * Returns the program's binary for its one device. The first call may compile, and in some
-     * drivers fixes the binary.
+     * Returns the program's binary for that device. The first call may compile, and in some drivers
+     * fixes the binary.
      */
-    MemorySegment programBinary(long program) {
-        MemorySegment sizes = query(
+    MemorySegment programBinary(long program, long device) {
+        List<Long> sizes = longs(query(
                 "clGetProgramInfo",
                 (size, value, needed) -> CL10.nclGetProgramInfo(
-                        program, CL10.CL_PROGRAM_BINARY_SIZES, size, value, needed));
-        MemorySegment binary = Arena.ofAuto()
-                .allocate(Math.max(1, sizes.get(JAVA_LONG, 0)))
-                .asSlice(0, sizes.get(JAVA_LONG, 0));
+                        program, CL10.CL_PROGRAM_BINARY_SIZES, size, value, needed)));
+        List<MemorySegment> binaries = sizes.stream()
+                .map(size -> Arena.ofAuto().allocate(Math.max(1, size)).asSlice(0, size))
+                .toList();
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pointers = arena.allocateFrom(JAVA_LONG, binary.address());
+            MemorySegment pointers = arena.allocateFrom(
+                    JAVA_LONG,
+                    binaries.stream().mapToLong(MemorySegment::address).toArray());
             check(
                     "clGetProgramInfo",
                     CL10.nclGetProgramInfo(
@@ -240,8 +294,31 @@ class ClBinding {
                             pointers.byteSize(),
                             pointers.address(),
                             0));
+        } finally {
+            Reference.reachabilityFence(binaries); // the driver has written them by now
         }
-        return binary;
+        return binaries.size() == 1
+                ? binaries.getFirst()
+                : binaryOf(device, programDevices(program), binaries);
+    }
+
+    /** Returns the handles of the program's devices, in the order of its binaries. */
+    private static List<Long> programDevices(long program) {
+        return longs(query(
+                "clGetProgramInfo",
+                (size, value, needed) -> CL10.nclGetProgramInfo(
+                        program, CL10.CL_PROGRAM_DEVICES, size, value, needed)));
+    }
+
+    /** Selects a binary of a program in a context of several devices. */
+    private static MemorySegment binaryOf(
+            long device, List<Long> devices, List<MemorySegment> binaries) {
+        int index = devices.indexOf(device);
+        if (index < 0 || index >= binaries.size()) {
+            throw new OpenClException(
+                    "clGetProgramInfo (the device's binary)", CL10.CL_INVALID_DEVICE);
+        }
+        return binaries.get(index);
     }
 
     void releaseProgram(long program) {
@@ -318,14 +395,31 @@ class ClBinding {
     }
 
     /**
-     * Launches a kernel and waits for its completion. If {@code local} is empty, the driver
-     * chooses.
+     * Launches a kernel and waits for its completion. Commands that others have enqueued later on
+     * the same queue are not waited for. If {@code local} is empty, the driver chooses.
      */
     void launch(long queue, long kernel, List<Long> global, List<Long> local) {
+        long event = enqueue(queue, kernel, global, local, List.of());
+        try {
+            waitForEvent(event);
+        } catch (OpenClException e) {
+            releaseFailedEvent(event);
+            throw e;
+        }
+        releaseEvent(event);
+    }
+
+    /**
+     * Enqueues a kernel, which starts after the given events, and returns the event of its
+     * completion. If {@code local} is empty, the driver chooses.
+     */
+    long enqueue(
+            long queue, long kernel, List<Long> global, List<Long> local, List<Long> waitList) {
         try (Arena arena = Arena.ofConfined()) {
             long localAddress = local.isEmpty()
                     ? 0
                     : arena.allocateFrom(JAVA_LONG, array(local)).address();
+            MemorySegment event = arena.allocate(JAVA_LONG);
             check(
                     "clEnqueueNDRangeKernel",
                     CL10.nclEnqueueNDRangeKernel(
@@ -335,11 +429,74 @@ class ClBinding {
                             0,
                             arena.allocateFrom(JAVA_LONG, array(global)).address(),
                             localAddress,
-                            0,
-                            0,
-                            0));
-            check("clFinish", CL10.clFinish(queue));
+                            waitList.size(),
+                            address(arena, waitList),
+                            event.address()));
+            return event.get(JAVA_LONG, 0);
         }
+    }
+
+    /**
+     * Enqueues a marker, and returns its event. It completes after the given events; without any,
+     * after all earlier commands of the queue.
+     */
+    long enqueueMarker(long queue, List<Long> waitList) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment event = arena.allocate(JAVA_LONG);
+            check(
+                    "clEnqueueMarkerWithWaitList",
+                    CL12.nclEnqueueMarkerWithWaitList(
+                            queue, waitList.size(), address(arena, waitList), event.address()));
+            return event.get(JAVA_LONG, 0);
+        }
+    }
+
+    /**
+     * Waits until the event's command has completed.
+     *
+     * @throws OpenClException if its execution failed
+     */
+    void waitForEvent(long event) {
+        try (Arena arena = Arena.ofConfined()) {
+            int status = CL10.nclWaitForEvents(
+                    1, arena.allocateFrom(JAVA_LONG, event).address());
+            if (status == CL11.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+                throw OpenClException.ofExecution("A kernel", eventStatus(event));
+            }
+            check("clWaitForEvents", status);
+        }
+    }
+
+    /** Returns the execution status: 0 if complete, positive before, negative after a failure. */
+    int eventStatus(long event) {
+        return query(
+                        "clGetEventInfo",
+                        (size, value, needed) -> CL10.nclGetEventInfo(
+                                event, CL10.CL_EVENT_COMMAND_EXECUTION_STATUS, size, value, needed))
+                .get(JAVA_INT, 0);
+    }
+
+    void retainEvent(long event) {
+        check("clRetainEvent", CL10.clRetainEvent(event));
+    }
+
+    void releaseEvent(long event) {
+        check("clReleaseEvent", CL10.clReleaseEvent(event));
+    }
+
+    /**
+     * Releases the event of a failed command after a second. PoCL up to 6 locks such an event once
+     * more after it has dropped its own reference, and aborts the process if that was the last
+     * ({@code pocl_update_event_failed}).
+     */
+    void releaseFailedEvent(long event) {
+        CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS).execute(() -> releaseEvent(event));
+    }
+
+    private static long address(Arena arena, List<Long> handles) {
+        return handles.isEmpty()
+                ? 0
+                : arena.allocateFrom(JAVA_LONG, array(handles)).address();
     }
 
     long createBuffer(long context, long bytes) {
@@ -370,6 +527,37 @@ class ClBinding {
         }
     }
 
+    /** Returns the handle of a memory object's context. */
+    long memoryContext(long memory) {
+        return memoryInfo(memory, CL10.CL_MEM_CONTEXT).get(JAVA_LONG, 0);
+    }
+
+    /** Returns the kind of a memory object, such as {@code CL_MEM_OBJECT_BUFFER}. */
+    int memoryType(long memory) {
+        return memoryInfo(memory, CL10.CL_MEM_TYPE).get(JAVA_INT, 0);
+    }
+
+    /** Returns the size of a memory object in bytes. */
+    long memorySize(long memory) {
+        return memoryInfo(memory, CL10.CL_MEM_SIZE).get(JAVA_LONG, 0);
+    }
+
+    /** Returns true if the memory object is a part of another one. */
+    boolean isSubBuffer(long memory) {
+        return memoryInfo(memory, CL11.CL_MEM_ASSOCIATED_MEMOBJECT).get(JAVA_LONG, 0) != 0;
+    }
+
+    private static MemorySegment memoryInfo(long memory, int info) {
+        return query(
+                "clGetMemObjectInfo",
+                (size, value, needed) ->
+                        CL10.nclGetMemObjectInfo(memory, info, size, value, needed));
+    }
+
+    void retainBuffer(long buffer) {
+        check("clRetainMemObject", CL10.clRetainMemObject(buffer));
+    }
+
     void releaseBuffer(long buffer) {
         check("clReleaseMemObject", CL10.clReleaseMemObject(buffer));
     }
@@ -388,6 +576,7 @@ class ClBinding {
                         queue, buffer, CL10.CL_TRUE, 0, from.byteSize(), from.address(), 0, 0, 0));
     }
 
+    /** A call of OpenCL that returns a value of variable size, or the size that it needs. */
     private interface Query {
         int get(long size, long value, long neededSize);
     }

@@ -1,19 +1,16 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.cache.support.FileTrees;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
 
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -73,21 +70,7 @@ final class HeaderDirectory implements AutoCloseable {
     @Override
     public void close() {
         try {
-            Files.walkFileTree(top, new SimpleFileVisitor<>() {
-                @Override
-                public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-                        throws IOException {
-                    Files.delete(file);
-                    return FileVisitResult.CONTINUE;
-                }
-
-                @Override
-                public FileVisitResult postVisitDirectory(
-                        Path directory, @Nullable IOException failure) throws IOException {
-                    Files.delete(directory);
-                    return FileVisitResult.CONTINUE;
-                }
-            });
+            FileTrees.delete(top);
         } catch (IOException e) {
             LOG.warn(
                     "The temporary directory {} could not be removed; please remove it: {}",

@@ -1,11 +1,17 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.DeviceBuffer;
+
+import org.lwjgl.opencl.CL10;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** A buffer of one OpenCL engine: a {@code cl_mem}. */
+/**
+ * A buffer of one OpenCL engine: a {@code cl_mem}. A launch in progress keeps the memory of a
+ * buffer that is closed.
+ */
 public final class OpenClBuffer implements DeviceBuffer {
     private final OpenClEngine engine;
     private final long bytes;
@@ -35,6 +41,37 @@ public final class OpenClBuffer implements DeviceBuffer {
         }
     }
 
+    /** Creates a buffer over memory of the application. Requires an engine lease. */
+    private OpenClBuffer(OpenClEngine engine, long memory, long bytes, boolean isPart) {
+        this.engine = engine;
+        this.bytes = bytes;
+        this.isPart = isPart;
+        this.handle = handle(engine, memory);
+    }
+
+    /** Returns a buffer over memory of the application, which it retains. */
+    static OpenClBuffer wrap(OpenClEngine engine, long memory) {
+        if (memory == 0) {
+            throw new IllegalArgumentException("The memory (cl_mem) is 0");
+        }
+        ClBinding binding = engine.binding();
+        try (var _ = engine.lease()) {
+            if (binding.memoryContext(memory) != engine.context()) {
+                throw new IllegalArgumentException(
+                        "The memory belongs to another context than the engine");
+            }
+            if (binding.memoryType(memory) != CL10.CL_MEM_OBJECT_BUFFER) {
+                throw new IllegalArgumentException(
+                        "The memory is no buffer but an image or a pipe");
+            }
+            long bytes = binding.memorySize(memory);
+            boolean isPart = binding.isSubBuffer(memory);
+            StackReserve.require(); // otherwise an overflow could leave it retained
+            binding.retainBuffer(memory);
+            return new OpenClBuffer(engine, memory, bytes, isPart);
+        }
+    }
+
     private static NativeHandle handle(OpenClEngine engine, long buffer) {
         return new NativeHandle(engine, "buffer", buffer, engine.binding()::releaseBuffer);
     }
@@ -42,6 +79,18 @@ public final class OpenClBuffer implements DeviceBuffer {
     @Override
     public long byteSize() {
         return bytes;
+    }
+
+    /**
+     * Returns the {@code cl_mem} for commands that the application enqueues itself. It is valid
+     * until this buffer is closed.
+     *
+     * @throws IllegalStateException if this buffer or the engine is closed
+     */
+    public long handle() {
+        try (var _ = engine.lease()) {
+            return handle.get();
+        }
     }
 
     @Override
@@ -97,8 +146,8 @@ public final class OpenClBuffer implements DeviceBuffer {
     }
 
     /**
-     * Holds the buffer as a kernel argument in {@code user} until the launch is enqueued; from then
-     * on the driver retains its memory. Requires a lease of that engine.
+     * Holds the buffer as a kernel argument in {@code user} until the launch has completed.
+     * Requires a lease of that engine.
      *
      * @throws IllegalArgumentException if the buffer belongs to another engine
      * @throws IllegalStateException if it is closed

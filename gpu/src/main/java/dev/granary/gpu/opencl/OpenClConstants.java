@@ -28,7 +28,7 @@ public final class OpenClConstants {
      */
     public OpenClConstants(ConstantTensorCaches caches, OpenClEngine engine) {
         this.engine = engine;
-        this.cache = caches.of(engine.device().kind(), engine.device().index());
+        this.cache = caches.of(engine.device());
         engine.registerConstants(cache);
     }
 

@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.cache.Target;
+import dev.granary.cache.constant.ConstantDevice;
 import dev.granary.cache.constant.EngineKind;
 
 import org.lwjgl.opencl.CL10;
@@ -8,7 +9,7 @@ import org.lwjgl.opencl.CL10;
 import java.util.List;
 
 /** One OpenCL device of this machine, with the properties that its driver reports. Immutable. */
-public final class OpenClDevice {
+public final class OpenClDevice implements ConstantDevice {
     private final ClBinding binding;
     private final long platform;
     private final long handle;
@@ -17,6 +18,7 @@ public final class OpenClDevice {
     private final String platformName;
     private final EngineKind kind;
     private final int index;
+    private final boolean isPart;
 
     private OpenClDevice(
             ClBinding binding,
@@ -26,7 +28,8 @@ public final class OpenClDevice {
             String name,
             String platformName,
             EngineKind kind,
-            int index) {
+            int index,
+            boolean isPart) {
         this.binding = binding;
         this.platform = platform;
         this.handle = handle;
@@ -35,6 +38,7 @@ public final class OpenClDevice {
         this.platformName = platformName;
         this.kind = kind;
         this.index = index;
+        this.isPart = isPart;
     }
 
     static OpenClDevice probe(ClBinding binding, long platform, long handle) {
@@ -49,12 +53,14 @@ public final class OpenClDevice {
                 info.deviceName(),
                 info.platformName(),
                 isProcessor ? EngineKind.CPU : EngineKind.GPU,
-                0);
+                0,
+                false);
     }
 
     /** Returns this device with that index among the devices of its kind. */
     OpenClDevice withIndex(int index) {
-        return new OpenClDevice(binding, platform, handle, target, name, platformName, kind, index);
+        return new OpenClDevice(
+                binding, platform, handle, target, name, platformName, kind, index, isPart);
     }
 
     /** Returns the target of binaries for this device. */
@@ -73,6 +79,7 @@ public final class OpenClDevice {
     }
 
     /** Returns the kind of device: CPU for a processor, GPU for anything else. */
+    @Override
     public EngineKind kind() {
         return kind;
     }
@@ -81,6 +88,7 @@ public final class OpenClDevice {
      * Returns the index among the devices of its kind, from 0 in the loader's order; a sub-device
      * has its main device's.
      */
+    @Override
     public int index() {
         return index;
     }
@@ -98,9 +106,19 @@ public final class OpenClDevice {
      */
     public List<OpenClDevice> split(int computeUnits) {
         return binding.equalSubDevices(handle, computeUnits).stream()
-                .map(sub -> new OpenClDevice(
-                        binding, platform, sub, target, name, platformName, kind, index))
+                .map(this::part)
                 .toList();
+    }
+
+    /** Returns the sub-device of this device with that handle. */
+    OpenClDevice part(long subDevice) {
+        return new OpenClDevice(
+                binding, platform, subDevice, target, name, platformName, kind, index, true);
+    }
+
+    /** Returns true for a sub-device. */
+    boolean isPart() {
+        return isPart;
     }
 
     long handle() {

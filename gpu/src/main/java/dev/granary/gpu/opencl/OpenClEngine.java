@@ -8,16 +8,21 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.constant.ConstantTensorCache;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.composite.CompositeDescriptor;
+import dev.granary.gpu.composite.CompositePrimitive;
+import dev.granary.gpu.composite.EngineSet;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,10 +32,11 @@ import java.util.function.Supplier;
 
 /**
  * An OpenCL device with a context and a queue, which compiles programs, takes their binaries,
- * restores and launches them. Thread-safe.
+ * restores and launches them. Context and queue are its own, or {@linkplain #wrap the
+ * application's}. Thread-safe.
  *
  * <p>Buffers and kernels belong to their engine and are closed with it. Closing waits for running
- * calls; later calls throw {@link IllegalStateException}.
+ * calls and for launches in progress; later calls throw {@link IllegalStateException}.
  */
 public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private static final Logger LOG = LoggerFactory.getLogger(OpenClEngine.class);
@@ -49,18 +55,34 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private boolean isClosed; // guarded by lock
     private final ReentrantLock closeLock = new ReentrantLock(); // held while closing
     private final EnginePrograms enginePrograms = new EnginePrograms(this);
+    private final boolean retainsDevice;
+    private final PendingEvents pendingEvents;
 
+    /** Creates an engine with a new context and queue. */
     private OpenClEngine(OpenClDevice device, ClBinding binding) {
         this.device = device;
         this.binding = binding;
+        this.retainsDevice = false;
         this.context = binding.createContext(device.handle());
         this.programs = new ProgramBuilder(binding, context, device.handle());
         try {
             this.queue = binding.createQueue(context, device.handle());
+            this.pendingEvents = new PendingEvents(binding, context, queue, true);
         } catch (OpenClException | Error e) {
             binding.releaseContext(context);
             throw e;
         }
+    }
+
+    /** Creates an engine over a retained queue of the application. */
+    private OpenClEngine(WrappedQueue wrapped, ClBinding binding) {
+        this.device = wrapped.device();
+        this.binding = binding;
+        this.retainsDevice = device.isPart();
+        this.context = wrapped.context();
+        this.programs = new ProgramBuilder(binding, context, device.handle());
+        this.queue = wrapped.queue();
+        this.pendingEvents = new PendingEvents(binding, context, queue, wrapped.isInOrder(binding));
     }
 
     /**
@@ -76,9 +98,46 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return new OpenClEngine(device, binding);
     }
 
+    /**
+     * Returns an engine over a context and a queue that the application has, such as those of a
+     * program with LWJGL. Its ids and entries are those of {@link #open an engine} with objects of
+     * its own.
+     *
+     * <p>The engine retains the objects until it is closed, and then releases them. So the
+     * application may release its references before or after. Closing waits for the engine's own
+     * launches only.
+     *
+     * <p>In a queue that executes out of order, a transfer of a buffer does not wait for launches:
+     * {@linkplain OpenClEvent#await() await} them first.
+     *
+     * @param context a {@code cl_context}, of one or several devices
+     * @param device the {@code cl_device_id} of the queue; a sub-device is possible
+     * @param queue a {@code cl_command_queue} of the host, in order or out of order
+     * @throws IllegalArgumentException if a handle is 0, or the queue was created with another
+     *     context or device. A number that is no handle, or the handle of a released object, cannot
+     *     be detected and may crash the process.
+     * @throws IllegalStateException if OpenCL is not installed
+     * @throws OpenClException if the driver refuses
+     */
+    public static OpenClEngine wrap(long context, long device, long queue) {
+        return wrap(context, device, queue, new ClBinding());
+    }
+
+    static OpenClEngine wrap(long context, long device, long queue, ClBinding binding) {
+        WrappedQueue wrapped = WrappedQueue.of(binding, context, device, queue);
+        StackReserve.require(); // otherwise an overflow could leave the objects retained
+        wrapped.retain(binding);
+        return new OpenClEngine(wrapped, binding);
+    }
+
     @Override
     public Target target() {
         return device.target();
+    }
+
+    @Override
+    public EngineKind kind() {
+        return device.kind();
     }
 
     /** Returns the device. */
@@ -123,6 +182,33 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             throw new RestoreException(
                     descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
         }
+    }
+
+    /**
+     * Creates a composite primitive by compiling its kernels, each once.
+     *
+     * @throws CompileException if a kernel does not compile
+     * @throws IllegalArgumentException if the descriptor is for another target
+     * @throws IllegalStateException if the primitive needs itself, or this engine is closed
+     */
+    public CompositePrimitive create(CompositeDescriptor<?> descriptor) throws CompileException {
+        return EngineSet.of(this).create(descriptor);
+    }
+
+    /**
+     * Creates a composite primitive from the binaries of all its kernels, in the order of
+     * {@link CompositePrimitive#getBinaries}, without compiling. The binaries must have been
+     * verified.
+     *
+     * @throws RestoreException if the descriptor has the empty id, their number is not that of its
+     *     kernels, the driver rejects one, or the kind is not supported
+     * @throws IllegalArgumentException if the descriptor is for another target
+     * @throws IllegalStateException if this engine is closed
+     */
+    public CompositePrimitive create(
+            CompositeDescriptor<?> descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
+        return EngineSet.of(this).create(descriptor, binaries, kind);
     }
 
     /**
@@ -186,6 +272,37 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return new OpenClBuffer(this, bytes);
     }
 
+    /**
+     * Returns a buffer over a {@code cl_mem} that the application has created in this engine's
+     * context. It retains the memory until it is closed.
+     *
+     * @throws IllegalArgumentException if {@code memory} is 0, no buffer, or of another context
+     */
+    public OpenClBuffer wrapBuffer(long memory) {
+        return OpenClBuffer.wrap(this, memory);
+    }
+
+    /**
+     * Returns an event that completes after the given events of the application, or without any
+     * after all commands that were enqueued before. In a queue that keeps the order, later commands
+     * wait for it as well.
+     *
+     * @param events each a {@code cl_event} of this engine's context; they remain the caller's
+     * @throws IllegalArgumentException if one is 0
+     * @throws OpenClException if one belongs to another context
+     */
+    public OpenClEvent marker(long... events) {
+        List<Long> waitList = Arrays.stream(events).boxed().toList();
+        if (waitList.contains(0L)) {
+            throw new IllegalArgumentException("An event (cl_event) is 0");
+        }
+        OpenClEvent event = new OpenClEvent(pendingEvents, "A marker", new LaunchHolds(), () -> {});
+        try (var _ = lease()) {
+            pendingEvents.enqueue(event, () -> binding.enqueueMarker(queue, waitList));
+        }
+        return event;
+    }
+
     /** Returns a new buffer with a copy of {@code content}. */
     public OpenClBuffer bufferOf(float[] content) {
         return filled(MemorySegment.ofArray(content));
@@ -202,8 +319,9 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     /**
-     * Releases the context and all objects in it, after running calls have ended. Missing binaries
-     * of primitives that outlive this engine are taken first, which may take as long as compiling.
+     * Releases the context and all objects in it, after running calls and launches have ended. A
+     * context and queue of the application stay with it. Missing binaries of primitives that
+     * outlive this engine are taken first, which may take as long as compiling.
      */
     @Override
     public void close() {
@@ -213,6 +331,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             if (!markClosed()) {
                 return;
             }
+            pendingEvents.finishAll();
             enginePrograms.engineClosing();
             release();
         } finally {
@@ -239,6 +358,9 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             nativeHandles.clear();
             binding.releaseQueue(queue);
             binding.releaseContext(context);
+            if (retainsDevice) {
+                binding.releaseDevice(device.handle());
+            }
         } finally {
             lock.writeLock().unlock();
         }
@@ -317,6 +439,10 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return queue;
     }
 
+    PendingEvents pendingEvents() {
+        return pendingEvents;
+    }
+
     boolean isPocl() {
         return target().vendor().equals(DriverTraits.POCL);
     }
@@ -334,7 +460,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             if (program.isReleased()) {
                 return KernelBinaries.none();
             }
-            Supplier<MemorySegment> query = () -> binding.programBinary(program.program());
+            Supplier<MemorySegment> query =
+                    () -> binding.programBinary(program.program(), device.handle());
             MemorySegment binary = isPocl()
                     ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(query))
                     : query.get();

@@ -7,7 +7,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -28,6 +27,9 @@ public final class OpenClKernels implements LoadedKernels {
     private long firstLaunchNanos;
     private boolean isClosed;
 
+    /**
+     * A native kernel, its number of arguments, and whether its source fixes the work-group size.
+     */
     private record Kernel(NativeHandle handle, int arguments, boolean hasFixedGroup) {}
 
     OpenClKernels(OpenClEngine engine, OpenClPrimitive primitive, ProgramHandle program) {
@@ -54,13 +56,10 @@ public final class OpenClKernels implements LoadedKernels {
         checkOpen();
         boolean isFirst = launched.add(kernel);
         long start = System.nanoTime();
-        try (var _ = engine.lease()) {
-            Kernel loaded = load(kernel);
-            if (loaded.arguments != arguments.length) {
-                throw new IllegalArgumentException("The kernel " + kernel + " has "
-                        + loaded.arguments + " parameters, not " + arguments.length);
-            }
-            launch(loaded, geometry, arguments);
+        try (var _ = engine.lease();
+                LaunchHolds holds = new LaunchHolds()) {
+            long loaded = prepare(kernel, arguments, holds);
+            engine.binding().launch(engine.queue(), loaded, geometry.global(), geometry.local());
         }
         firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
         // without the lease: the callback may close the engine
@@ -68,28 +67,80 @@ public final class OpenClKernels implements LoadedKernels {
     }
 
     /**
-     * Sets the arguments and launches; each buffer is held meanwhile, since another thread may
-     * close it.
+     * Enqueues a launch after all events in {@code after}, and returns without waiting for it.
+     *
+     * <p>Arguments and these kernels may be changed, launched again and closed at once: numbers are
+     * copied, and the engine keeps the memory of the buffers until the launch has completed. A
+     * queue that executes in order starts the launches in their order.
+     *
+     * @param after events of any engine in the same context, such as a {@link OpenClEngine#marker
+     *     marker}; if one of them fails, the launch fails
+     * @param arguments as for {@link #launch}
+     * @throws IllegalArgumentException if an argument has another type or belongs to another
+     *     engine, the number of arguments is wrong, or an event belongs to another context
+     * @throws IllegalStateException if these kernels, a buffer or the engine is closed
+     * @throws OpenClException if the driver refuses the launch; failures of its execution are
+     *     reported by the event
      */
-    private void launch(Kernel loaded, Geometry geometry, Object... arguments) {
-        List<NativeHandle.Hold> holds = new ArrayList<>(arguments.length);
+    public OpenClEvent launchAsync(
+            String kernel, Geometry geometry, List<OpenClEvent> after, Object... arguments) {
+        checkOpen();
+        LaunchHolds holds = new LaunchHolds();
+        OpenClEvent event = new OpenClEvent(
+                engine.pendingEvents(),
+                "The launch of " + kernel,
+                holds,
+                () -> primitive.launched(kernel, geometry));
+        // before the lease: retaining an event waits for a thread that finishes it
+        try (WaitList waitList = WaitList.of(after, engine.context())) {
+            OpenClException failed = waitList.failure();
+            if (failed != null) {
+                return event.failed(failed);
+            }
+            try (var _ = engine.lease()) {
+                enqueue(event, holds, kernel, geometry, waitList.handles(), arguments);
+            }
+        }
+        return event;
+    }
+
+    private void enqueue(
+            OpenClEvent event,
+            LaunchHolds holds,
+            String kernel,
+            Geometry geometry,
+            List<Long> waitList,
+            Object... arguments) {
         try {
-            for (int i = 0; i < arguments.length; i++) {
-                setArgument(loaded.handle.get(), i, arguments[i], holds);
-            }
-            if (loaded.hasFixedGroup) {
-                PoclLaunchLock.launch(() -> launch(loaded, geometry));
-            } else {
-                launch(loaded, geometry);
-            }
-        } finally {
-            holds.forEach(NativeHandle.Hold::close);
+            long loaded = prepare(kernel, arguments, holds);
+            engine.pendingEvents().enqueue(event, () -> engine.binding()
+                    .enqueue(
+                            engine.queue(), loaded, geometry.global(), geometry.local(), waitList));
+        } catch (RuntimeException | Error e) {
+            holds.close();
+            throw e;
         }
     }
 
-    private void launch(Kernel loaded, Geometry geometry) {
-        engine.binding()
-                .launch(engine.queue(), loaded.handle.get(), geometry.global(), geometry.local());
+    /**
+     * Sets the arguments of a kernel for a launch, and returns its native handle. The objects that
+     * the launch uses are held, since another thread may close them.
+     */
+    private long prepare(String name, Object[] arguments, LaunchHolds holds) {
+        Kernel loaded = load(name);
+        if (loaded.arguments != arguments.length) {
+            throw new IllegalArgumentException("The kernel " + name + " has " + loaded.arguments
+                    + " parameters, not " + arguments.length);
+        }
+        holds.add(program);
+        long kernel = holds.add(loaded.handle.hold());
+        for (int i = 0; i < arguments.length; i++) {
+            setArgument(kernel, i, arguments[i], holds);
+        }
+        if (loaded.hasFixedGroup) {
+            holds.lockPocl();
+        }
+        return kernel;
     }
 
     private void checkOpen() {
@@ -117,8 +168,8 @@ public final class OpenClKernels implements LoadedKernels {
     }
 
     /**
-     * Returns the total time of the first launch of each kernel. For a driver that compiles at a
-     * first launch, it includes compiling.
+     * Returns the total time of the first {@link #launch} of each kernel. For a driver that
+     * compiles at a first launch, it includes compiling.
      */
     public Duration firstLaunchTime() {
         return Duration.ofNanos(firstLaunchNanos);
@@ -133,13 +184,13 @@ public final class OpenClKernels implements LoadedKernels {
         }
     }
 
-    private void setArgument(
-            long kernel, int index, Object argument, List<NativeHandle.Hold> holds) {
+    private void setArgument(long kernel, int index, Object argument, LaunchHolds holds) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value =
                     switch (argument) {
                         case OpenClBuffer buffer ->
-                            arena.allocateFrom(ValueLayout.JAVA_LONG, hold(buffer, holds));
+                            arena.allocateFrom(
+                                    ValueLayout.JAVA_LONG, holds.add(buffer.holdIn(engine)));
                         case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
                         case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
                         case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);
@@ -152,11 +203,5 @@ public final class OpenClKernels implements LoadedKernels {
                     };
             engine.binding().setArgument(kernel, index, value.byteSize(), value.address());
         }
-    }
-
-    private long hold(OpenClBuffer buffer, List<NativeHandle.Hold> holds) {
-        NativeHandle.Hold hold = buffer.holdIn(engine);
-        holds.add(hold);
-        return hold.handle();
     }
 }

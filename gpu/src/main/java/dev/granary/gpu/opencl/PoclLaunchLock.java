@@ -2,7 +2,8 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.build.StackReserve;
 
-import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
@@ -14,32 +15,60 @@ import java.util.function.Supplier;
  * function by size. It then finds the other one, which has no users, and aborts the process
  * ({@code pocl_release_dlhandle_cache}). Other launches do not wait. These wait little longer than
  * in PoCL itself, which loads one function at a time.
+ *
+ * <p>The lock belongs to launches, not to threads: a launch may end in another thread than it began
+ * in.
  */
 final class PoclLaunchLock {
-    // read: a launch runs; write: binaries are taken
-    private static final ReentrantReadWriteLock LOCK = new ReentrantReadWriteLock();
+    private static final int ALL = Integer.MAX_VALUE;
+    private static final long COURTESY_MILLIS = 100;
+
+    // fair, so that launches without pause let takers through; a launch has 1, a taker all
+    private static final Semaphore PERMITS = new Semaphore(ALL, true);
 
     private PoclLaunchLock() {}
 
-    /** Runs a launch that returns after the kernel has completed. */
-    static void launch(Runnable launch) {
+    /**
+     * Begins a launch, which {@link #end} ends in any thread. It waits while a binary is taken. A
+     * taker that waits for launches goes first for a short time only: one of these launches may
+     * wait for an event that the caller completes later.
+     */
+    static void begin() {
         StackReserve.requireLittle(); // an overflow while it is locked would block all others
-        LOCK.readLock().lock();
+        boolean wasInterrupted = false;
         try {
-            launch.run();
+            while (true) {
+                try {
+                    // the second attempt does not queue behind waiting takers
+                    if (PERMITS.tryAcquire(COURTESY_MILLIS, TimeUnit.MILLISECONDS)
+                            || PERMITS.tryAcquire()) {
+                        return;
+                    }
+                } catch (
+                        InterruptedException e) { // a launch ends regularly; then the caller's turn
+                    wasInterrupted = true;
+                }
+            }
         } finally {
-            LOCK.readLock().unlock();
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
+    }
+
+    /** Ends a launch, after the kernel has completed. */
+    static void end() {
+        PERMITS.release();
     }
 
     /** Takes a binary. */
     static <T> T take(Supplier<T> query) {
         StackReserve.require();
-        LOCK.writeLock().lock();
+        PERMITS.acquireUninterruptibly(ALL);
         try {
             return query.get();
         } finally {
-            LOCK.writeLock().unlock();
+            PERMITS.release(ALL);
         }
     }
 }

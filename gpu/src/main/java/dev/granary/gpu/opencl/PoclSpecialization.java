@@ -143,6 +143,7 @@ final class PoclSpecialization {
         }
     }
 
+    /** Holder of the native function {@code setenv}, looked up at the first use. */
     private static final class SetEnv {
         static final MethodHandle HANDLE = Linker.nativeLinker()
                 .downcallHandle(

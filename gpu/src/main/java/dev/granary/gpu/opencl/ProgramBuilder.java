@@ -11,6 +11,8 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Builder of the native programs of one context, from source or from a binary. A failed build
@@ -47,16 +49,14 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
         long program = binding.createProgramWithSource(context, descriptor.sources());
         try {
             build(program, descriptor);
-            List<String> kernels = kernelsOf(program, descriptor);
-            for (Launch launch : descriptor.launches()) {
-                if (!launch.kernel().equals(Launch.EVERY_KERNEL)
-                        && !kernels.contains(launch.kernel())) {
-                    throw new CompileException(
-                            descriptor.name() + " announces the launch " + launch
-                                    + ", but its kernels are " + String.join(", ", kernels)
-                                    + ": correct the launch or name the entry",
-                            "");
-                }
+            List<String> kernels = compiledKernels(program, descriptor);
+            Optional<Launch> unknown = launchOfOtherKernel(kernels, descriptor);
+            if (unknown.isPresent()) {
+                throw new CompileException(
+                        descriptor.name() + " announces the launch " + unknown.get()
+                                + ", but its kernels are " + String.join(", ", kernels)
+                                + ": correct the launch or name the entry",
+                        "");
             }
             return new Built(program, kernels);
         } catch (CompileException | RuntimeException | Error e) {
@@ -75,7 +75,7 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
             }
             boolean recompiled = binding.buildLog(program, device).contains(RECOMPILED_MARK);
             return new Restored(
-                    new Built(program, kernelsOf(program, descriptor)),
+                    new Built(program, restoredKernels(program, descriptor)),
                     recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED);
         } catch (RestoreException | RuntimeException | Error e) {
             binding.releaseProgram(program);
@@ -124,18 +124,56 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
     }
 
     /**
-     * Returns the names of the requested kernels. Each is created once, since some drivers compile
-     * only then.
+     * Returns the names of the requested kernels. All kernels of the program are created once,
+     * since some drivers compile only then: the binary must not depend on the entries, which the id
+     * does not contain.
      */
-    private List<String> kernelsOf(long program, KernelDescriptor descriptor) {
-        List<Long> kernels = new ArrayList<>();
+    private List<String> compiledKernels(long program, KernelDescriptor descriptor) {
+        List<String> all = create(() -> binding.createKernels(program));
+        return descriptor.entries().isEmpty() ? all : entriesOf(program, descriptor);
+    }
+
+    /** Returns the names of the requested kernels, each of which is created once. */
+    private List<String> restoredKernels(long program, KernelDescriptor descriptor)
+            throws RestoreException {
         try {
+            List<String> kernels = descriptor.entries().isEmpty()
+                    ? create(() -> binding.createKernels(program))
+                    : entriesOf(program, descriptor);
+            if (launchOfOtherKernel(kernels, descriptor).isPresent()) {
+                throw RestoreException.missingKernel(
+                        descriptor.name() + ": the binary lacks a kernel of an announced launch");
+            }
+            return kernels;
+        } catch (OpenClException e) {
             if (descriptor.entries().isEmpty()) {
-                kernels.addAll(binding.createKernels(program));
+                throw e;
             }
-            for (String entry : descriptor.entries()) {
-                kernels.add(binding.createKernel(program, entry));
-            }
+            throw RestoreException.missingKernel(
+                    descriptor.name() + ": the binary lacks an entry: " + e.getMessage());
+        }
+    }
+
+    private static Optional<Launch> launchOfOtherKernel(
+            List<String> kernels, KernelDescriptor descriptor) {
+        return descriptor.launches().stream()
+                .filter(launch -> !launch.kernel().equals(Launch.EVERY_KERNEL)
+                        && !kernels.contains(launch.kernel()))
+                .findFirst();
+    }
+
+    private List<String> entriesOf(long program, KernelDescriptor descriptor) {
+        List<String> names = new ArrayList<>();
+        for (String entry : descriptor.entries()) {
+            names.addAll(create(() -> List.of(binding.createKernel(program, entry))));
+        }
+        return List.copyOf(names);
+    }
+
+    /** Creates kernels, releases them, and returns their names in order. */
+    private List<String> create(Supplier<List<Long>> creation) {
+        List<Long> kernels = creation.get();
+        try {
             return kernels.stream().map(binding::kernelName).sorted().toList();
         } finally {
             kernels.forEach(binding::releaseKernel);

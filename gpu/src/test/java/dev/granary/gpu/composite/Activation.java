@@ -11,11 +11,21 @@ import dev.granary.gpu.KernelDescriptor;
  * scales are an attribute and are in constant memory.
  */
 record Activation(int count) {
-    static final CompositeImplementation<Activation> SCALED = Activation::create;
+    /** The implementation. */
+    enum Variant implements CompositeImplementation<Activation> {
+        SCALED {
+            @Override
+            public ExecutionBody create(
+                    CompositeDescriptor<Activation> descriptor, CreationContext creation)
+                    throws CompileException {
+                return Activation.create(descriptor, creation);
+            }
+        }
+    }
 
     static CompositeDescriptor<Activation> descriptor(
             Target target, int count, Attributes attributes) {
-        return CompositeDescriptor.builder(target, new Activation(count), SCALED)
+        return CompositeDescriptor.builder(target, new Activation(count), Variant.SCALED)
                 .attributes(attributes)
                 .build();
     }

@@ -50,8 +50,9 @@ class CompositePrimitiveTest {
 
     private void matMulOnNewEngine() throws Exception {
         try (OpenClEngine engine = driver.open();
-                CompositeHandle handle = composites.handle(
-                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                CompositeHandle handle = composites
+                        .primitive(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))
+                        .open(engine)) {
             opened = new WeakReference<>(engine);
             MatMul.check(engine, handle);
         }
@@ -64,9 +65,11 @@ class CompositePrimitiveTest {
     void matMul() throws Exception {
         try (OpenClEngine engine = driver.open()) {
             for (MatMul.Variant variant : MatMul.Variant.values()) {
-                try (CompositeHandle handle = composites.handle(
-                        EngineSet.of(engine),
-                        MatMul.descriptor(engine.target(), 8, 12, 4, variant))) {
+                try (CompositeHandle handle = composites
+                        .primitive(
+                                EngineSet.of(engine),
+                                MatMul.descriptor(engine.target(), 8, 12, 4, variant))
+                        .open(engine)) {
                     for (int i = 0; i < 3; i++) {
                         MatMul.check(engine, handle);
                     }
@@ -85,12 +88,13 @@ class CompositePrimitiveTest {
             + " cached once")
     void softmax() throws Exception {
         try (OpenClEngine engine = driver.open();
-                CompositeHandle handle = composites.handle(
-                        EngineSet.of(engine), Softmax.descriptor(engine.target(), 8, 16))) {
+                CompositeHandle handle = composites
+                        .primitive(EngineSet.of(engine), Softmax.descriptor(engine.target(), 8, 16))
+                        .open(engine)) {
             Softmax.check(engine, handle);
             assertEquals(2, handle.primitive().nested().size());
             List<Primitive> programs = handle.primitive().nested().stream()
-                    .flatMap(nested -> nested.kernels().stream())
+                    .flatMap(nested -> nested.programs().stream())
                     .toList();
             assertSame(programs.get(0), programs.get(1));
         }
@@ -132,8 +136,10 @@ class CompositePrimitiveTest {
         try (OpenClEngine first = driver.open();
                 OpenClEngine second = driver.open()) {
             CompositeDescriptor<MatMul> product = MatMul.packed(first.target(), 8, 12, 4);
-            try (CompositeHandle here = composites.handle(EngineSet.of(first), product);
-                    CompositeHandle there = composites.handle(EngineSet.of(second), product)) {
+            try (CompositeHandle here =
+                            composites.primitive(EngineSet.of(first), product).open(first);
+                    CompositeHandle there =
+                            composites.primitive(EngineSet.of(second), product).open(second)) {
                 assertSame(here.primitive(), there.primitive());
                 for (int i = 0; i < 3; i++) {
                     MatMul.check(first, here);
@@ -170,8 +176,11 @@ class CompositePrimitiveTest {
                 start.await();
                 for (int i = 0; i < 12; i++) {
                     int inner = 4 * (1 + i);
-                    try (CompositeHandle handle = composites.handle(
-                            EngineSet.of(engine), MatMul.packed(engine.target(), 4, inner, 4))) {
+                    try (CompositeHandle handle = composites
+                            .primitive(
+                                    EngineSet.of(engine),
+                                    MatMul.packed(engine.target(), 4, inner, 4))
+                            .open(engine)) {
                         MatMul.check(engine, handle);
                     }
                 }
@@ -219,11 +228,13 @@ class CompositePrimitiveTest {
         try (OpenClEngine engine = driver.open();
                 OpenClBuffer to = engine.bufferOf(new int[1])) {
             List<String> sources = List.of("*to = 5;", "*to = *to * 7;", "*to = *to + 1;");
-            try (CompositeHandle handle = composites.handle(
-                    EngineSet.of(engine),
-                    CompositeDescriptor.builder(
-                                    engine.target(), new Numbers(sources), Numbers.TOGETHER)
-                            .build())) {
+            try (CompositeHandle handle = composites
+                    .primitive(
+                            EngineSet.of(engine),
+                            CompositeDescriptor.builder(
+                                            engine.target(), new Numbers(sources), Numbers.TOGETHER)
+                                    .build())
+                    .open(engine)) {
                 handle.execute(Map.of("to", to));
             }
             int[] result = new int[1];
@@ -234,9 +245,9 @@ class CompositePrimitiveTest {
                             new Numbers(List.of("*to = 5;", "no_such_thing();", "*to = 9;")),
                             Numbers.TOGETHER)
                     .build();
-            String message = String.valueOf(assertThrows(
-                            CompileException.class,
-                            () -> composites.handle(EngineSet.of(engine), invalid))
+            String message = String.valueOf(assertThrows(CompileException.class, () -> composites
+                            .primitive(EngineSet.of(engine), invalid)
+                            .open(engine))
                     .getMessage());
             assertTrue(message.contains("no_such_thing"), message);
         }
@@ -254,8 +265,9 @@ class CompositePrimitiveTest {
             CompositeDescriptor<Reorder> reorder =
                     Reorder.between(source.target(), source.target(), destination.target(), 4, 8);
             for (OpenClEngine main : List.of(source, destination)) {
-                try (CompositeHandle handle = composites.handle(
-                                new EngineSet(main, source, destination), reorder);
+                try (CompositeHandle handle = composites
+                                .primitive(new EngineSet(main, source, destination), reorder)
+                                .open(new EngineSet(main, source, destination));
                         OpenClBuffer from = source.bufferOf(MatMul.numbers(32, 32));
                         OpenClBuffer to = destination.buffer(128)) {
                     handle.execute(Map.of("from", from, "to", to));
@@ -289,8 +301,9 @@ class CompositePrimitiveTest {
     @DisplayName("An evicted primitive stays usable by its handles, and its programs stay cached")
     void evictedPrimitive() throws Exception {
         try (OpenClEngine engine = driver.open();
-                CompositeHandle handle = composites.handle(
-                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                CompositeHandle handle = composites
+                        .primitive(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))
+                        .open(engine)) {
             composites.setCapacity(0);
             assertEquals(0, composites.statistics().size());
             MatMul.check(engine, handle);
@@ -309,8 +322,9 @@ class CompositePrimitiveTest {
                 OpenClEngine other = driver.open();
                 OpenClBuffer here = engine.buffer(4 * 8 * 12);
                 OpenClBuffer there = other.buffer(4 * 8 * 12);
-                CompositeHandle handle = composites.handle(
-                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                CompositeHandle handle = composites
+                        .primitive(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))
+                        .open(engine)) {
             String missing = message(() -> handle.execute(Map.of("source", here, "weights", here)));
             assertTrue(missing.contains("needs the argument destination"), missing);
             assertTrue(message(() -> handle.execute(
@@ -324,8 +338,9 @@ class CompositePrimitiveTest {
     @DisplayName("A closed handle throws; closing it again, or after its engine, has no effect")
     void closed() throws Exception {
         OpenClEngine engine = driver.open();
-        CompositeHandle handle =
-                composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4));
+        CompositeHandle handle = composites
+                .primitive(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))
+                .open(engine);
         engine.close();
         handle.close();
         handle.close();

@@ -28,15 +28,23 @@ public final class HandleCosts {
         try (OpenClEngine engine = OpenClEngine.open(device)) {
             CompositeDescriptor<MatMul> product = MatMul.packed(engine.target(), 8, 12, 4);
             print("from the cache, a handle on the same engine", 500, () -> {
-                composites.handle(EngineSet.of(engine), product).close();
+                composites.primitive(EngineSet.of(engine), product).open(engine).close();
                 return 0;
             });
-            try (CompositeHandle handle = composites.handle(EngineSet.of(engine), product)) {
+            try (CompositeHandle handle =
+                    composites.primitive(EngineSet.of(engine), product).open(engine)) {
                 print("run, with the handle kept", 500, () -> {
                     MatMul.check(engine, handle);
                     return 0;
                 });
             }
+            print("the id of a new descriptor, 1,000 times", 100, () -> {
+                int length = 0;
+                for (int i = 0; i < 1000; i++) {
+                    length += MatMul.packed(engine.target(), 8, 12, 4).getId().length();
+                }
+                return length;
+            });
             print("the primitive alone, from the cache, 1,000 times", 500, () -> {
                 int found = 0;
                 for (int i = 0; i < 1000; i++) {
@@ -53,8 +61,9 @@ public final class HandleCosts {
     private static int onNewEngine(OpenClDevice device, CompositeCache composites)
             throws Exception {
         try (OpenClEngine engine = OpenClEngine.open(device);
-                CompositeHandle handle = composites.handle(
-                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                CompositeHandle handle = composites
+                        .primitive(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))
+                        .open(engine)) {
             MatMul.check(engine, handle);
         }
         return 0;

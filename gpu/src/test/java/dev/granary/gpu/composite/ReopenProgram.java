@@ -19,8 +19,10 @@ public final class ReopenProgram {
         for (int i = 0; i < 3; i++) {
             System.out.println("engine " + i);
             try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
-                    CompositeHandle handle = composites.handle(
-                            EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                    CompositeHandle handle = composites
+                            .primitive(
+                                    EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))
+                            .open(engine)) {
                 if (isLaunched || i > 0) {
                     MatMul.check(engine, handle);
                 }

@@ -52,7 +52,7 @@ class ResourcesTest {
     }
 
     private CompositeHandle handle(CompositeDescriptor<?> descriptor) throws CompileException {
-        return composites.handle(EngineSet.of(engine), descriptor);
+        return composites.primitive(EngineSet.of(engine), descriptor).open(engine);
     }
 
     /** A primitive that records its scratchpad and runs nested primitives. */
@@ -102,7 +102,7 @@ class ResourcesTest {
     void engineFreesAll() throws Exception {
         for (int i = 0; i < 100; i++) {
             OpenClEngine other = driver.open();
-            composites.handle(EngineSet.of(other), product);
+            composites.primitive(EngineSet.of(other), product).open(other);
             other.close();
             assertEquals(
                     0,
@@ -170,8 +170,9 @@ class ResourcesTest {
         CompositeDescriptor<Frame> right = frame("right", 1, leaf);
         int kernels = driver.created("kernel");
         int buffers = driver.created("buffer");
-        try (CompositeHandle handle =
-                cache.handle(EngineSet.of(engine), frame("top", 1, left, right))) {
+        try (CompositeHandle handle = cache.primitive(
+                        EngineSet.of(engine), frame("top", 1, left, right))
+                .open(engine)) {
             assertEquals(4, handle.resources(), "top, left, right, and one leaf");
             long created = cache.statistics().nestedCreated() - 2;
             List<CompositePrimitive> leaves = handle.primitive().nested().stream()

@@ -18,12 +18,32 @@ import java.util.Map;
  * Operation that computes softmax along rows with two nested reductions, whose kernels are in one
  * program.
  */
-record Softmax(int rows, int columns) {
-    static final CompositeImplementation<Softmax> OF_REDUCTIONS = Softmax::create;
+public record Softmax(int rows, int columns) {
+    /** The implementation. */
+    enum Variant implements CompositeImplementation<Softmax> {
+        OF_REDUCTIONS {
+            @Override
+            public ExecutionBody create(
+                    CompositeDescriptor<Softmax> descriptor, CreationContext creation)
+                    throws CompileException {
+                return Softmax.create(descriptor, creation);
+            }
+        }
+    }
 
     /** Operation that computes the maximum or the sum of each row. */
     record Reduction(int rows, int columns, String of) {
-        static final CompositeImplementation<Reduction> BY_ROW = Reduction::create;
+        /** The implementation. */
+        enum Variant implements CompositeImplementation<Reduction> {
+            BY_ROW {
+                @Override
+                public ExecutionBody create(
+                        CompositeDescriptor<Reduction> descriptor, CreationContext creation)
+                        throws CompileException {
+                    return Reduction.create(descriptor, creation);
+                }
+            }
+        }
 
         private static ExecutionBody create(
                 CompositeDescriptor<Reduction> descriptor, CreationContext creation)
@@ -62,8 +82,10 @@ record Softmax(int rows, int columns) {
         }
     }
 
-    static CompositeDescriptor<Softmax> descriptor(Target target, int rows, int columns) {
-        return CompositeDescriptor.builder(target, new Softmax(rows, columns), OF_REDUCTIONS)
+    /** Returns the descriptor of a softmax along rows. */
+    public static CompositeDescriptor<Softmax> descriptor(Target target, int rows, int columns) {
+        return CompositeDescriptor.builder(
+                        target, new Softmax(rows, columns), Variant.OF_REDUCTIONS)
                 .build();
     }
 
@@ -76,12 +98,12 @@ record Softmax(int rows, int columns) {
                 CompositeDescriptor.builder(
                                 target,
                                 new Reduction(size.rows, size.columns, "largest"),
-                                Reduction.BY_ROW)
+                                Reduction.Variant.BY_ROW)
                         .build(),
                 CompositeDescriptor.builder(
                                 target,
                                 new Reduction(size.rows, size.columns, "sum"),
-                                Reduction.BY_ROW)
+                                Reduction.Variant.BY_ROW)
                         .build()));
         Geometry geometry = Geometry.of(size.columns, size.rows).local(4, 4);
         Primitive program = creation.kernel(KernelDescriptor.builder(target, "softmax")
@@ -114,7 +136,8 @@ record Softmax(int rows, int columns) {
         };
     }
 
-    static void check(OpenClEngine engine, CompositeHandle handle) {
+    /** Runs the handle and compares the result with a plain loop. */
+    public static void check(OpenClEngine engine, CompositeHandle handle) {
         Softmax size = (Softmax) handle.primitive().descriptor().operation();
         float[] source = MatMul.numbers(size.rows * size.columns, 9);
         float[] result = new float[source.length];

@@ -20,8 +20,9 @@ public final class TwoTargetsProgram {
         try (OpenClEngine one = OpenClEngine.open(devices.get(0));
                 OpenClEngine two = OpenClEngine.open(devices.get(1))) {
             for (OpenClEngine engine : List.of(one, two, one)) {
-                try (CompositeHandle handle = composites.handle(
-                        EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                try (CompositeHandle handle = composites
+                        .primitive(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))
+                        .open(engine)) {
                     MatMul.check(engine, handle);
                 }
             }
@@ -51,7 +52,7 @@ public final class TwoTargetsProgram {
             OpenClEngine destination)
             throws Exception {
         float[] result = new float[32];
-        try (CompositeHandle handle = composites.handle(engines, reorder);
+        try (CompositeHandle handle = composites.primitive(engines, reorder).open(engines);
                 OpenClBuffer from = source.bufferOf(MatMul.numbers(32, 32));
                 OpenClBuffer to = destination.buffer(128)) {
             handle.execute(Map.of("from", from, "to", to));

@@ -26,7 +26,7 @@ public final class ConstantDevicesProgram {
             use(caches, second, "a");
             System.out.println("made=" + caches.statistics().made());
             System.out.println("each=" + sizes(caches, devices));
-            caches.setCapacity(second.device().kind(), second.device().index(), 3);
+            caches.setCapacity(second.device(), 3);
             use(caches, first, "b");
             use(caches, second, "b");
             System.out.println("own=" + sizes(caches, devices));
@@ -43,7 +43,7 @@ public final class ConstantDevicesProgram {
 
     private static List<Long> sizes(ConstantTensorCaches caches, List<OpenClDevice> devices) {
         return devices.stream()
-                .map(device -> caches.of(device.kind(), device.index()).getSize() / MEGABYTE)
+                .map(device -> caches.of(device).getSize() / MEGABYTE)
                 .toList();
     }
 }

@@ -190,7 +190,7 @@ class EngineReopenedTest {
     void takingFails() throws Exception {
         OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), new ClBinding() {
             @Override
-            MemorySegment programBinary(long program) {
+            MemorySegment programBinary(long program, long device) {
                 throw new OpenClException("clGetProgramInfo", -5);
             }
         });

@@ -218,7 +218,7 @@ class OpenClEngineTest {
     void noBinaries() throws Exception {
         ClBinding mute = new ClBinding() {
             @Override
-            MemorySegment programBinary(long program) {
+            MemorySegment programBinary(long program, long device) {
                 return MemorySegment.ofArray(new byte[0]);
             }
         };

@@ -5,10 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.RestoreException;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -17,7 +21,7 @@ import org.junit.jupiter.api.function.Executable;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
+import java.util.List;
 import java.util.concurrent.Callable;
 
 /** Tests of exceptions for callers, without leaks. */
@@ -29,7 +33,7 @@ class OpenClErrorsTest {
     @AfterEach
     void close() {
         engine.close();
-        assertEquals(Map.of(), spy.alive());
+        Await.holds(() -> spy.alive().isEmpty());
     }
 
     private KernelDescriptor.Builder builder(String source) {
@@ -79,6 +83,45 @@ class OpenClErrorsTest {
                 .contains("-no-such-option"));
         assertTrue(refused(builder("kernel void k() {}").launch("nope", Geometry.of(1)))
                 .contains("nope@1/*"));
+    }
+
+    @Test
+    @DisplayName("K5 a binary made for some entries has all kernels of the program, and one that"
+            + " lacks a required kernel is not blamed")
+    void otherEntries() throws Exception {
+        String source = "kernel void k(global int* o) { o[0] = 1; }\n"
+                + "kernel void l(global int* o) { o[0] = 2; }";
+        Geometry one = Geometry.of(1).local(1);
+        KernelDescriptor ofK = builder(source).entry("k").launch("k", one).build();
+        KernelDescriptor ofAll = builder(source).launch("k", one).build();
+        KernelDescriptor ofMore =
+                builder(source).entry("k", "nope").launch("k", one).build();
+        KernelDescriptor ofL = builder(source).entry("l").launch("k", one).build();
+        assertEquals(ofK.getId(), ofAll.getId());
+        assertEquals(ofK.getId(), ofMore.getId());
+        assertEquals(ofK.getId(), ofL.getId());
+        KernelBinaries binaries = engine.create(ofK).getBinaries(BinaryKind.KERNEL);
+        OpenClPrimitive restored = engine.create(ofAll, binaries, BinaryKind.KERNEL);
+        assertEquals(List.of("k", "l"), restored.kernels());
+        try (OpenClKernels kernels = engine.load(restored);
+                OpenClBuffer out = engine.buffer(4)) {
+            kernels.launch("l", one, out);
+            int[] result = new int[1];
+            out.read(result);
+            assertEquals(2, result[0]);
+        }
+        for (KernelDescriptor other : List.of(ofMore, ofL)) {
+            assertTrue(assertThrows(
+                            RestoreException.class,
+                            () -> engine.create(other, binaries, BinaryKind.KERNEL))
+                    .isMissingKernel());
+            assertThrows(CompileException.class, () -> engine.create(other));
+        }
+        assertFalse(assertThrows(
+                        RestoreException.class,
+                        () -> engine.create(
+                                ofAll, KernelBinaries.of(new byte[] {1}), BinaryKind.KERNEL))
+                .isMissingKernel());
     }
 
     @Test
@@ -180,7 +223,7 @@ class OpenClErrorsTest {
         OpenClBuffer buffer = engine.buffer(4);
         engine.close();
         engine.close();
-        assertEquals(Map.of(), spy.alive(), "all objects are released with the engine");
+        Await.holds(() -> spy.alive().isEmpty());
         for (Callable<?> call : java.util.List.<Callable<?>>of(
                 () -> engine.create(descriptor),
                 () -> engine.load(primitive),

@@ -11,6 +11,7 @@ import dev.granary.cache.memory.RuntimeParametersCache.Partition;
 import dev.granary.cache.memory.RuntimeParametersCache.Result;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -98,10 +99,10 @@ class RuntimeParametersSeedTest {
     void close() {
         built.forEach(executor -> executor.kernels().close());
         engine.close();
-        assertEquals(List.of(), List.copyOf(spy.alive().keySet()), "leaked");
+        Await.holds(() -> spy.alive().isEmpty());
     }
 
-    private Executor build(Product product) {
+    private Executor build(Product product) throws CompileException, RestoreException {
         String options = Stream.of(
                         "ROWS=" + product.rows,
                         "INNER=" + product.inner,
@@ -112,20 +113,16 @@ class RuntimeParametersSeedTest {
                 .source(SOURCE)
                 .options(options)
                 .build();
-        try {
-            Geometry geometry = Geometry.of(product.columns, product.rows, product.batch);
-            built.add(new Executor(engine.load(engine.create(descriptor)), geometry));
-            return built.getLast();
-        } catch (CompileException | RestoreException e) {
-            throw new AssertionError(e);
-        }
+        Geometry geometry = Geometry.of(product.columns, product.rows, product.batch);
+        built.add(new Executor(engine.load(engine.create(descriptor)), geometry));
+        return built.getLast();
     }
 
     /**
      * Runs {@code product} on new buffers with {@code scales}, checks the result, and returns the
      * cache's outcome.
      */
-    private Outcome run(Product product, float... scales) {
+    private Outcome run(Product product, float... scales) throws Exception {
         Result<Executor> found = cache.getOrCreate(product, this::build);
         float[] expected = product.expected(scales);
         float[] actual = new float[expected.length];
@@ -144,7 +141,7 @@ class RuntimeParametersSeedTest {
     @DisplayName(
             "M10 for shapes 10, 5, 10 of both inputs, the third is a hit and compiles nothing, and"
                     + " all results are correct")
-    void repeatedShapes() {
+    void repeatedShapes() throws Exception {
         assertEquals(Outcome.MISS, run(LARGE, 1, 1, 1, 1, 1));
         assertEquals(Outcome.MISS, run(SMALL, 1, 1, 1, 1, 1));
         assertEquals(2, spy.count("createProgramWithSource"));
@@ -156,7 +153,7 @@ class RuntimeParametersSeedTest {
 
     @Test
     @DisplayName("M11 other scales at another address are a hit, and the new data is used")
-    void dataIsArgument() {
+    void dataIsArgument() throws Exception {
         assertEquals(Outcome.MISS, run(LARGE, 1, 2, 3, 4, 5));
         // possibly at the address of the first scales
         try (OpenClBuffer _ = engine.bufferOf(new float[5])) {
@@ -167,7 +164,7 @@ class RuntimeParametersSeedTest {
 
     @Test
     @DisplayName("M10 with capacity 0 each call compiles, and results are correct")
-    void withoutCache() {
+    void withoutCache() throws Exception {
         Partition<Product, Executor> none =
                 new RuntimeParametersCache(0).partition(Product.class, Executor.class);
         for (int i = 0; i < 2; i++) {

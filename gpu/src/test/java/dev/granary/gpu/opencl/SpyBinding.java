@@ -43,8 +43,26 @@ class SpyBinding extends ClBinding {
     }
 
     @Override
+    void retainDevice(long device) {
+        super.retainDevice(device);
+        created("device", device);
+    }
+
+    @Override
+    void releaseDevice(long device) {
+        add("device", device, -1);
+        super.releaseDevice(device);
+    }
+
+    @Override
     long createContext(long device) {
         return created("context", super.createContext(device));
+    }
+
+    @Override
+    void retainContext(long context) {
+        super.retainContext(context);
+        created("context", context);
     }
 
     @Override
@@ -56,6 +74,12 @@ class SpyBinding extends ClBinding {
     @Override
     long createQueue(long context, long device) {
         return created("queue", super.createQueue(context, device));
+    }
+
+    @Override
+    void retainQueue(long queue) {
+        super.retainQueue(queue);
+        created("queue", queue);
     }
 
     @Override
@@ -83,9 +107,9 @@ class SpyBinding extends ClBinding {
     }
 
     @Override
-    MemorySegment programBinary(long program) {
+    MemorySegment programBinary(long program, long device) {
         calls.add("programBinary");
-        return super.programBinary(program);
+        return super.programBinary(program, device);
     }
 
     @Override
@@ -122,6 +146,29 @@ class SpyBinding extends ClBinding {
     }
 
     @Override
+    long enqueue(
+            long queue, long kernel, List<Long> global, List<Long> local, List<Long> waitList) {
+        return created("event", super.enqueue(queue, kernel, global, local, waitList));
+    }
+
+    @Override
+    long enqueueMarker(long queue, List<Long> waitList) {
+        return created("event", super.enqueueMarker(queue, waitList));
+    }
+
+    @Override
+    void retainEvent(long event) {
+        super.retainEvent(event);
+        created("event", event);
+    }
+
+    @Override
+    void releaseEvent(long event) {
+        add("event", event, -1);
+        super.releaseEvent(event);
+    }
+
+    @Override
     long createBuffer(long context, long bytes) {
         return created("buffer", super.createBuffer(context, bytes));
     }
@@ -130,6 +177,12 @@ class SpyBinding extends ClBinding {
     long createSubBuffer(long buffer, long offset, long bytes) {
         calls.add("createSubBuffer");
         return created("buffer", super.createSubBuffer(buffer, offset, bytes));
+    }
+
+    @Override
+    void retainBuffer(long buffer) {
+        super.retainBuffer(buffer);
+        created("buffer", buffer);
     }
 
     @Override

@@ -71,10 +71,10 @@ public final class SpyDriver {
         }
 
         @Override
-        MemorySegment programBinary(long program) {
+        MemorySegment programBinary(long program, long device) {
             return withholdsBinaries
                     ? MemorySegment.ofArray(new byte[0])
-                    : super.programBinary(program);
+                    : super.programBinary(program, device);
         }
 
         @Override

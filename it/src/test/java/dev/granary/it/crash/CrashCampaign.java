@@ -6,7 +6,7 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
-import dev.granary.testing.TestFiles;
+import dev.granary.cache.support.FileTrees;
 
 import org.jspecify.annotations.Nullable;
 
@@ -108,7 +108,7 @@ public final class CrashCampaign implements Callable<Integer> {
             return run(root);
         } finally {
             if (given == null) {
-                TestFiles.deleteTree(root);
+                FileTrees.delete(root);
             }
         }
     }

@@ -192,6 +192,7 @@ final class ClaimLockFile {
         }
     }
 
+    /** A claim by its lock, with the second lock while it awaits a launch. */
     private final class LockedClaim implements ClaimResult.Mine {
         private final Opened in;
         private final FileLock lock;

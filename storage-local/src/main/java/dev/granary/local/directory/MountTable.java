@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -18,6 +19,8 @@ import java.util.Optional;
 public final class MountTable {
     private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
     private static final String BEFORE_TYPE = " - ";
+    private static final int MOUNT_POINT = 4;
+    private static final String ESCAPED = " \t\n\\";
 
     private MountTable() {}
 
@@ -34,6 +37,42 @@ public final class MountTable {
         } catch (NoSuchFileException e) {
             return Optional.empty();
         }
+    }
+
+    /**
+     * Returns whether a file system or a directory of one is mounted at {@code real}; false if
+     * there is no such table.
+     */
+    static boolean isMountPoint(Path real) throws IOException {
+        try (BufferedReader lines = Files.newBufferedReader(MOUNTS, StandardCharsets.ISO_8859_1)) {
+            return isMountPoint(lines, real.toString().getBytes(StandardCharsets.UTF_8));
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    /** Finds a mount point, the fifth word, in which blanks are written as {@code \\040}. */
+    static boolean isMountPoint(BufferedReader lines, byte[] path) throws IOException {
+        String escaped = escape(path);
+        for (@Nullable String line = lines.readLine(); line != null; line = lines.readLine()) {
+            String[] words = line.split(" ", MOUNT_POINT + 2);
+            if (words.length > MOUNT_POINT && words[MOUNT_POINT].equals(escaped)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static String escape(byte[] path) {
+        StringBuilder escaped = new StringBuilder();
+        for (byte each : path) {
+            if (ESCAPED.indexOf(each) >= 0) {
+                escaped.append('\\').append(String.format(Locale.ROOT, "%03o", each));
+            } else {
+                escaped.append((char) (each & 0xff));
+            }
+        }
+        return escaped.toString();
     }
 
     /**

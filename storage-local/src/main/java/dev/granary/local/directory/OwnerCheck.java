@@ -48,7 +48,7 @@ final class OwnerCheck {
      * Returns the effective user, which the kernel checks, or empty if the system does not report
      * it. The owner of {@code /proc/self} may differ: it is root for a process with capabilities.
      */
-    private static OptionalInt effectiveUser() throws IOException {
+    static OptionalInt effectiveUser() throws IOException {
         try (BufferedReader lines = Files.newBufferedReader(STATUS, StandardCharsets.ISO_8859_1)) {
             return effectiveUser(lines);
         } catch (NoSuchFileException e) {

@@ -1,5 +1,7 @@
 package dev.granary.local.eviction;
 
+import dev.granary.cache.support.LogOnce;
+import dev.granary.local.config.EvictionListener;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.EntryLocation;
@@ -25,7 +27,9 @@ public final class Evictor {
     /** Divisor of the capacity that gives the space a sweep leaves free for later stores. */
     public static final int FREED_FRACTION = 32;
 
+    /** Divisor of the entries' space that gives the most space assumed to stay unreclaimed. */
     private static final int MAX_WASTED_FRACTION = 16;
+
     private static final int BATCH_SIZE = 256;
     private static final long WRONG_CLOCK_AGE_MICROS = TimeUnit.HOURS.toMicros(1);
 
@@ -35,6 +39,7 @@ public final class Evictor {
     private final IoFailureLog failures;
     private final LongAdder evictions = new LongAdder();
     private final LongAdder unitsEvicted = new LongAdder();
+    private volatile EvictionListener listener = EvictionListener.NONE;
 
     public Evictor(
             SegmentStore store,
@@ -55,6 +60,10 @@ public final class Evictor {
         return unitsEvicted.sum() * EntryLocation.UNIT;
     }
 
+    public void setListener(EvictionListener newListener) {
+        listener = newListener;
+    }
+
     /**
      * Evicts if usage is above {@code capacity}, and reclaims; returns false if another thread or
      * process is sweeping.
@@ -63,7 +72,8 @@ public final class Evictor {
         return exclusively(() -> {
             OpenStoreFiles files = store.files();
             if (files != null && files.state().diskUnits() > capacity / EntryLocation.UNIT) {
-                evict(files, (capacity - capacity / FREED_FRACTION) / EntryLocation.UNIT, policy);
+                evictAndReport(
+                        files, (capacity - capacity / FREED_FRACTION) / EntryLocation.UNIT, policy);
             }
             reclaimer.run(capacity, capacity / FREED_FRACTION);
         });
@@ -77,6 +87,7 @@ public final class Evictor {
         return exclusively(() -> reclaimer.run(capacity, 0));
     }
 
+    /** A part of a sweep. */
     private interface Work {
         void run() throws IOException;
     }
@@ -93,8 +104,45 @@ public final class Evictor {
             });
         } catch (IOException | InternalError e) {
             failures.record(IoFailureLog.Kind.SWEEPING, e);
-            return true; // no sweep is running, so waiting for one would be in vain
+            return true; // no sweep is running that a wait could end with
         }
+    }
+
+    private void evictAndReport(OpenStoreFiles files, long targetUnits, EvictionPolicy policy)
+            throws IOException {
+        EvictionListener.Eviction eviction = beginEviction();
+        // nothing else changes these counts, since sweeps exclude each other
+        long entriesBefore = evictions();
+        long bytesBefore = bytesEvicted();
+        try {
+            evict(files, targetUnits, policy);
+        } finally {
+            long entries = evictions() - entriesBefore;
+            if (entries > 0) {
+                report(eviction, entries, bytesEvicted() - bytesBefore);
+            }
+        }
+    }
+
+    private EvictionListener.Eviction beginEviction() {
+        try {
+            return listener.begin();
+        } catch (RuntimeException e) {
+            return failedListener(e);
+        }
+    }
+
+    private static void report(EvictionListener.Eviction eviction, long entries, long bytes) {
+        try {
+            eviction.evicted(entries, bytes);
+        } catch (RuntimeException e) {
+            failedListener(e);
+        }
+    }
+
+    private static EvictionListener.Eviction failedListener(RuntimeException e) {
+        LogOnce.warn("eviction listener", "A listener of evictions failed: " + e);
+        return EvictionListener.NONE.begin();
     }
 
     private void evict(OpenStoreFiles files, long targetUnits, EvictionPolicy policy)
@@ -106,7 +154,7 @@ public final class Evictor {
         long disk = files.state().diskUnits();
         // a damaged length must not empty the store
         long live = Math.min(snapshot.allUnits(), disk);
-        // between the holes: about as much as now
+        // space that is on the disk without an entry; about as much stays after this sweep
         long wasted = Math.min(disk - live, live / MAX_WASTED_FRACTION);
         long excess = live + wasted - targetUnits;
         int[] ranks = snapshot.byAge(policy);

@@ -363,6 +363,7 @@ public final class EntryIndex {
         return -1;
     }
 
+    /** Visitor of the recorded uses, by slot. */
     private interface UseVisitor {
         void visit(int slot, long micros);
     }

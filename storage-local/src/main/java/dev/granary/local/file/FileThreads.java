@@ -15,6 +15,7 @@ public final class FileThreads {
 
     private FileThreads() {}
 
+    /** A daemon thread of the pool, which callers cannot interrupt. */
     private static final class FileThread extends Thread {
         FileThread(Runnable work) {
             super(null, work, "granary-local-files", 0, false);

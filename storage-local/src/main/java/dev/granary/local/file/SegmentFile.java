@@ -284,6 +284,7 @@ public final class SegmentFile {
         });
     }
 
+    /** An operation on the channel of the file. */
     private interface ChannelAction {
         void on(FileChannel channel) throws IOException;
     }

@@ -83,6 +83,7 @@ public final class EntryReader {
                 id);
     }
 
+    /** Decoder of the bytes of one entry. */
     private interface Decoder {
         LoadResult decode(MemorySegment bytes);
     }

@@ -54,20 +54,21 @@ public final class SegmentAppender {
         OpenStoreFiles files = reserved.files();
         long location = reserved.location();
         store.steps().done(StoreStep.RESERVED);
-        boolean done = false;
+        boolean isSpaceUsed = false;
         try {
-            done = write(
+            write(
                     files.segments().get(EntryLocation.segment(location)),
                     EntryLocation.offset(location),
                     parts);
+            isSpaceUsed = true;
             return reserved;
         } catch (NoSuchFileException e) {
-            done = true;
+            isSpaceUsed = true; // its segment was removed: nothing is to be released
             files.segments().forget(EntryLocation.segment(location));
             return new Written(files, 0);
         } finally {
             // a full disk: release the space, unless another writer has reserved the next
-            if (!done) {
+            if (!isSpaceUsed) {
                 files.state()
                         .compareAndSet(
                                 StatePage.APPEND_POSITION,
@@ -77,7 +78,7 @@ public final class SegmentAppender {
         }
     }
 
-    private boolean write(SegmentFile segment, long offset, List<MemorySegment> parts)
+    private void write(SegmentFile segment, long offset, List<MemorySegment> parts)
             throws IOException {
         long at = offset;
         for (MemorySegment part : parts) {
@@ -85,7 +86,6 @@ public final class SegmentAppender {
             at += part.byteSize();
             store.steps().done(StoreStep.PART_WRITTEN);
         }
-        return true;
     }
 
     private Written reserve(long units, long capacity) throws IOException {

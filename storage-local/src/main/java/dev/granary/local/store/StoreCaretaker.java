@@ -66,6 +66,7 @@ public final class StoreCaretaker {
         return healedEntries.sum();
     }
 
+    /** A read of one entry from the open files of a store. */
     public interface LoadOperation {
         LoadResult read(OpenStoreFiles files) throws IOException;
     }
@@ -87,6 +88,7 @@ public final class StoreCaretaker {
         }
     }
 
+    /** A read that fails if a file of the store was truncated under its mapping. */
     public interface ReadOperation<T> {
         T read() throws IOException;
     }
@@ -126,6 +128,7 @@ public final class StoreCaretaker {
         }
     }
 
+    /** A removal from the store; {@link #run} returns true if it removed something. */
     public interface Removal {
         boolean run() throws IOException;
     }

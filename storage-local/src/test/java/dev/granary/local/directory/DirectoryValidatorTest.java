@@ -1,16 +1,14 @@
 package dev.granary.local.directory;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.LocalTier;
 import dev.granary.local.StoreInvariants;
@@ -115,7 +113,7 @@ final class DirectoryValidatorTest {
         Path sticky = Files.createDirectory(temporary.resolve("sticky"));
         Files.setAttribute(sticky, "unix:mode", 0_1777);
         try (LocalTier tier = open(sticky.resolve("cache"))) {
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(10)));
+            assertThat(tier.store(entries.entry(10))).isStored();
         }
         Path link = Files.createSymbolicLink(temporary.resolve("link"), sticky);
         open(link.resolve("cache")).close();
@@ -178,11 +176,11 @@ final class DirectoryValidatorTest {
         }
         mount(directory, "remount,ro");
         try (LocalTier tier = open(directory)) {
-            assertHit(entry, tier.load(entry.id()));
-            assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
-            assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(10)));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
+            assertThat(tier.store(entry)).isDuplicate();
+            assertThat(tier.store(entries.entry(10))).isRefused();
             tier.discard(entry);
-            assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
             assertTrue(tier.statistics().inputOutputErrors() >= 2);
         }
@@ -198,13 +196,13 @@ final class DirectoryValidatorTest {
         mount(directory, "size=1m,mode=700");
         try (LocalTier tier = open(directory)) {
             Entry entry = entries.entry(300_000);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(300_000)));
-            assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(600_000)));
-            assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.store(entry)).isStored();
+            assertThat(tier.store(entries.entry(300_000))).isStored();
+            assertThat(tier.store(entries.entry(600_000))).isFailed();
+            assertThat(tier.load(entry.id())).isHitOf(entry);
             assertEquals(1, tier.statistics().inputOutputErrors());
             tier.clear();
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(600_000)));
+            assertThat(tier.store(entries.entry(600_000))).isStored();
         }
         StoreInvariants.check(directory);
     }
@@ -223,8 +221,8 @@ final class DirectoryValidatorTest {
                     !Files.isWritable(directory),
                     "this user may write everywhere; the read-only mount is the test for it");
             try (LocalTier tier = open(directory)) {
-                assertHit(entry, tier.load(entry.id()));
-                assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(10)));
+                assertThat(tier.load(entry.id())).isHitOf(entry);
+                assertThat(tier.store(entries.entry(10))).isRefused();
             }
         } finally {
             setPermissions(directory, "rwx------", "rw-------");

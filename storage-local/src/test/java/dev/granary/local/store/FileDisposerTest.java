@@ -1,6 +1,6 @@
 package dev.granary.local.store;
 
-import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.StoreResult;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.local.LocalTier;
 import dev.granary.local.SharedEntries;
 import dev.granary.local.StoreInvariants;
@@ -24,7 +24,6 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.SegmentFile;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
-import dev.granary.testing.TestFiles;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -100,7 +99,7 @@ final class FileDisposerTest {
     }
 
     private static void assertAllHit(LocalTier tier, List<Entry> entries) {
-        entries.forEach(entry -> assertHit(entry, tier.load(entry.id())));
+        entries.forEach(entry -> assertThat(tier.load(entry.id())).isHitOf(entry));
     }
 
     @Test
@@ -183,7 +182,7 @@ final class FileDisposerTest {
             if (step == at && !done[0]) {
                 done[0] = true;
                 try {
-                    TestFiles.deleteTree(directory.resolve("v2"));
+                    FileTrees.delete(directory.resolve("v2"));
                     for (int i = 0; i < 3 * IN_A_SEGMENT; i++) {
                         fresh.add(SharedEntries.entry("fresh" + i, SIZE));
                         tier.store(fresh.getLast());
@@ -214,7 +213,7 @@ final class FileDisposerTest {
         Entry large = SharedEntries.entry("large", 2 << 20); // needs a segment of its own
         tier.store(large);
         assertAllHit(tier, entries);
-        assertHit(large, tier.load(large.id()));
+        assertThat(tier.load(large.id())).isHitOf(large);
         assertTrue(tier.sweepNow());
         assertAllHit(tier, entries);
     }
@@ -379,14 +378,12 @@ final class FileDisposerTest {
             if (step == StoreStep.EVICTED && !done[0]) {
                 done[0] = true;
                 tier.discard(anew);
-                assertTrue(tier.store(anew) instanceof StoreResult.Stored);
+                assertThat(tier.store(anew)).isStored();
             }
         });
         store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         for (int i = 0; i < 2000; i++) {
-            assertTrue(
-                    tier.store(SharedEntries.entry("anew" + i, 2000))
-                            instanceof StoreResult.Stored);
+            assertThat(tier.store(SharedEntries.entry("anew" + i, 2000))).isStored();
         }
         // not low enough for a store to wait for the sweep
         tier.setCapacity(tier.diskBytes() / 6 * 5);
@@ -394,7 +391,7 @@ final class FileDisposerTest {
         assertTrue(
                 tier.statistics().evictions() > 300,
                 () -> tier.statistics().evictions() + " were evicted");
-        assertHit(anew, tier.load(anew.id()));
+        assertThat(tier.load(anew.id())).isHitOf(anew);
     }
 
     @Test

@@ -110,7 +110,7 @@ final class WatchedHttpClient implements SdkHttpClient {
                             if (hasEnded()) {
                                 in.close();
                             } else {
-                                // closing reads all of it, whatever length the server declared
+                                // the client's close would read the rest, of any length
                                 abort.run();
                             }
                         }

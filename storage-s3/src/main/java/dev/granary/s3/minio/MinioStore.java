@@ -199,6 +199,7 @@ final class MinioStore implements ObjectStore {
         return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
+    /** A write request. */
     @FunctionalInterface
     private interface Request {
         WriteResult send() throws MinioException;

@@ -20,6 +20,7 @@ public final class PackIndexReader {
 
     /** The outcome of reading an index. */
     public sealed interface IndexResult {
+        /** The verified index of the pack. */
         record Ok(PackIndex index) implements IndexResult {}
 
         /** The pack is missing, or its index is damaged. */
@@ -38,6 +39,7 @@ public final class PackIndexReader {
         /** A newer version of Granary wrote it. */
         record Newer(String cause) implements IndexResult {}
 
+        /** The index could not be read, for a reason that says nothing about the pack. */
         record Unavailable(StoreFailure failure) implements IndexResult {}
     }
 

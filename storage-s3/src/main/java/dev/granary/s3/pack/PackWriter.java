@@ -78,7 +78,7 @@ public final class PackWriter {
                     }
                 }
             }
-            // a wrong response: a pack that exists is found
+            // the bucket does not have the pack, whatever the response was: send it again
             pause.accept(FIRST_PAUSE.multipliedBy(attempts.sent()));
         }
     }

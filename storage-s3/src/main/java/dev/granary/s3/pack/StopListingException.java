@@ -1,6 +1,9 @@
 package dev.granary.s3.pack;
 
-/** Ends a listing early. Thrown by its visitor and caught by the caller that began the listing. */
+/**
+ * Thrown by the visitor of a listing to end it early, and caught by the caller that began the
+ * listing.
+ */
 public final class StopListingException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -198,13 +198,16 @@ public final class TargetPackReader {
 
     /** The outcome of searching an id in the indexes. */
     private sealed interface SearchResult {
+        /** An index has the id at that location of the pack. */
         record InPack(PackInfo pack, PackLocation location) implements SearchResult {}
 
+        /** No readable pack has the id. */
         record NotFound() implements SearchResult {}
 
         /** No readable pack has it, and a pack that may have had it was just found missing. */
         record PackLost() implements SearchResult {}
 
+        /** A pack that may have the id could not be read. */
         record Unavailable(StoreFailure failure) implements SearchResult {}
     }
 

@@ -1,5 +1,6 @@
 package dev.granary.s3.probe;
 
+import dev.granary.cache.CheckResult;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
@@ -26,7 +27,7 @@ public final class BucketDiagnostics {
     private final CachedCapabilities capabilities;
     private final FailureAdvice advice;
     private final String absentKey;
-    private final List<BucketFinding> findings = new ArrayList<>();
+    private final List<CheckResult> results = new ArrayList<>();
 
     public BucketDiagnostics(
             S3Config config,
@@ -41,19 +42,19 @@ public final class BucketDiagnostics {
         this.absentKey = layout.probeObject(WriteAttemptId.random(random).hex());
     }
 
-    public List<BucketFinding> run() {
+    public List<CheckResult> run() {
         bucketInHost();
         switch (store.get(absentKey, LIMIT)) {
             case GetResult.Absent _
             when config.access() != S3Access.READ_WRITE -> reportAccess("reading");
             case GetResult.Absent _ -> probe(Optional.empty());
             case GetResult.Found _, GetResult.TooLarge _ ->
-                findings.add(advice.notS3("it returns an object for a key that was never used"));
+                results.add(advice.notS3("it returns an object for a key that was never used"));
             case GetResult.Unavailable lost
             when lost.failure().code().equals("AccessDenied") -> probe(Optional.of(lost.failure()));
-            case GetResult.Unavailable lost -> findings.add(advice.of(lost.failure()));
+            case GetResult.Unavailable lost -> results.add(advice.of(lost.failure()));
         }
-        return List.copyOf(findings);
+        return List.copyOf(results);
     }
 
     /**
@@ -61,7 +62,7 @@ public final class BucketDiagnostics {
      *
      * @return the problem; empty if this request found none
      */
-    public Optional<BucketFinding.Problem> reach() {
+    public Optional<CheckResult.Problem> reach() {
         return switch (store.get(absentKey, LIMIT)) {
             case GetResult.Absent _ -> Optional.empty();
             case GetResult.Found _, GetResult.TooLarge _ ->
@@ -80,7 +81,7 @@ public final class BucketDiagnostics {
                         .startsWith(config.location().bucket() + "."))
                 .isPresent();
         if (isInHost) {
-            findings.add(new BucketFinding.Notice(
+            results.add(new CheckResult.Notice(
                     "the host of the endpoint " + advice.server()
                             + " begins with the name of the bucket",
                     "granary puts the bucket in the path: leave it out of the endpoint"));
@@ -99,57 +100,56 @@ public final class BucketDiagnostics {
             case ProbeResult.Probed probed -> {
                 reportAccess(unreadable.isPresent() ? "writing" : "reading and writing");
                 if (unreadable.isPresent()) {
-                    findings.add(new BucketFinding.Problem(
+                    results.add(new CheckResult.Problem(
                             "an absent object is reported as forbidden (" + unreadable.get() + ")",
                             "allow s3:ListBucket on " + config.location().bucket()
                                     + ", and s3:GetObject below it: a miss is an error otherwise"));
                 }
-                findings.addAll(probed.findings());
-                findings.add(finding(probed.writes()));
+                results.addAll(probed.results());
+                results.add(result(probed.writes()));
             }
             case ProbeResult.NotAllowed refused
-            when unreadable.isPresent() -> findings.add(advice.of(unreadable.get()));
+            when unreadable.isPresent() -> results.add(advice.of(unreadable.get()));
             case ProbeResult.NotAllowed refused
             when refused.failure().code().equals("AccessDenied") ->
                 checkReadOnly(refused.failure());
-            case ProbeResult.NotAllowed refused -> findings.add(advice.of(refused.failure()));
+            case ProbeResult.NotAllowed refused -> results.add(advice.of(refused.failure()));
             case ProbeResult.Unavailable lost -> {
-                findings.addAll(lost.findings());
-                findings.add(advice.of(lost.failure()));
+                results.addAll(lost.results());
+                results.add(advice.of(lost.failure()));
             }
         }
     }
 
     private void reportAccess(String allowed) {
-        findings.add(new BucketFinding.Sound(
+        results.add(new CheckResult.Sound(
                 config.location() + " answers, and " + allowed + " is allowed"));
     }
 
     private void checkReadOnly(StoreFailure refusal) {
         reportAccess("reading");
-        findings.add(new BucketFinding.Notice(
+        results.add(new CheckResult.Notice(
                 "writing is not allowed (" + refusal + ")",
                 "this is expected on a machine that only reads; to publish from here,"
                         + " allow s3:PutObject"));
         switch (store.list(absentKey, object -> {})) {
-            case ListResult.Complete _ ->
-                findings.add(new BucketFinding.Sound("listing is allowed"));
+            case ListResult.Complete _ -> results.add(new CheckResult.Sound("listing is allowed"));
             case ListResult.Unavailable lost ->
-                findings.add(new BucketFinding.Notice(
+                results.add(new CheckResult.Notice(
                         "listing does not work (" + lost.failure() + ")",
                         "lookups do not need it; granary ls --tier bucket needs s3:ListBucket"));
         }
     }
 
-    private static BucketFinding finding(ConditionalWriteSupport writes) {
+    private static CheckResult result(ConditionalWriteSupport writes) {
         return switch (writes) {
-            case FULL -> new BucketFinding.Sound("conditional writes: FULL");
+            case FULL -> new CheckResult.Sound("conditional writes: FULL");
             case CREATE_ONLY ->
-                new BucketFinding.Notice(
+                new CheckResult.Notice(
                         "conditional writes: CREATE_ONLY",
                         "entries and packs are shared; features that need If-Match are off");
             case NONE ->
-                new BucketFinding.Notice(
+                new CheckResult.Notice(
                         "conditional writes: NONE",
                         "entries are shared; all other features are off. Amazon S3, MinIO and Ceph"
                                 + " support them");

@@ -116,15 +116,19 @@ public final class CachedCapabilities implements Capabilities {
 
     /** State of the marker object. */
     private sealed interface MarkerState {
+        /** A valid marker that has not expired. */
         record Fresh(CapabilityMarker marker, String etag) implements MarkerState {}
 
         /** Expired, or not a valid marker. */
         record Stale(String etag) implements MarkerState {}
 
+        /** A marker of a newer version of Granary, which is not overwritten. */
         record Newer() implements MarkerState {}
 
+        /** There is no marker. */
         record None() implements MarkerState {}
 
+        /** The marker could not be read. */
         record Unknown(StoreFailure failure) implements MarkerState {}
     }
 

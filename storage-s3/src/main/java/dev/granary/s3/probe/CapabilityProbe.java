@@ -2,6 +2,7 @@ package dev.granary.s3.probe;
 
 import static dev.granary.s3.store.StoreFailure.Kind.NOT_SUPPORTED;
 
+import dev.granary.cache.CheckResult;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.GetResult;
@@ -29,7 +30,7 @@ public final class CapabilityProbe {
 
     private final ObjectStore store;
     private final ProbeObjects objects;
-    private final List<BucketFinding> findings = new ArrayList<>();
+    private final List<CheckResult> results = new ArrayList<>();
     private long serverMillis;
 
     /** Creates a probe; {@code store} should neither retry nor report to the circuit breaker. */
@@ -104,7 +105,7 @@ public final class CapabilityProbe {
         rangeRead(key);
         listing(key);
         ConditionalDeleteSupport deletion = deletion(key);
-        return new ProbeResult.Probed(writes, deletion, serverMillis, List.copyOf(findings));
+        return new ProbeResult.Probed(writes, deletion, serverMillis, List.copyOf(results));
     }
 
     private ProbeStep creations(String key) throws InterruptedException {
@@ -308,15 +309,15 @@ public final class CapabilityProbe {
 
     private ProbeResult stopped(StoreFailure failure) {
         return failure.isTransient() || failure.isUnsent()
-                ? new ProbeResult.Unavailable(failure, List.copyOf(findings))
-                : new ProbeResult.NotAllowed(failure, List.copyOf(findings));
+                ? new ProbeResult.Unavailable(failure, List.copyOf(results))
+                : new ProbeResult.NotAllowed(failure, List.copyOf(results));
     }
 
-    private void sound(String what) {
-        findings.add(new BucketFinding.Sound(what));
+    private void sound(String finding) {
+        results.add(new CheckResult.Sound(finding));
     }
 
-    private void notice(String what, String advice) {
-        findings.add(new BucketFinding.Notice(what, advice));
+    private void notice(String finding, String advice) {
+        results.add(new CheckResult.Notice(finding, advice));
     }
 }

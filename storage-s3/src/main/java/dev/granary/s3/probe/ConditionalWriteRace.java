@@ -46,9 +46,12 @@ final class ConditionalWriteRace {
         Racer racer(String key);
     }
 
+    /** The outcome of one race for one object. */
     private sealed interface Round {
+        /** Exactly one write succeeded, and the object has its body. */
         record Clear() implements Round {}
 
+        /** The server did not honour the condition. */
         record Broken(String how) implements Round {}
 
         /**

@@ -67,20 +67,27 @@ final class EntryPublication {
         this.conditions = capabilities.conditionalWrites();
     }
 
+    /** The next request of a publication, or its end. */
     private sealed interface Step {
+        /** A PUT that succeeds if the object is absent. */
         record Create() implements Step {}
 
+        /** A HEAD of the existing object, which may be from an earlier attempt of this writer. */
         record Inspect() implements Step {}
 
+        /** A GET of the existing object, to verify it and to compare it with the entry. */
         record Examine(String etag) implements Step {}
 
+        /** A PUT that replaces that version of a damaged object. */
         record Replace(String etag) implements Step {}
 
         /** A PUT without a condition. */
         record Write() implements Step {}
 
+        /** A PUT that renews the age of an identical object. */
         record Refresh(String etag) implements Step {}
 
+        /** The end, with the result. */
         record Done(StoreResult result) implements Step {}
     }
 

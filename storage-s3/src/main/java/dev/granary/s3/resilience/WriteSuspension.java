@@ -19,6 +19,7 @@ import java.util.concurrent.atomic.AtomicReference;
 public final class WriteSuspension {
     private static final Logger LOG = LoggerFactory.getLogger(WriteSuspension.class);
 
+    /** The refusal that suspended writes, and its time. */
     private record Suspension(StoreFailure reason, long fromNanos) {}
 
     private final AtomicReference<@Nullable Suspension> current = new AtomicReference<>();

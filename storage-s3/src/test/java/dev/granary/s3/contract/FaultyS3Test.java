@@ -1,7 +1,8 @@
 package dev.granary.s3.contract;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,8 +16,6 @@ import dev.granary.s3.contract.Fault.Moment;
 import dev.granary.s3.embedded.ConditionMode;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -102,8 +101,7 @@ class FaultyS3Test {
     }
 
     private static StoreFailure failure(GetResult result) {
-        return assertInstanceOf(GetResult.Unavailable.class, result, result::toString)
-                .failure();
+        return assertThat(result).isUnavailable();
     }
 
     @ParameterizedTest
@@ -116,23 +114,25 @@ class FaultyS3Test {
         new SplittableRandom(1).nextBytes(large);
         String key = key(client, "sound");
         try (ObjectStore store = open(client, LONG)) {
-            String etag = assertInstanceOf(
-                            WriteResult.Done.class, store.putIfAbsent(key, large, ObjectMarks.NONE))
-                    .etag();
+            String etag =
+                    assertThat(store.putIfAbsent(key, large, ObjectMarks.NONE)).isDone();
             assertEquals(
                     List.of(large.length, 10L, etag),
                     List.of(
-                            (int) found(store.get(key, 4 << 20)).bytes().byteSize(),
-                            found(store.range(key, 5, 10)).bytes().byteSize(),
-                            assertInstanceOf(HeadResult.Found.class, store.head(key))
-                                    .etag()));
+                            (int) assertThat(store.get(key, 4 << 20))
+                                    .isFound()
+                                    .bytes()
+                                    .byteSize(),
+                            assertThat(store.range(key, 5, 10))
+                                    .isFound()
+                                    .bytes()
+                                    .byteSize(),
+                            assertThat(store.head(key)).isFound().etag()));
             List<String> listed = new ArrayList<>();
             store.list(key, object -> listed.add(object.key()));
             assertEquals(List.of(key), listed);
-            assertInstanceOf(
-                    WriteResult.Done.class,
-                    store.replaceIfMatch(key, etag, BODY, ObjectMarks.NONE));
-            assertInstanceOf(WriteResult.Done.class, store.delete(key));
+            assertThat(store.replaceIfMatch(key, etag, BODY, ObjectMarks.NONE)).isDone();
+            assertThat(store.delete(key)).isDone();
         }
         assertEquals(
                 List.of(
@@ -197,17 +197,14 @@ class FaultyS3Test {
         try (ObjectStore store = open(client, SHORT);
                 ObjectStore patient = open(client, LONG)) {
             String key = key(client, "silence");
-            assertInstanceOf(
-                    WriteResult.Unknown.class, create(store, key, new Fault.Lost(Fault.TIMEOUT)));
+            assertThat(create(store, key, new Fault.Lost(Fault.TIMEOUT))).isUnknown();
             assertEquals(false, isThere(patient, key));
-            assertInstanceOf(
-                    WriteResult.Unknown.class,
-                    create(store, key, new Fault.AnswerLost(Fault.TIMEOUT)));
+            assertThat(create(store, key, new Fault.AnswerLost(Fault.TIMEOUT))).isUnknown();
             assertEquals(true, isThere(patient, key));
             StoreFailure silent = failure(get(store, key, new Fault.Lost(Fault.TIMEOUT)));
             assertEquals(StoreFailure.Kind.TIMEOUT, silent.kind(), silent::toString);
             String late = key(client, "late");
-            assertInstanceOf(WriteResult.Unknown.class, create(store, late, new Fault.Late()));
+            assertThat(create(store, late, new Fault.Late())).isUnknown();
             assertEquals(true, isThere(patient, late));
         }
     }
@@ -219,36 +216,33 @@ class FaultyS3Test {
         try (ObjectStore store = open(client, LONG)) {
             for (Moment moment : Moment.values()) {
                 boolean isDone = moment == Moment.AFTER;
-                assertEquals(
-                        WriteResult.CONFLICT,
-                        create(store, key(client, "409" + moment), new Fault.Conflicting(moment)));
+                assertThat(create(
+                                store, key(client, "409" + moment), new Fault.Conflicting(moment)))
+                        .isConflict();
                 assertEquals(isDone, isThere(store, key(client, "409" + moment)));
-                assertEquals(
-                        WriteResult.PRECONDITION_FAILED,
-                        create(
+                assertThat(create(
                                 store,
                                 key(client, "412" + moment),
-                                new Fault.PreconditionFailed(moment)));
+                                new Fault.PreconditionFailed(moment)))
+                        .isPreconditionFailed();
                 assertEquals(isDone, isThere(store, key(client, "412" + moment)));
-                assertInstanceOf(
-                        WriteResult.Unknown.class,
-                        create(store, key(client, "blank" + moment), new Fault.Blank(moment)));
+                assertThat(create(store, key(client, "blank" + moment), new Fault.Blank(moment)))
+                        .isUnknown();
                 assertEquals(isDone, isThere(store, key(client, "blank" + moment)));
-                assertInstanceOf(
-                        WriteResult.Unknown.class,
-                        create(store, key(client, "page" + moment), new Fault.Page(moment)));
+                assertThat(create(store, key(client, "page" + moment), new Fault.Page(moment)))
+                        .isUnknown();
                 assertEquals(isDone, isThere(store, key(client, "page" + moment)));
-                assertInstanceOf(
-                        WriteResult.Done.class,
-                        create(
+                assertThat(create(
                                 store,
                                 key(client, "slow" + moment),
-                                new Fault.Delayed(moment, SHORT)));
+                                new Fault.Delayed(moment, SHORT)))
+                        .isDone();
             }
             String there = key(client, "409AFTER");
             assertEquals(
                     0,
-                    found(get(store, there, new Fault.Blank(Moment.AFTER)))
+                    assertThat(get(store, there, new Fault.Blank(Moment.AFTER)))
+                            .isFound()
                             .bytes()
                             .byteSize());
             assertTrue(text(get(store, there, new Fault.Page(Moment.BEFORE))).startsWith("<html>"));
@@ -262,10 +256,8 @@ class FaultyS3Test {
         String key = key(client, "changed");
         try (ObjectStore store = open(client, LONG)) {
             store.putIfAbsent(key(client, "other"), "the other".getBytes(UTF_8), ObjectMarks.NONE);
-            found(store.get(key(client, "other"), 100));
-            String etag = assertInstanceOf(
-                            WriteResult.Done.class, create(store, key, new Fault.None()))
-                    .etag();
+            assertThat(store.get(key(client, "other"), 100)).isFound();
+            String etag = assertThat(create(store, key, new Fault.None())).isDone();
             assertEquals(
                     StoreFailure.Kind.BROKEN,
                     failure(get(store, key, new Fault.Changed(Change.TRUNCATED)))
@@ -278,13 +270,13 @@ class FaultyS3Test {
                     afterwards::toString);
             assertEquals(
                     "the bodySURPLUS", text(get(store, key, new Fault.Changed(Change.LONGER))));
-            assertTrue(!found(get(store, key, new Fault.Changed(Change.WRONG_ETAG)))
+            assertTrue(!assertThat(get(store, key, new Fault.Changed(Change.WRONG_ETAG)))
+                    .isFound()
                     .etag()
                     .equals(etag));
             assertEquals("the other", text(get(store, key, new Fault.Changed(Change.OTHER_BODY))));
-            assertInstanceOf(
-                    WriteResult.Unknown.class,
-                    create(store, key(client, "new"), new Fault.Changed(Change.TRUNCATED)));
+            assertThat(create(store, key(client, "new"), new Fault.Changed(Change.TRUNCATED)))
+                    .isUnknown();
         }
     }
 
@@ -296,20 +288,16 @@ class FaultyS3Test {
         String key = key(client, "conditions");
         try (ObjectStore store = open(client, LONG)) {
             create(store, key, new Fault.None());
-            assertInstanceOf(
-                    WriteResult.Done.class,
-                    create(store, key, new Fault.Conditioned(ConditionMode.IGNORED)));
-            assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key, new Fault.None()));
-            assertEquals(
-                    WriteResult.PRECONDITION_FAILED,
-                    create(store, key, new Fault.Conditioned(ConditionMode.RACY)));
+            assertThat(create(store, key, new Fault.Conditioned(ConditionMode.IGNORED)))
+                    .isDone();
+            assertThat(create(store, key, new Fault.None())).isPreconditionFailed();
+            assertThat(create(store, key, new Fault.Conditioned(ConditionMode.RACY)))
+                    .isPreconditionFailed();
             faulty.plan(FaultPlan.script(new Fault.Conditioned(ConditionMode.IGNORED)));
-            assertInstanceOf(
-                    WriteResult.Done.class,
-                    store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE));
-            assertEquals(
-                    WriteResult.PRECONDITION_FAILED,
-                    store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE));
+            assertThat(store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE))
+                    .isDone();
+            assertThat(store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE))
+                    .isPreconditionFailed();
             SERVER.conditions(ConditionMode.RACY);
             long most = 0;
             for (int i = 0; i < 20 && most < 2; i++) {
@@ -335,8 +323,7 @@ class FaultyS3Test {
                 .endpoint(anyServer.endpoint())
                 .credentials(SERVER.accessKey(), SERVER.secretKey())
                 .build())) {
-            assertInstanceOf(
-                    WriteResult.Unknown.class, store.putIfAbsent("misuse", BODY, ObjectMarks.NONE));
+            assertThat(store.putIfAbsent("misuse", BODY, ObjectMarks.NONE)).isUnknown();
         }
         assertThrows(IllegalArgumentException.class, anyServer::close);
     }
@@ -353,20 +340,14 @@ class FaultyS3Test {
                         new Fault.Changed(Change.TRUNCATED),
                         new Fault.Lost(Fault.DENIED))) {
                     faulty.plan(FaultPlan.script(fault));
-                    assertInstanceOf(
-                            ListResult.Unavailable.class,
-                            store.list("", _ -> {}),
-                            () -> client + " " + fault);
+                    assertThat(store.list("", _ -> {})).as(client + " " + fault).isUnavailable();
                 }
             }
         }
     }
 
-    private static GetResult.Found found(GetResult result) {
-        return assertInstanceOf(GetResult.Found.class, result, result::toString);
-    }
-
     private static String text(GetResult result) {
-        return new String(found(result).bytes().toArray(ValueLayout.JAVA_BYTE), UTF_8);
+        return new String(
+                assertThat(result).isFound().bytes().toArray(ValueLayout.JAVA_BYTE), UTF_8);
     }
 }

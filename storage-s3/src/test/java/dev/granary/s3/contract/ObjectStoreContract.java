@@ -1,9 +1,10 @@
 package dev.granary.s3.contract;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -68,7 +69,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
      * do not support.
      */
     private String place(String key, byte[] body, ObjectMarks marks) {
-        return done(store().put(key, body, marks)).etag();
+        return assertThat(store().put(key, body, marks)).isDone();
     }
 
     @BeforeEach
@@ -94,10 +95,10 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @Test
     @DisplayName("an object that was never written is absent")
     void absent() {
-        assertInstanceOf(GetResult.Absent.class, store().get(key(), LIMIT));
-        assertInstanceOf(GetResult.Absent.class, store().range(key(), 0, 10));
-        assertInstanceOf(HeadResult.Absent.class, store().head(key()));
-        done(store().delete(key()));
+        assertThat(store().get(key(), LIMIT)).isAbsent();
+        assertThat(store().range(key(), 0, 10)).isAbsent();
+        assertThat(store().head(key())).isAbsent();
+        assertThat(store().delete(key())).isDone();
     }
 
     @Test
@@ -108,11 +109,11 @@ public abstract class ObjectStoreContract extends ServerChecks {
             byte[] body = bytes(length);
             String etag = place(key, body, MARKS);
             assertFalse(etag.isEmpty() || etag.contains("\""), etag);
-            GetResult.Found found = found(store().get(key, LIMIT));
+            GetResult.Found found = assertThat(store().get(key, LIMIT)).isFound();
             assertArrayEquals(body, found.bytes().toArray(ValueLayout.JAVA_BYTE));
             assertEquals(MARKS, found.marks());
             assertEquals(etag, found.etag());
-            HeadResult.Found head = assertInstanceOf(HeadResult.Found.class, store().head(key));
+            HeadResult.Found head = assertThat(store().head(key)).isFound();
             assertEquals(length, head.bytes());
             assertEquals(MARKS, head.marks());
             assertEquals(etag, head.etag());
@@ -128,7 +129,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
     void noMarks() {
         String key = key();
         place(key, bytes(3), ObjectMarks.NONE);
-        assertEquals(ObjectMarks.NONE, found(store().get(key, LIMIT)).marks());
+        assertEquals(
+                ObjectMarks.NONE, assertThat(store().get(key, LIMIT)).isFound().marks());
     }
 
     @Test
@@ -137,7 +139,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
         String key =
                 prefix() + "v1/opencl/AZaz09._-/e/0f/" + "0123456789abcdef".repeat(4) + ".pack";
         place(key, bytes(5), MARKS);
-        assertEquals(5, found(store().get(key, LIMIT)).bytes().byteSize());
+        assertEquals(5, assertThat(store().get(key, LIMIT)).isFound().bytes().byteSize());
         List<String> listed = new ArrayList<>();
         store().list(key, object -> listed.add(object.key()));
         assertEquals(List.of(key), listed);
@@ -148,7 +150,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     void limit() {
         String key = key();
         place(key, bytes(1000), MARKS);
-        assertEquals(1000, found(store().get(key, 1000)).bytes().byteSize());
+        assertEquals(1000, assertThat(store().get(key, 1000)).isFound().bytes().byteSize());
         assertEquals(new GetResult.TooLarge(999), store().get(key, 999));
         assertEquals(new GetResult.TooLarge(0), store().get(key, 0));
     }
@@ -161,8 +163,11 @@ public abstract class ObjectStoreContract extends ServerChecks {
         place(key, body, MARKS);
         assertArrayEquals(
                 Arrays.copyOfRange(body, 10, 30),
-                found(store().range(key, 10, 20)).bytes().toArray(ValueLayout.JAVA_BYTE));
-        assertEquals(5, found(store().range(key, 95, 20)).bytes().byteSize());
+                assertThat(store().range(key, 10, 20))
+                        .isFound()
+                        .bytes()
+                        .toArray(ValueLayout.JAVA_BYTE));
+        assertEquals(5, assertThat(store().range(key, 95, 20)).isFound().bytes().byteSize());
     }
 
     @Test
@@ -172,14 +177,17 @@ public abstract class ObjectStoreContract extends ServerChecks {
         List<WriteResult> results = Race.run(RACERS, i -> store().putIfAbsent(key, body(i), MARKS));
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
             results.forEach(ObjectStoreContract::assertRefused);
-            assertInstanceOf(HeadResult.Absent.class, store().head(key));
+            assertThat(store().head(key)).isAbsent();
             return;
         }
         assertEquals(1, wins(results), results::toString);
         int winner = winner(results);
         assertArrayEquals(
                 body(winner),
-                found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+                assertThat(store().get(key, LIMIT))
+                        .isFound()
+                        .bytes()
+                        .toArray(ValueLayout.JAVA_BYTE));
         assertOthersLost(results);
     }
 
@@ -196,14 +204,21 @@ public abstract class ObjectStoreContract extends ServerChecks {
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
             results.forEach(ObjectStoreContract::assertRefused);
             assertArrayEquals(
-                    before, found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+                    before,
+                    assertThat(store().get(key, LIMIT))
+                            .isFound()
+                            .bytes()
+                            .toArray(ValueLayout.JAVA_BYTE));
             return;
         }
         assertEquals(1, wins(results), results::toString);
         int winner = winner(results);
         assertArrayEquals(
                 body(winner),
-                found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+                assertThat(store().get(key, LIMIT))
+                        .isFound()
+                        .bytes()
+                        .toArray(ValueLayout.JAVA_BYTE));
         assertOthersLost(results);
     }
 
@@ -219,20 +234,25 @@ public abstract class ObjectStoreContract extends ServerChecks {
             assertRefused(store().replaceIfMatch(key, first, body(3), MARKS));
             assertRefused(store().replaceIfMatch(key(), first, body(5), MARKS));
             assertArrayEquals(
-                    body(1), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+                    body(1),
+                    assertThat(store().get(key, LIMIT))
+                            .isFound()
+                            .bytes()
+                            .toArray(ValueLayout.JAVA_BYTE));
             return;
         }
-        assertEquals(WriteResult.PRECONDITION_FAILED, store().putIfAbsent(key, body(2), MARKS));
-        String second = done(store().replaceIfMatch(key, first, body(3), MARKS)).etag();
+        assertThat(store().putIfAbsent(key, body(2), MARKS)).isPreconditionFailed();
+        String second =
+                assertThat(store().replaceIfMatch(key, first, body(3), MARKS)).isDone();
         assertFalse(first.equals(second));
-        assertEquals(
-                WriteResult.PRECONDITION_FAILED,
-                store().replaceIfMatch(key, first, body(4), MARKS));
-        assertEquals(
-                WriteResult.PRECONDITION_FAILED,
-                store().replaceIfMatch(key(), first, body(5), MARKS));
+        assertThat(store().replaceIfMatch(key, first, body(4), MARKS)).isPreconditionFailed();
+        assertThat(store().replaceIfMatch(key(), first, body(5), MARKS)).isPreconditionFailed();
         assertArrayEquals(
-                body(3), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+                body(3),
+                assertThat(store().get(key, LIMIT))
+                        .isFound()
+                        .bytes()
+                        .toArray(ValueLayout.JAVA_BYTE));
     }
 
     @Test
@@ -240,11 +260,11 @@ public abstract class ObjectStoreContract extends ServerChecks {
     void delete() {
         String key = key();
         place(key, bytes(10), MARKS);
-        done(store().delete(key));
-        assertInstanceOf(GetResult.Absent.class, store().get(key, LIMIT));
+        assertThat(store().delete(key)).isDone();
+        assertThat(store().get(key, LIMIT)).isAbsent();
         String etag = place(key, bytes(20), MARKS);
-        done(store().deleteIfMatch(key, etag));
-        assertInstanceOf(HeadResult.Absent.class, store().head(key));
+        assertThat(store().deleteIfMatch(key, etag)).isDone();
+        assertThat(store().head(key)).isAbsent();
     }
 
     @Test
@@ -255,11 +275,11 @@ public abstract class ObjectStoreContract extends ServerChecks {
         place(key, bytes(10), MARKS);
         WriteResult result = store().deleteIfMatch(key, other);
         if (deviates(Deviation.CONDITIONAL_DELETE_IGNORED)) {
-            done(result);
-            assertInstanceOf(HeadResult.Absent.class, store().head(key));
+            assertThat(result).isDone();
+            assertThat(store().head(key)).isAbsent();
         } else {
-            assertEquals(WriteResult.PRECONDITION_FAILED, result);
-            assertInstanceOf(HeadResult.Found.class, store().head(key));
+            assertThat(result).isPreconditionFailed();
+            assertThat(store().head(key)).isFound();
         }
     }
 
@@ -297,20 +317,20 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("a write without a condition creates, and replaces any version")
     void plainWrite() {
         String key = key();
-        String first = done(store().put(key, body(1), MARKS)).etag();
+        String first = assertThat(store().put(key, body(1), MARKS)).isDone();
         assertFalse(first.isEmpty() || first.contains("\""), first);
-        GetResult.Found created = found(store().get(key, LIMIT));
+        GetResult.Found created = assertThat(store().get(key, LIMIT)).isFound();
         assertArrayEquals(body(1), created.bytes().toArray(ValueLayout.JAVA_BYTE));
         assertEquals(MARKS, created.marks());
-        String second = done(store().put(key, body(2), ObjectMarks.NONE)).etag();
-        GetResult.Found replaced = found(store().get(key, LIMIT));
+        String second = assertThat(store().put(key, body(2), ObjectMarks.NONE)).isDone();
+        GetResult.Found replaced = assertThat(store().get(key, LIMIT)).isFound();
         assertArrayEquals(body(2), replaced.bytes().toArray(ValueLayout.JAVA_BYTE));
         assertEquals(ObjectMarks.NONE, replaced.marks());
         assertEquals(second, replaced.etag());
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
             assertRefused(store().putIfAbsent(key, body(3), MARKS));
         } else {
-            assertEquals(WriteResult.PRECONDITION_FAILED, store().putIfAbsent(key, body(3), MARKS));
+            assertThat(store().putIfAbsent(key, body(3), MARKS)).isPreconditionFailed();
         }
     }
 
@@ -320,16 +340,14 @@ public abstract class ObjectStoreContract extends ServerChecks {
         try (ObjectStore unknown = openUnknownBucket()) {
             assertEquals(
                     StoreFailure.Kind.NO_BUCKET,
-                    assertInstanceOf(GetResult.Unavailable.class, unknown.get(key(), LIMIT))
-                            .failure()
-                            .kind());
+                    assertThat(unknown.get(key(), LIMIT)).isUnavailable().kind());
             assertNotAllowed(
                     deviates(Deviation.CONDITIONAL_PUT_REFUSED)
                             ? StoreFailure.Kind.NOT_SUPPORTED
                             : StoreFailure.Kind.NO_BUCKET,
                     unknown.putIfAbsent(key(), bytes(1), MARKS));
             assertNotAllowed(StoreFailure.Kind.NO_BUCKET, unknown.put(key(), bytes(1), MARKS));
-            assertInstanceOf(ListResult.Unavailable.class, unknown.list(prefix(), object -> {}));
+            assertThat(unknown.list(prefix(), object -> {})).isUnavailable();
         }
     }
 
@@ -341,22 +359,16 @@ public abstract class ObjectStoreContract extends ServerChecks {
         try (ObjectStore wrong = openWithWrongCredentials()) {
             assertEquals(
                     StoreFailure.Kind.DENIED,
-                    assertInstanceOf(GetResult.Unavailable.class, wrong.get(key, LIMIT))
-                            .failure()
-                            .kind());
+                    assertThat(wrong.get(key, LIMIT)).isUnavailable().kind());
             HeadResult head = wrong.head(key);
             assertEquals(
                     StoreFailure.Kind.DENIED,
-                    assertInstanceOf(HeadResult.Unavailable.class, head)
-                            .failure()
-                            .kind(),
+                    assertThat(head).isUnavailable().kind(),
                     head::toString);
             assertEquals(
                     StoreFailure.Kind.DENIED,
-                    assertInstanceOf(
-                                    ListResult.Unavailable.class,
-                                    wrong.list(prefix(), object -> {}))
-                            .failure()
+                    assertThat(wrong.list(prefix(), object -> {}))
+                            .isUnavailable()
                             .kind());
             // such a server refuses them to everyone
             boolean conditionsFirst = deviates(Deviation.CONDITIONAL_PUT_REFUSED);
@@ -376,7 +388,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
                 assertNotAllowed(StoreFailure.Kind.DENIED, write);
             }
         }
-        assertInstanceOf(GetResult.Found.class, store().get(key, LIMIT));
+        assertThat(store().get(key, LIMIT)).isFound();
     }
 
     /** Checks that a new object is new by the server's own clock, independent of this machine's. */
@@ -401,10 +413,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
      */
     private static void assertOthersLost(List<WriteResult> results) {
         for (WriteResult result : results) {
-            assertFalse(
-                    result instanceof WriteResult.NotAllowed
-                            || result instanceof WriteResult.NotSent,
-                    result::toString);
+            assertThat(result).isNoneOf(WriteResult.NotAllowed.class, WriteResult.NotSent.class);
         }
     }
 
@@ -413,12 +422,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     private static void assertNotAllowed(StoreFailure.Kind kind, WriteResult result) {
-        assertEquals(
-                kind,
-                assertInstanceOf(WriteResult.NotAllowed.class, result, result::toString)
-                        .failure()
-                        .kind(),
-                result::toString);
+        assertEquals(kind, assertThat(result).isNotAllowed().kind(), result::toString);
     }
 
     private byte[] bytes(int length) {
@@ -429,13 +433,5 @@ public abstract class ObjectStoreContract extends ServerChecks {
 
     private static byte[] body(int number) {
         return "body %04d".formatted(number).getBytes(UTF_8);
-    }
-
-    private static WriteResult.Done done(WriteResult result) {
-        return assertInstanceOf(WriteResult.Done.class, result, result::toString);
-    }
-
-    private static GetResult.Found found(GetResult result) {
-        return assertInstanceOf(GetResult.Found.class, result, result::toString);
     }
 }

@@ -1,20 +1,21 @@
 package dev.granary.s3.embedded;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.cache.CheckResult;
 import dev.granary.cache.Entry;
-import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
-import dev.granary.s3.probe.BucketFinding;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
@@ -81,13 +82,13 @@ class EmbeddedS3Test {
         server.resetRequests();
         try (BucketTier tier = BucketTier.open(config(server, client))) {
             assertEquals(0, server.requests().total());
-            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertThat(tier.store(entry)).isStored();
             // the marker, and the request for packs
             assertEquals(new ServerRequestCounts(2, 0, 1, 0, 0, 0), server.requests());
-            assertInstanceOf(StoreResult.Stored.class, tier.store(other));
+            assertThat(tier.store(other)).isStored();
             assertEquals(new ServerRequestCounts(3, 0, 2, 0, 0, 0), server.requests());
             for (int i = 1; i <= 3; i++) {
-                PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+                assertThat(tier.load(entry.id())).isHitOf(entry);
                 // and one request for packs
                 assertEquals(new ServerRequestCounts(3 + i, 0, 2, 0, 0, 0), server.requests());
             }
@@ -96,7 +97,7 @@ class EmbeddedS3Test {
                 tier.load(absent);
             }
             assertEquals(new ServerRequestCounts(7, 0, 2, 0, 0, 0), server.requests());
-            assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
+            assertThat(tier.store(entry)).isDuplicate();
             assertEquals(new ServerRequestCounts(8, 1, 3, 0, 0, 0), server.requests());
             assertEquals(
                     new BucketTierStatistics.Requests(8, 1, 3, 0, 0),
@@ -171,7 +172,7 @@ class EmbeddedS3Test {
     }
 
     private static GetResult.Found found(ObjectStore store) {
-        return assertInstanceOf(GetResult.Found.class, store.get("counter", 1 << 20));
+        return assertThat(store.get("counter", 1 << 20)).isFound();
     }
 
     /** Returns a long body that repeats its number, to detect torn reads. */
@@ -195,7 +196,7 @@ class EmbeddedS3Test {
         }
         try (EmbeddedS3 again = EmbeddedS3.start(directory);
                 BucketTier tier = BucketTier.open(config(again, S3ClientLibrary.AWS))) {
-            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
         }
     }
 
@@ -206,10 +207,10 @@ class EmbeddedS3Test {
     void check(S3ClientLibrary client) throws Exception {
         server.resetRequests();
         try (BucketTier tier = BucketTier.open(config(server, client))) {
-            List<BucketFinding> findings = tier.check();
+            List<CheckResult> results = tier.check();
             assertTrue(
-                    findings.stream().allMatch(BucketFinding.Sound.class::isInstance),
-                    findings::toString);
+                    results.stream().allMatch(CheckResult.Sound.class::isInstance),
+                    results::toString);
             assertEquals(89, server.requests().total(), () -> server.requests().toString());
             try (ObjectStore store = ObjectStoreFactory.open(config(server, client))) {
                 List<String> left = new ArrayList<>();
@@ -223,8 +224,8 @@ class EmbeddedS3Test {
                 .credentials(server.accessKey(), server.secretKey())
                 .build();
         try (BucketTier tier = BucketTier.open(missing)) {
-            BucketFinding.Problem problem =
-                    assertInstanceOf(BucketFinding.Problem.class, tier.check().get(0));
+            CheckResult.Problem problem =
+                    assertInstanceOf(CheckResult.Problem.class, tier.check().get(0));
             assertTrue(problem.cause().contains("no bucket no-such-bucket"), problem::toString);
         }
     }

@@ -2,7 +2,7 @@ package dev.granary.s3.history;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.granary.testing.TestFiles;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -137,7 +137,7 @@ class HistoriesTest {
 
     private static void delete(Path root) {
         try {
-            TestFiles.deleteTree(root);
+            FileTrees.delete(root);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -1,14 +1,15 @@
 package dev.granary.s3.pack;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
@@ -72,8 +73,7 @@ class AcknowledgedPacksTest {
     }
 
     private static void assertStored(List<StoreResult> results) {
-        results.forEach(
-                result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        results.forEach(result -> assertThat(result).isStored());
     }
 
     private void assertFound(List<Entry> all) {
@@ -84,8 +84,7 @@ class AcknowledgedPacksTest {
 
     private static CompactionPlan plan(PackCompactor compaction) {
         PackCompactor.Planned planned = compaction.plan(GRACE);
-        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString)
-                .plan();
+        return assertThat(planned).isReady();
     }
 
     private PackCompactor.Result compact() {
@@ -154,9 +153,8 @@ class AcknowledgedPacksTest {
                         plan(compaction).lost(),
                         plan(compaction).folded(),
                         plan(compaction).removed()));
-        assertInstanceOf(
-                PackCompactor.Result.Done.class,
-                compaction.run(plan(compaction), PackManifest.UnpackedEntries.NONE, _ -> {}));
+        assertThat(compaction.run(plan(compaction), PackManifest.UnpackedEntries.NONE, _ -> {}))
+                .isDone();
         assertFound(all);
     }
 
@@ -189,22 +187,15 @@ class AcknowledgedPacksTest {
         assertStored(populate(limited, second));
         assertFound(first);
         PackManifestLog.Newest newest = bucket.log(limited).newest(PackManifest.NONE);
+        assertEquals(2, assertThat(newest).isFound().packs().size());
         assertEquals(
                 2,
-                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
-                        .manifest()
-                        .packs()
-                        .size());
-        assertEquals(
-                2,
-                assertInstanceOf(
-                                PackManifestLog.Newest.Found.class,
-                                bucket.log(limited).newest(bucket.newest()))
-                        .manifest()
+                assertThat(bucket.log(limited).newest(bucket.newest()))
+                        .isFound()
                         .number());
         PackReader packs = bucket.reader(limited);
         for (Entry entry : Stream.concat(first.stream(), second.stream()).toList()) {
-            PackFixture.assertFinal(LoadResult.Hit.class, packs.load(entry.id(), limited));
+            assertThat(packs.load(entry.id(), limited)).isFinal().isHit();
         }
         packs.close();
     }
@@ -218,11 +209,11 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(3);
         assertStored(populate(limited, all));
         PackReader packs = bucket.reader(limited);
-        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(all.getFirst().id(), limited));
+        assertThat(packs.load(all.getFirst().id(), limited)).isFinal().isHit();
         bucket.remove(bucket.newest().packs().getFirst());
         assertStored(populate(limited, all));
         for (Entry entry : all) {
-            PackFixture.assertFinal(LoadResult.Hit.class, packs.load(entry.id(), limited));
+            assertThat(packs.load(entry.id(), limited)).isFinal().isHit();
         }
         packs.close();
     }
@@ -240,29 +231,22 @@ class AcknowledgedPacksTest {
                 Duration.ofMinutes(1),
                 Duration.ofSeconds(5),
                 () -> 0);
-        PackFixture.assertFinal(
-                LoadResult.Hit.class, packs.load(stored.getFirst().id(), store));
+        assertThat(packs.load(stored.getFirst().id(), store)).isFinal().isHit();
         StoreFailure no =
                 new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
         store.plan(FaultPlan.when(
                 request -> request.operation().startsWith("GET")
                         || request.operation().equals("HEAD"),
                 new Fault.Lost(no)));
-        assertInstanceOf(
-                PackManifestLog.Newest.Unavailable.class, bucket.log().newest(PackManifest.NONE));
-        PackFixture.assertFinal(
-                LoadResult.Unavailable.class, packs.load(stored.getFirst().id(), store));
+        assertThat(bucket.log().newest(PackManifest.NONE)).isUnavailable();
+        assertThat(packs.load(stored.getFirst().id(), store)).isFinal().isUnavailable();
         populate(store, some(2))
                 .forEach(result -> assertTrue(
-                        assertInstanceOf(StoreResult.Failed.class, result)
-                                .cause()
-                                .contains("AccessDenied"),
-                        result::toString));
+                        assertThat(result).isFailed().contains("AccessDenied"), result::toString));
         store.plan(FaultPlan.SOUND);
         assertEquals(1, bucket.newest().number());
         // the pack was never taken for a lost one
-        PackFixture.assertFinal(
-                LoadResult.Hit.class, packs.load(stored.getFirst().id(), store));
+        assertThat(packs.load(stored.getFirst().id(), store)).isFinal().isHit();
         packs.close();
     }
 
@@ -383,14 +367,12 @@ class AcknowledgedPacksTest {
         };
         populate(bad, some(2))
                 .forEach(result -> assertTrue(
-                        assertInstanceOf(StoreResult.Failed.class, result, result::toString)
-                                .cause()
-                                .contains("m/0000000000000002"),
+                        assertThat(result).isFailed().contains("m/0000000000000002"),
                         result::toString));
         assertEquals(2, bucket.newest().number());
         store.pass(GRACE.multipliedBy(2));
         PackCompactor.Planned planned = bucket.compaction(bad).plan(GRACE);
-        assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString);
+        assertThat(planned).isUnavailable();
         assertFound(acknowledged);
     }
 
@@ -474,7 +456,7 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(3);
         assertStored(populate(store, all));
         store.place(PackFixture.KEYS.hint(), "2".getBytes(US_ASCII), ObjectMarks.NONE);
-        populate(store, all).forEach(result -> assertEquals(StoreResult.DUPLICATE, result));
+        populate(store, all).forEach(result -> assertThat(result).isDuplicate());
         assertHint("1");
     }
 
@@ -483,7 +465,7 @@ class AcknowledgedPacksTest {
     void hintRepairedByCompaction() {
         assertStored(populate(store, some(3)));
         store.place(PackFixture.KEYS.hint(), "2".getBytes(US_ASCII), ObjectMarks.NONE);
-        assertInstanceOf(PackCompactor.Result.Done.class, compact());
+        assertThat(compact()).isDone();
         assertHint("1");
     }
 
@@ -520,8 +502,7 @@ class AcknowledgedPacksTest {
                 return super.replaceIfMatch(key, etag, body, marks);
             }
         };
-        populate(expiring, some(2))
-                .forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result));
+        populate(expiring, some(2)).forEach(result -> assertThat(result).isUnknown());
         assertEquals(3, attempts.get());
     }
 
@@ -537,11 +518,7 @@ class AcknowledgedPacksTest {
         bucket.publish(wanted);
         store.remove(PackFixture.KEYS.manifest(2));
         PackManifestLog.Newest newest = bucket.log().newest(known);
-        assertEquals(
-                3,
-                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
-                        .manifest()
-                        .number());
+        assertEquals(3, assertThat(newest).isFound().number());
     }
 
     /** One minute between comparisons of the manifest, by those clocks. */
@@ -568,16 +545,16 @@ class AcknowledgedPacksTest {
         bucket.publish(wanted);
         AtomicLong nanos = new AtomicLong();
         PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), _ -> {});
-        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(wanted.id(), store));
+        assertThat(packs.load(wanted.id(), store)).isFinal().isHit();
         ObjectStore cutting = new ForwardingStore(store) {
             @Override
             public GetResult range(String key, long offset, int length, byte[] into) {
                 return truncated(super.range(key, offset, length, into));
             }
         };
-        PackFixture.assertOpen(LoadResult.Damaged.class, packs.load(wanted.id(), cutting));
+        assertThat(packs.load(wanted.id(), cutting)).isOpen().isDamaged();
         nanos.addAndGet(Duration.ofMinutes(24).toNanos());
-        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(wanted.id(), store));
+        assertThat(packs.load(wanted.id(), store)).isFinal().isHit();
         packs.close();
     }
 
@@ -592,13 +569,13 @@ class AcknowledgedPacksTest {
         AtomicLong nanos = new AtomicLong();
         List<Runnable> background = new ArrayList<>();
         PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), background::add);
-        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(other.id(), store));
+        assertThat(packs.load(other.id(), store)).isFinal().isHit();
         compact();
         store.pass(GRACE.multipliedBy(2));
         compact();
         assertTrue(store.keys().stream().noneMatch(PackFixture.unpackedKey(wanted)::equals));
         nanos.addAndGet(GRACE.multipliedBy(2).toNanos());
-        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(wanted.id(), store));
+        assertThat(packs.load(wanted.id(), store)).isFinal().isHit();
         packs.close();
     }
 
@@ -612,11 +589,11 @@ class AcknowledgedPacksTest {
         bucket.publish(other);
         AtomicLong wall = new AtomicLong();
         PackReader packs = packsWithoutCache(schedule(() -> 0, wall::get), _ -> {});
-        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(other.id(), store));
+        assertThat(packs.load(other.id(), store)).isFinal().isHit();
         bucket.publish(wanted);
-        PackFixture.assertOpen(LoadResult.Absent.class, packs.load(wanted.id(), store));
+        assertThat(packs.load(wanted.id(), store)).isOpen().isAbsent();
         wall.addAndGet(GRACE.toMillis());
-        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(wanted.id(), store));
+        assertThat(packs.load(wanted.id(), store)).isFinal().isHit();
         packs.close();
     }
 
@@ -632,11 +609,11 @@ class AcknowledgedPacksTest {
         AtomicLong wall = new AtomicLong(now);
         RefreshSchedule schedule = schedule(() -> 0, wall::get);
         try (PackReader before = packsWithCache(schedule)) {
-            PackFixture.assertFinal(LoadResult.Hit.class, before.load(other.id(), store));
+            assertThat(before.load(other.id(), store)).isFinal().isHit();
         }
         try (PackReader fresh = packsWithCache(schedule)) {
             store.newRequests();
-            PackFixture.assertOpen(LoadResult.Absent.class, fresh.load(wanted.id(), store));
+            assertThat(fresh.load(wanted.id(), store)).isOpen().isAbsent();
             assertEquals(List.of(), store.newRequests());
         }
         bucket.publish(wanted);
@@ -647,7 +624,7 @@ class AcknowledgedPacksTest {
                 Path retained = indexDirectory.resolve(PackFixture.NAMESPACE).resolve("manifest");
                 Files.write(retained, manifestOne());
                 Files.setLastModifiedTime(retained, FileTime.fromMillis(now));
-                PackFixture.assertFinal(LoadResult.Hit.class, after.load(wanted.id(), store));
+                assertThat(after.load(wanted.id(), store)).isFinal().isHit();
             }
         }
     }
@@ -665,12 +642,12 @@ class AcknowledgedPacksTest {
         bucket.publish(other);
         AtomicLong nanos = new AtomicLong();
         PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), _ -> {});
-        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(other.id(), store));
+        assertThat(packs.load(other.id(), store)).isFinal().isHit();
         nanos.addAndGet(GRACE.toNanos());
         store.plan(FaultPlan.when(_ -> true, new Fault.Lost(Fault.TIMEOUT)));
         store.newRequests();
         for (int i = 0; i < 10; i++) {
-            PackFixture.assertOpen(LoadResult.Unavailable.class, packs.load(made.id(), store));
+            assertThat(packs.load(made.id(), store)).isOpen().isUnavailable();
         }
         assertEquals(1, store.newRequests().size());
         packs.close();
@@ -769,7 +746,7 @@ class AcknowledgedPacksTest {
         PackCompactor compaction = bucket.compaction(suspended);
         PackCompactor.Result result =
                 compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
-        assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
+        assertThat(result).isFailed();
         assertFound(all);
         compactTwice();
         assertFound(all);
@@ -836,7 +813,7 @@ class AcknowledgedPacksTest {
         PackCompactor compaction = bucket.compaction(suspended);
         PackCompactor.Result result =
                 compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
-        assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
+        assertThat(result).isFailed();
         assertFound(all);
         assertEquals(1, doomed.size());
         doomed.forEach(store::remove);
@@ -871,7 +848,7 @@ class AcknowledgedPacksTest {
         PackCompactor.Result result =
                 compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertTrue(once.get());
-        assertFalse(result instanceof PackCompactor.Result.Done, result::toString);
+        assertThat(result).isNoneOf(PackCompactor.Result.Done.class);
         assertFound(all);
         assertEquals(
                 List.of(),
@@ -916,7 +893,7 @@ class AcknowledgedPacksTest {
                 request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
         publisher.finish();
         assertEquals(1, results.size());
-        assertInstanceOf(StoreResult.Failed.class, results.getFirst());
+        assertThat(results.getFirst()).isFailed();
         store.plan(FaultPlan.SOUND);
         publisher.add(entry, results::add);
         publisher.add(entry, results::add);
@@ -965,12 +942,7 @@ class AcknowledgedPacksTest {
         assertEquals(2, bucket.newest().number());
         assertFound(first);
         PackManifest known = bucket.newest();
-        assertEquals(
-                known,
-                assertInstanceOf(
-                                PackManifestLog.Newest.Found.class,
-                                bucket.log(stripping).newest(known))
-                        .manifest());
+        assertEquals(known, assertThat(bucket.log(stripping).newest(known)).isFound());
         AtomicBoolean once = new AtomicBoolean();
         ObjectStore lossy = new ForwardingStore(stripping) {
             @Override
@@ -989,10 +961,7 @@ class AcknowledgedPacksTest {
         for (int i = 0; i < known.number(); i++) {
             assertStored(populate(stripping, some(1)));
         }
-        PackManifest now = assertInstanceOf(
-                        PackManifestLog.Newest.Found.class,
-                        bucket.log(stripping).newest(known))
-                .manifest();
+        PackManifest now = assertThat(bucket.log(stripping).newest(known)).isFound();
         assertEquals(
                 bucket.newest().packs().stream().map(PackInfo::name).toList(),
                 now.packs().stream().map(PackInfo::name).toList());
@@ -1034,7 +1003,7 @@ class AcknowledgedPacksTest {
         populate(hiding, some(2)).forEach(result -> {
             String cause = result instanceof StoreResult.Unknown unknown
                     ? unknown.cause()
-                    : assertInstanceOf(StoreResult.Failed.class, result).cause();
+                    : assertThat(result).isFailed();
             assertTrue(cause.contains("m/0000000000000001") && !cause.contains("faster"), cause);
         });
     }

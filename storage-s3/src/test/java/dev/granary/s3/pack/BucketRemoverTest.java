@@ -1,5 +1,7 @@
 package dev.granary.s3.pack;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -103,9 +105,10 @@ class BucketRemoverTest {
     void orphanNamed() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(base.replacing(
-                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(base.replacing(
+                                Set.of(retired.name()), List.of(), base.unpackedEntries()))))
+                .isDone();
         store.pass(DAY);
         assertEquals(0, remover.removeUnused(List.of(orphan(named), orphan(retired)), List.of()));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
@@ -136,9 +139,10 @@ class BucketRemoverTest {
     void retired() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(base.replacing(
-                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(base.replacing(
+                                Set.of(retired.name()), List.of(), base.unpackedEntries()))))
+                .isDone();
         assertEquals(
                 0,
                 remover.removeUnused(
@@ -149,14 +153,16 @@ class BucketRemoverTest {
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
         PackManifest.Retired known = new PackManifest.Retired(retired.name(), 3);
         // it was restored, and is retired as well
-        PackFixture.done(bucket.log().commit(base -> ManifestPlan.commit(base.plus(retired))));
+        assertThat(bucket.log().commit(base -> ManifestPlan.commit(base.plus(retired))))
+                .isDone();
         assertEquals(0, remover.removeUnused(List.of(), List.of(known)));
-        PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(new PackManifest(
-                        base.number() + 1,
-                        base.unpackedEntries(),
-                        List.of(named),
-                        base.retired()))));
+        assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(new PackManifest(
+                                base.number() + 1,
+                                base.unpackedEntries(),
+                                List.of(named),
+                                base.retired()))))
+                .isDone();
         assertEquals(1, remover.removeUnused(List.of(), List.of(known)));
         assertEquals(List.of(), bucket.newest().retired());
         assertEquals(List.of(true, false), List.of(isThere(named), isThere(retired)));
@@ -170,9 +176,10 @@ class BucketRemoverTest {
         Entry entry = made.entry(100);
         UnpackedEntry unpacked = placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry, made.entry(10));
-        PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(
-                        base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
+        assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(base.replacing(
+                                Set.of(copy.name()), List.of(), base.unpackedEntries()))))
+                .isDone();
         assertEquals(
                 0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
         PackInfo gone = bucket.publish(entry);
@@ -220,9 +227,10 @@ class BucketRemoverTest {
         UnpackedEntry firstUnpacked = placeUnpacked(first);
         UnpackedEntry secondUnpacked = placeUnpacked(second);
         PackInfo copy = bucket.publish(first, second);
-        PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(
-                        base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
+        assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(base.replacing(
+                                Set.of(copy.name()), List.of(), base.unpackedEntries()))))
+                .isDone();
         bucket.publish(first);
         assertEquals(
                 1,
@@ -242,9 +250,10 @@ class BucketRemoverTest {
                     + " then on")
     void notRemoved() {
         PackInfo pack = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(
-                        base.replacing(Set.of(pack.name()), List.of(), base.unpackedEntries()))));
+        PackManifest retiring = assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(base.replacing(
+                                Set.of(pack.name()), List.of(), base.unpackedEntries()))))
+                .isDone();
         store.plan(FaultPlan.when(
                 request -> request.operation().startsWith("DELETE"),
                 new Fault.Lost(Fault.TIMEOUT)));
@@ -262,9 +271,10 @@ class BucketRemoverTest {
     void numberTaken() {
         Pack unnamed = placed();
         PackInfo retired = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(base.replacing(
-                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        PackManifest retiring = assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(base.replacing(
+                                Set.of(retired.name()), List.of(), base.unpackedEntries()))))
+                .isDone();
         store.pass(DAY);
         List<Long> newest = new ArrayList<>();
         store.beforeEach(() -> {
@@ -300,13 +310,14 @@ class BucketRemoverTest {
     }
 
     @Test
-    @DisplayName("B9 that manifest cannot be created: nothing is removed")
+    @DisplayName("B9 the manifest before a removal cannot be created: nothing is removed")
     void notCommitted() {
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(base.replacing(
-                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        PackManifest retiring = assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(base.replacing(
+                                Set.of(retired.name()), List.of(), base.unpackedEntries()))))
+                .isDone();
         store.pass(DAY);
         for (StoreFailure failure : List.of(Fault.DENIED, Fault.TIMEOUT)) {
             store.plan(FaultPlan.when(
@@ -328,9 +339,10 @@ class BucketRemoverTest {
         PackInfo copy = bucket.publish(entry);
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(base.replacing(
-                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(base.replacing(
+                                Set.of(retired.name()), List.of(), base.unpackedEntries()))))
+                .isDone();
         // so that the manifest before the newest one lists the retired pack, too
         bucket.publish(made.entry(10));
         store.pass(DAY);
@@ -362,9 +374,10 @@ class BucketRemoverTest {
     @DisplayName("nothing is removed if the newest manifest is damaged after it was confirmed")
     void damagedMeanwhile() {
         PackInfo retired = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log()
-                .commit(base -> ManifestPlan.commit(base.replacing(
-                        Set.of(retired.name()), List.of(), base.unpackedEntries()))));
+        PackManifest retiring = assertThat(bucket.log()
+                        .commit(base -> ManifestPlan.commit(base.replacing(
+                                Set.of(retired.name()), List.of(), base.unpackedEntries()))))
+                .isDone();
         bucket.publish(made.entry(10));
         PackInfo unnamed = placed().info();
         store.pass(DAY);

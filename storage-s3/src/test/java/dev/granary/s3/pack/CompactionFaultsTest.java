@@ -1,9 +1,10 @@
 package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -58,9 +59,12 @@ class CompactionFaultsTest {
             bucket.publish(bucket.pack(all.subList(2, 6)));
             Pack with = bucket.pack(all.subList(0, 3));
             bucket.place(with);
-            PackFixture.done(bucket.log()
-                    .commit(base -> ManifestPlan.commit(base.replacing(
-                            Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
+            assertThat(bucket.log()
+                            .commit(base -> ManifestPlan.commit(base.replacing(
+                                    Set.of(old.name()),
+                                    List.of(with.info()),
+                                    base.unpackedEntries()))))
+                    .isDone();
             bucket.placeUnpacked(all.get(0));
             bucket.placeUnpacked(all.get(4));
             bucket.store.pass(GRACE);
@@ -88,13 +92,13 @@ class CompactionFaultsTest {
          * object.
          */
         void assertCompletes(String when) {
-            assertInstanceOf(PackCompactor.Result.Done.class, compact(), when);
+            assertThat(compact()).as(when).isDone();
             assertNothingLost(when);
             bucket.store.pass(GRACE);
-            assertInstanceOf(PackCompactor.Result.Done.class, compact(), when);
+            assertThat(compact()).as(when).isDone();
             assertNothingLost(when);
             bucket.store.pass(GRACE);
-            assertInstanceOf(PackCompactor.Result.Done.class, compact(), when);
+            assertThat(compact()).as(when).isDone();
             assertNothingLost(when);
             assertEquals(20, bucket.newest().entries(), when);
             assertEquals(
@@ -135,7 +139,7 @@ class CompactionFaultsTest {
             });
             try {
                 PackCompactor.Result result = scene.compact();
-                assertInstanceOf(PackCompactor.Result.Done.class, result);
+                assertThat(result).isDone();
                 isKilled = false;
             } catch (Killed e) {
                 isKilled = true;
@@ -191,11 +195,10 @@ class CompactionFaultsTest {
                         .limit(2)
                         .toList();
                 for (Future<PackCompactor.Result> one : both) {
-                    PackCompactor.Result result = one.get();
-                    assertTrue(
-                            result instanceof PackCompactor.Result.Done
-                                    || result instanceof PackCompactor.Result.Overtaken,
-                            result::toString);
+                    assertThat(one.get())
+                            .isOneOf(
+                                    PackCompactor.Result.Done.class,
+                                    PackCompactor.Result.Overtaken.class);
                 }
             }
             scene.assertNothingLost("round " + round);
@@ -218,7 +221,7 @@ class CompactionFaultsTest {
             for (int i = 0; i < 20; i++) {
                 scene.bucket.publish(scene.bucket.pack(scene.all.subList(i % 10, i % 10 + 8)));
                 scene.bucket.placeUnpacked(scene.all.get(19 - i % 10));
-                assertInstanceOf(PackCompactor.Result.Done.class, scene.compact());
+                assertThat(scene.compact()).isDone();
                 long seen = lookups.get();
                 Await.holds(() -> lookups.get() >= seen + 100); // readers run in every state
             }
@@ -236,11 +239,7 @@ class CompactionFaultsTest {
                 do {
                     for (Entry entry : scene.all) {
                         LoadResult found = reading.load(entry);
-                        assertEquals(
-                                entry.binaries(),
-                                assertInstanceOf(LoadResult.Hit.class, found, found::toString)
-                                        .entry()
-                                        .binaries());
+                        assertEquals(entry.binaries(), assertThat(found).isHit().binaries());
                         lookups.incrementAndGet();
                     }
                 } while (isOld && !isOver.get());

@@ -1,9 +1,9 @@
 package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -24,6 +24,8 @@ import dev.granary.s3.store.WriteResult;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Duration;
 import java.util.HashSet;
@@ -73,15 +75,12 @@ class CompactionUndoTest {
                 return result;
             }
         });
-        CompactionPlan plan = assertInstanceOf(
-                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
-                .plan();
+        CompactionPlan plan = assertThat(compaction.plan(Duration.ofDays(1))).isReady();
         return compaction.run(plan, unpackedEntries, _ -> {});
     }
 
     private String failed(PackCompactor.Result result) {
-        return assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString)
-                .cause();
+        return assertThat(result).isFailed();
     }
 
     private void removeReplaced() {
@@ -172,8 +171,10 @@ class CompactionUndoTest {
         PackInfo[] written = new PackInfo[1];
         failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
-            PackFixture.done(bucket.log()
-                    .commit(base -> ManifestPlan.commit(base.restoring(Set.of(), replaced))));
+            assertThat(bucket.log()
+                            .commit(base ->
+                                    ManifestPlan.commit(base.restoring(Set.of(), replaced))))
+                    .isDone();
         }));
         Set<Sha256> both = new HashSet<>(names(replaced));
         both.add(written[0].name());
@@ -210,9 +211,10 @@ class CompactionUndoTest {
             PackInfo written = written();
             bucket.remove(written);
             removeReplaced();
-            PackFixture.done(bucket.log()
-                    .commit(base -> ManifestPlan.commit(base.replacing(
-                            Set.of(written.name()), List.of(), base.unpackedEntries()))));
+            assertThat(bucket.log()
+                            .commit(base -> ManifestPlan.commit(base.replacing(
+                                    Set.of(written.name()), List.of(), base.unpackedEntries()))))
+                    .isDone();
         }));
         assertEquals(4, bucket.newest().number());
     }
@@ -266,9 +268,7 @@ class CompactionUndoTest {
                 return result;
             }
         });
-        CompactionPlan plan = assertInstanceOf(
-                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
-                .plan();
+        CompactionPlan plan = assertThat(compaction.plan(Duration.ofDays(1))).isReady();
         failed(compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(2, bucket.newest().number());
         assertNames(names(replaced));
@@ -296,6 +296,32 @@ class CompactionUndoTest {
         assertFound();
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    @DisplayName(
+            "B9 late, and the replaced packs cannot be named again: the cause tells whether that is"
+                    + " unknown or refused")
+    void undoFails(boolean isRefused) {
+        PackInfo[] written = new PackInfo[1];
+        String cause = failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
+            written[0] = written();
+            store.plan(FaultPlan.when(
+                    request -> request.key().contains("/m/0")
+                            && request.operation().startsWith("PUT"),
+                    new Fault.Lost(isRefused ? Fault.DENIED : TIMEOUT)));
+        }));
+        store.plan(FaultPlan.SOUND);
+        assertTrue(cause.contains("older than"), cause);
+        assertTrue(
+                cause.contains(
+                        isRefused
+                                ? "could not be repaired: 403 AccessDenied"
+                                : "outcome of repairing the manifest is unknown: no answer"),
+                cause);
+        assertNames(Set.of(written[0].name()));
+        assertFound();
+    }
+
     @Test
     @DisplayName("B9 S9 late, and the server sends no time of manifests: still late")
     void manifestWithoutTime() {
@@ -317,9 +343,7 @@ class CompactionUndoTest {
                         : super.head(key);
             }
         });
-        CompactionPlan plan = assertInstanceOf(
-                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
-                .plan();
+        CompactionPlan plan = assertThat(compaction.plan(Duration.ofDays(1))).isReady();
         String cause = failed(compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertTrue(cause.contains("older than"), cause);
     }
@@ -334,7 +358,7 @@ class CompactionUndoTest {
         PackCompactor.Result result = bucket.compactAndSeal(() -> bucket.placeUnpacked(unpacked));
         assertEquals(
                 PackManifest.UnpackedEntries.POSSIBLE,
-                assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+                assertThat(result).isDone().unpackedEntries());
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(List.of(unpacked)));
@@ -350,7 +374,7 @@ class CompactionUndoTest {
         store.plan(FaultPlan.SOUND);
         assertEquals(
                 PackManifest.UnpackedEntries.POSSIBLE,
-                assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+                assertThat(result).isDone().unpackedEntries());
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 }

@@ -2,6 +2,8 @@ package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,8 +12,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
-import dev.granary.cache.LoadResult;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -78,7 +78,7 @@ class ConfirmedPacksTest {
     }
 
     private void assertHit(Entry entry) {
-        PackFixture.assertHit(entry, load(entry.id()));
+        assertThat(load(entry.id())).isFinal().isHitOf(entry);
     }
 
     /** Compares the manifest with the bucket's, as the background thread does once per interval. */
@@ -140,7 +140,7 @@ class ConfirmedPacksTest {
         nanos += INTERVAL.multipliedBy(4).toNanos();
         store.plan(
                 FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
-        PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id()));
+        assertThat(load(one.id())).isOpen().isDamaged();
     }
 
     @Test
@@ -151,7 +151,7 @@ class ConfirmedPacksTest {
             bucket.damage(bucket.publish(one), one);
         }
         store.newRequests();
-        PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id()));
+        assertThat(load(one.id())).isOpen().isDamaged();
         assertEquals(2 * 4, ranges(), "an index and an entry of each");
     }
 
@@ -175,7 +175,7 @@ class ConfirmedPacksTest {
         });
         PackAnswer answer = load(one.id());
         if (isDamagedElsewhere) {
-            PackFixture.assertOpen(LoadResult.Damaged.class, answer);
+            assertThat(answer).isOpen().isDamaged();
         } else {
             assertEquals(PackAnswer.NOT_PACKED, answer);
         }
@@ -208,8 +208,8 @@ class ConfirmedPacksTest {
         PackInfo second = bucket.publish(one, two);
         PackReader other = machine();
         for (PackReader machine : List.of(packs, other)) { // both indexes are known then
-            PackFixture.assertFinal(LoadResult.Hit.class, machine.load(one.id(), store));
-            PackFixture.assertFinal(LoadResult.Hit.class, machine.load(two.id(), store));
+            assertThat(machine.load(one.id(), store)).isFinal().isHit();
+            assertThat(machine.load(two.id(), store)).isFinal().isHit();
         }
         bucket.remove(first);
         assertTrue(packs.holds(one.id(), store));
@@ -297,7 +297,7 @@ class ConfirmedPacksTest {
     private void storeUnpackedWithoutResponse() {
         store.plan(
                 FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
-        assertInstanceOf(StoreResult.Unknown.class, packs.unseal(two.id()).orElseThrow());
+        assertThat(packs.unseal(two.id()).orElseThrow()).isUnknown();
         store.plan(FaultPlan.SOUND);
     }
 
@@ -360,7 +360,7 @@ class ConfirmedPacksTest {
         store.plan(FaultPlan.when(
                 request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"),
                 new Fault.Lost(TIMEOUT)));
-        assertInstanceOf(StoreResult.Failed.class, packs.unseal(two.id()).orElseThrow());
+        assertThat(packs.unseal(two.id()).orElseThrow()).isFailed();
     }
 
     @ParameterizedTest
@@ -446,7 +446,7 @@ class ConfirmedPacksTest {
         bucket.remove(gone);
         ObjectStore limited = new WithoutListing(store);
         PackAnswer answer = packs.load(one.id(), limited);
-        PackFixture.assertFinal(LoadResult.Hit.class, answer);
+        assertThat(answer).isFinal().isHit();
     }
 
     @Test

@@ -1,7 +1,8 @@
 package dev.granary.s3.pack;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -137,10 +138,7 @@ class ForeignKeysTest {
         assertTrue(plan.unpacked().stream()
                 .anyMatch(entry -> entry.id().equals(mine.id().hash())));
         PackCompactor.Planned planned = bucket.compaction(store).plan(Duration.ofDays(1));
-        assertTrue(assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString)
-                        .plan()
-                        .folded()
-                >= 1);
+        assertTrue(assertThat(planned).isReady().folded() >= 1);
     }
 
     /** A bucket whose listings of entries never end; counts the listed keys. */
@@ -198,9 +196,7 @@ class ForeignKeysTest {
         Endless store = new Endless(100);
         PackCompactor.Planned planned =
                 new PackFixture("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
-        CompactionPlan plan = assertInstanceOf(
-                        PackCompactor.Planned.Ready.class, planned, planned::toString)
-                .plan();
+        CompactionPlan plan = assertThat(planned).isReady();
         assertEquals(CompactionPlanner.MAX_UNPACKED, plan.folded());
         assertEquals(CompactionPlanner.MAX_UNPACKED + 1 + 200_000, store.listed);
     }

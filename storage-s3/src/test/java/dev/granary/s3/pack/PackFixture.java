@@ -1,11 +1,12 @@
 package dev.granary.s3.pack;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
@@ -101,12 +102,6 @@ public final class PackFixture {
                 () -> 0);
     }
 
-    static void assertHit(Entry expected, PackAnswer answer) {
-        assertEquals(
-                expected.binaries(),
-                assertFinal(LoadResult.Hit.class, answer).entry().binaries());
-    }
-
     public PackManifestLog log() {
         return log(store);
     }
@@ -145,9 +140,7 @@ public final class PackFixture {
     /** Compacts and seals, and runs {@code meanwhile} between planning and the commit. */
     public PackCompactor.Result compactAndSeal(Runnable meanwhile) {
         PackCompactor compaction = compaction();
-        CompactionPlan plan = assertInstanceOf(
-                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
-                .plan();
+        CompactionPlan plan = assertThat(compaction.plan(Duration.ofDays(1))).isReady();
         meanwhile.run();
         return compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
     }
@@ -155,7 +148,7 @@ public final class PackFixture {
     /** Publishes an entry in a pack, as a publisher does. */
     public void publishAgain(Entry entry) {
         PackPublisher publisher = publisher();
-        if (!publisher.add(entry, result -> assertInstanceOf(StoreResult.Stored.class, result))) {
+        if (!publisher.add(entry, result -> assertThat(result).isStored())) {
             throw new IllegalStateException("too large for a pack");
         }
         publisher.finish();
@@ -179,17 +172,16 @@ public final class PackFixture {
                 });
             }
         });
-        CompactionPlan plan = assertInstanceOf(
-                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
-                .plan();
+        CompactionPlan plan = assertThat(compaction.plan(Duration.ofDays(1))).isReady();
         placeUnpacked(unseen);
         return compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
     }
 
     /** Commits the intent to seal, as a compaction does that ends before it seals. */
     public void intendToSeal() {
-        done(log().commit(base ->
-                ManifestPlan.commit(base.with(PackManifest.UnpackedEntries.SEALING))));
+        assertThat(log().commit(base ->
+                        ManifestPlan.commit(base.with(PackManifest.UnpackedEntries.SEALING))))
+                .isDone();
     }
 
     /** Puts an unpacked entry into the bucket. */
@@ -243,7 +235,8 @@ public final class PackFixture {
     }
 
     public PackManifest commit(PackInfo pack) {
-        return done(log().commit(base -> ManifestPlan.commit(base.plus(pack))));
+        return assertThat(log().commit(base -> ManifestPlan.commit(base.plus(pack))))
+                .isDone();
     }
 
     /** Replaces a pack by one with these entries, as compaction does, and removes the old one. */
@@ -257,15 +250,17 @@ public final class PackFixture {
     public PackInfo replaceAndKeep(PackInfo old, Entry... entries) {
         Pack with = pack(entries);
         place(with);
-        done(log().commit(base -> ManifestPlan.commit(
-                base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
+        assertThat(log().commit(base -> ManifestPlan.commit(base.replacing(
+                        Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))))
+                .isDone();
         return with.info();
     }
 
     /** Seals the target. */
     public void seal() {
-        done(log().commit(base -> ManifestPlan.commit(
-                base.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE))));
+        assertThat(log().commit(base -> ManifestPlan.commit(
+                        base.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE))))
+                .isDone();
     }
 
     /** Removes a pack that the manifest names from the bucket. */
@@ -280,10 +275,7 @@ public final class PackFixture {
                 Arrays.copyOfRange(body, (int) pack.indexOffset(), body.length),
                 pack.indexOffset(),
                 NAMESPACE);
-        PackLocation location = assertInstanceOf(PackIndex.Read.Ok.class, read)
-                .index()
-                .find(entry.id().hash())
-                .orElseThrow();
+        PackLocation location = assertThat(read).isOk().find(entry.id().hash()).orElseThrow();
         body[(int) location.end() - 1] ^= 1;
         store.place(KEYS.pack(pack.name()), body, ObjectMarks.NONE);
     }
@@ -292,33 +284,7 @@ public final class PackFixture {
     public PackManifest newest() {
         RecordingObjectStore copy = new RecordingObjectStore();
         store.keys().forEach(key -> copy.place(key, store.body(key), store.marks(key)));
-        return assertInstanceOf(
-                        PackManifestLog.Newest.Found.class, log(copy).newest(PackManifest.NONE))
-                .manifest();
-    }
-
-    /** Asserts that the packs decide a lookup, with a result of that type, and returns it. */
-    static <R extends LoadResult> R assertFinal(Class<R> type, PackAnswer answer) {
-        return assertInstanceOf(
-                type,
-                assertInstanceOf(PackAnswer.Final.class, answer, answer::toString)
-                        .packed(),
-                answer::toString);
-    }
-
-    /** Asserts that an unpacked entry may exist, and returns the result by packs alone. */
-    static <R extends LoadResult> R assertOpen(Class<R> type, PackAnswer answer) {
-        return assertInstanceOf(
-                type,
-                assertInstanceOf(PackAnswer.Open.class, answer, answer::toString)
-                        .packed(),
-                answer::toString);
-    }
-
-    public static PackManifest done(PackManifestLog.Committed<?> committed) {
-        return assertInstanceOf(
-                        PackManifestLog.Committed.Done.class, committed, committed::toString)
-                .manifest();
+        return assertThat(log(copy).newest(PackManifest.NONE)).isFound();
     }
 
     public static Sha256 hash(RandomGenerator random) {

@@ -1,12 +1,13 @@
 package dev.granary.s3.pack;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.pack.format.Pack;
 import dev.granary.s3.pack.format.PackBuilder;
@@ -66,9 +67,7 @@ class PackIndexCacheTest {
 
     private void assertHit(Entry entry) {
         PackAnswer answer = load(entry);
-        assertEquals(
-                entry.binaries(),
-                PackFixture.assertFinal(LoadResult.Hit.class, answer).entry().binaries());
+        assertEquals(entry.binaries(), assertThat(answer).isFinal().isHit().binaries());
     }
 
     private Path manifest() {
@@ -223,7 +222,7 @@ class PackIndexCacheTest {
         nanos += Duration.ofMinutes(2).toNanos();
         PackAnswer ignored = process.load(one.id(), store);
         background.remove().run();
-        PackFixture.assertFinal(LoadResult.Hit.class, process.load(one.id(), store));
+        assertThat(process.load(one.id(), store)).isFinal().isHit();
         assertHit(two);
     }
 
@@ -314,7 +313,7 @@ class PackIndexCacheTest {
                 Duration.ofMinutes(1),
                 Duration.ofSeconds(1),
                 () -> nanos);
-        PackFixture.assertFinal(LoadResult.Hit.class, onFile.load(one.id(), store));
+        assertThat(onFile.load(one.id(), store)).isFinal().isHit();
     }
 
     @Test

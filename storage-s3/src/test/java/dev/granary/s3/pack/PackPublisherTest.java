@@ -2,10 +2,11 @@ package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -62,7 +63,7 @@ class PackPublisherTest {
 
     private void assertAllHit(List<Entry> all) {
         PackReader packs = bucket.reader(store);
-        all.forEach(entry -> PackFixture.assertHit(entry, packs.load(entry.id(), store)));
+        all.forEach(entry -> assertThat(packs.load(entry.id(), store)).isFinal().isHitOf(entry));
         packs.close();
     }
 
@@ -80,8 +81,7 @@ class PackPublisherTest {
         assertEquals(12, store.namedRequests().size());
         assertEquals(100, results.size());
         long bytes = results.stream()
-                .mapToLong(result ->
-                        assertInstanceOf(StoreResult.Stored.class, result).bytes())
+                .mapToLong(result -> assertThat(result).isStored())
                 .sum();
         PackInfo pack = bucket.newest().packs().getFirst();
         assertEquals(pack.indexOffset() - PackIndex.HEADER_BYTES, bytes);
@@ -97,7 +97,7 @@ class PackPublisherTest {
         add(List.of(entry, entry));
         publisher.finish();
         assertEquals(2, results.size());
-        assertInstanceOf(StoreResult.Stored.class, results.getFirst());
+        assertThat(results.getFirst()).isStored();
         assertEquals(results.getFirst(), results.getLast());
         assertEquals(1, bucket.newest().entries());
     }
@@ -227,16 +227,15 @@ class PackPublisherTest {
             add(all);
             publisher.finish();
             assertEquals(5, results.size());
-            results.forEach(result -> assertTrue(
-                    assertInstanceOf(StoreResult.Failed.class, result).cause().contains("pack"),
-                    result::toString));
+            results.forEach(result ->
+                    assertTrue(assertThat(result).isFailed().contains("pack"), result::toString));
             assertEquals(List.of(), store.keys());
         }
         results.clear();
         List<Entry> all = some(5);
         add(all);
         publisher.finish();
-        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        results.forEach(result -> assertThat(result).isStored());
         assertAllHit(all);
     }
 
@@ -260,7 +259,7 @@ class PackPublisherTest {
             store.script(faults);
             add(all);
             publisher.finish();
-            results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+            results.forEach(result -> assertThat(result).isStored());
             assertAllHit(all);
         }
     }
@@ -274,9 +273,8 @@ class PackPublisherTest {
         store.script(new Fault.None(), new Fault.None(), new Fault.Lost(DENIED));
         publisher.finish();
         assertEquals(5, results.size());
-        results.forEach(result -> assertTrue(
-                assertInstanceOf(StoreResult.Failed.class, result).cause().contains("manifest"),
-                result::toString));
+        results.forEach(result ->
+                assertTrue(assertThat(result).isFailed().contains("manifest"), result::toString));
         assertEquals(1, bucket.packObjects());
         assertEquals(List.of(), bucket.newest().packs());
     }
@@ -292,7 +290,7 @@ class PackPublisherTest {
         store.script(none, none, none, none, none, none, none, lost, lost, lost, lost);
         publisher.finish();
         assertEquals(5, results.size());
-        results.forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result));
+        results.forEach(result -> assertThat(result).isUnknown());
         assertAllHit(all);
     }
 
@@ -314,7 +312,7 @@ class PackPublisherTest {
                 new Fault.AnswerLost(TIMEOUT),
                 new Fault.Conflicting(Fault.Moment.BEFORE));
         publisher.finish();
-        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        results.forEach(result -> assertThat(result).isStored());
         assertEquals(1, bucket.packObjects());
         assertAllHit(all);
     }
@@ -327,7 +325,7 @@ class PackPublisherTest {
         bucket.remove(bucket.publish(all.toArray(Entry[]::new)));
         add(all);
         publisher.finish();
-        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        results.forEach(result -> assertThat(result).isStored());
         assertAllHit(all);
     }
 
@@ -342,9 +340,7 @@ class PackPublisherTest {
                 request -> request.operation().equals("HEAD")
                         && request.key().contains(pack.name().hex()),
                 new Fault.Lost(TIMEOUT)));
-        PackFixture.publish(publisher, all)
-                .forEach(result ->
-                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        PackFixture.publish(publisher, all).forEach(result -> assertThat(result).isStored());
         assertEquals(2, bucket.newest().packs().size());
     }
 
@@ -357,8 +353,7 @@ class PackPublisherTest {
         bucket.publish(bucket.pack(some(2)));
         store.newRequests();
         PackFixture.publish(publisher, some(2))
-                .forEach(result ->
-                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+                .forEach(result -> assertThat(result).isStored());
         assertEquals(2, store.newRequests().stream().filter("HEAD pack"::equals).count());
         AtomicInteger heads = new AtomicInteger();
         store.plan(FaultPlan.when(
@@ -367,8 +362,7 @@ class PackPublisherTest {
                         && heads.incrementAndGet() > 1,
                 new Fault.Lost(TIMEOUT)));
         PackFixture.publish(publisher, some(2))
-                .forEach(result ->
-                        assertInstanceOf(StoreResult.Unknown.class, result, result::toString));
+                .forEach(result -> assertThat(result).isUnknown());
         assertEquals(4, bucket.newest().number());
     }
 
@@ -381,8 +375,7 @@ class PackPublisherTest {
                 request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"),
                 new Fault.Lost(TIMEOUT)));
         PackFixture.publish(publisher, some(2))
-                .forEach(result ->
-                        assertInstanceOf(StoreResult.Failed.class, result, result::toString));
+                .forEach(result -> assertThat(result).isFailed());
         store.plan(FaultPlan.SOUND);
         assertEquals(0, bucket.newest().number());
     }
@@ -414,9 +407,7 @@ class PackPublisherTest {
             }
         });
         List<Entry> all = some(3);
-        PackFixture.publish(suspended, all)
-                .forEach(result ->
-                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        PackFixture.publish(suspended, all).forEach(result -> assertThat(result).isStored());
         assertTrue(once.get());
         assertAllHit(all);
     }
@@ -440,9 +431,7 @@ class PackPublisherTest {
             });
             PackFixture.publish(reported, some(2))
                     .forEach(result -> assertTrue(
-                            assertInstanceOf(StoreResult.Failed.class, result, result::toString)
-                                    .cause()
-                                    .contains("reports that the pack exists"),
+                            assertThat(result).isFailed().contains("reports that the pack exists"),
                             result::toString));
             assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(1)::equals));
         }
@@ -489,9 +478,7 @@ class PackPublisherTest {
                 return result;
             }
         });
-        PackFixture.publish(late, some(2))
-                .forEach(result ->
-                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        PackFixture.publish(late, some(2)).forEach(result -> assertThat(result).isStored());
         assertEquals(2, bucket.newest().packs().size());
     }
 
@@ -513,9 +500,7 @@ class PackPublisherTest {
             }
         }));
         List<Entry> all = some(2);
-        PackFixture.publish(limited, all)
-                .forEach(result ->
-                        assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        PackFixture.publish(limited, all).forEach(result -> assertThat(result).isStored());
         assertEquals(1, bucket.newest().packs().size());
         assertAllHit(all);
     }

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -9,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.pack.format.PackInfo;
@@ -55,7 +55,7 @@ class TargetPackReaderTest {
     }
 
     private void assertHit(Entry entry) {
-        PackFixture.assertHit(entry, load(entry.id()));
+        assertThat(load(entry.id())).isFinal().isHitOf(entry);
     }
 
     private void assertLoad(PackAnswer expected, Id id, String... requests) {
@@ -275,9 +275,7 @@ class TargetPackReaderTest {
         PackInfo pack = bucket.publish(one, two);
         bucket.seal();
         bucket.damage(pack, one);
-        assertEquals(
-                DamageKind.CORRUPT,
-                PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id())).damage());
+        assertThat(load(one.id())).isOpen().isDamaged(DamageKind.CORRUPT);
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         assertFalse(packs.isKnown(one.id()));
         assertHit(two);
@@ -307,12 +305,10 @@ class TargetPackReaderTest {
         bucket.publish(one, two);
         assertHit(one);
         store.script(new Fault.Lost(TIMEOUT));
-        PackFixture.assertFinal(LoadResult.Unavailable.class, load(one.id()));
+        assertThat(load(one.id())).isFinal().isUnavailable();
         assertHit(one);
         store.script(new Fault.Changed(Fault.Change.LONGER));
-        assertEquals(
-                DamageKind.EXTENDED,
-                PackFixture.assertOpen(LoadResult.Damaged.class, load(one.id())).damage());
+        assertThat(load(one.id())).isOpen().isDamaged(DamageKind.EXTENDED);
         store.script(new Fault.Lost(new StoreFailure(
                 StoreFailure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
         assertLoad(
@@ -329,7 +325,7 @@ class TargetPackReaderTest {
                 new Fault.None(),
                 new Fault.None(),
                 new Fault.Lost(TIMEOUT));
-        PackFixture.assertFinal(LoadResult.Unavailable.class, load(one.id()));
+        assertThat(load(one.id())).isFinal().isUnavailable();
         assertHit(one);
         assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
     }
@@ -342,7 +338,7 @@ class TargetPackReaderTest {
         bucket.publish(one);
         store.script(new Fault.Lost(TIMEOUT));
         for (int i = 0; i < 3; i++) {
-            PackFixture.assertOpen(LoadResult.Unavailable.class, load(one.id()));
+            assertThat(load(one.id())).isOpen().isUnavailable();
             assertEquals(i == 0 ? List.of("GET newest") : List.of(), store.newRequests());
         }
         nanos += Duration.ofSeconds(5).toNanos();
@@ -421,11 +417,11 @@ class TargetPackReaderTest {
                 Duration.ofSeconds(1),
                 () -> nanos);
         bucket.publish(one);
-        PackFixture.assertFinal(LoadResult.Hit.class, closing.load(one.id(), store));
+        assertThat(closing.load(one.id(), store)).isFinal().isHit();
         closing.close();
         passInterval();
-        PackFixture.assertFinal(LoadResult.Hit.class, closing.load(one.id(), store));
-        PackFixture.assertFinal(LoadResult.Hit.class, closing.load(one.id(), store));
+        assertThat(closing.load(one.id(), store)).isFinal().isHit();
+        assertThat(closing.load(one.id(), store)).isFinal().isHit();
     }
 
     @Test

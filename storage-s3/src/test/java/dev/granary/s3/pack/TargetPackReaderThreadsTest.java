@@ -1,5 +1,7 @@
 package dev.granary.s3.pack;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.cache.Entry;
@@ -80,7 +82,7 @@ class TargetPackReaderThreadsTest {
         bucket.publish(all.get(2), all.get(3));
         store.newRequests();
         for (PackAnswer answer : loadAll(all)) {
-            PackFixture.assertFinal(LoadResult.Hit.class, answer);
+            assertThat(answer).isFinal().isHit();
         }
         List<String> notes = store.newRequests();
         assertEquals(List.of("GET newest", "HEAD m2", "HEAD m3", "GET m2"), notes.subList(0, 4));
@@ -93,7 +95,7 @@ class TargetPackReaderThreadsTest {
     void oneRefresh() throws Exception {
         Entry entry = entries.entry(10);
         PackInfo gone = bucket.publish(entry);
-        PackFixture.assertFinal(LoadResult.Hit.class, packs.load(entry.id(), store));
+        assertThat(packs.load(entry.id(), store)).isFinal().isHit();
         bucket.remove(gone);
         store.newRequests();
         AtomicInteger first = new AtomicInteger();
@@ -130,14 +132,14 @@ class TargetPackReaderThreadsTest {
                 }
             }
         }
-        PackFixture.assertFinal(
-                LoadResult.Hit.class,
-                new PackReader(
+        assertThat(new PackReader(
                                 store,
                                 bucket.settings(Optional.empty()),
                                 Duration.ofMinutes(1),
                                 Duration.ofSeconds(1),
                                 () -> 0)
-                        .load(all.getFirst().id(), store));
+                        .load(all.getFirst().id(), store))
+                .isFinal()
+                .isHit();
     }
 }

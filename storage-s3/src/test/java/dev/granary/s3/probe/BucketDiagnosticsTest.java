@@ -1,5 +1,7 @@
 package dev.granary.s3.probe;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,6 +11,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
 
+import dev.granary.cache.CheckResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.ScriptedHttpServer;
@@ -56,7 +59,7 @@ class BucketDiagnosticsTest {
     @TempDir
     private Path directory = Path.of("");
 
-    private static List<BucketFinding> check(S3ClientLibrary client, URI endpoint) {
+    private static List<CheckResult> check(S3ClientLibrary client, URI endpoint) {
         return check(S3Config.builder("bucket")
                 .endpoint(endpoint)
                 .client(client)
@@ -66,13 +69,13 @@ class BucketDiagnosticsTest {
                 .build());
     }
 
-    private static List<BucketFinding> check(S3Config config) {
+    private static List<CheckResult> check(S3Config config) {
         try (BucketTier tier = BucketTier.open(config)) {
             return tier.check();
         }
     }
 
-    private static List<BucketFinding> check(MemoryObjectStore store) {
+    private static List<CheckResult> check(MemoryObjectStore store) {
         try (BucketTier tier = new BucketTier(
                 S3Config.parse("s3://bucket/team"),
                 () -> store,
@@ -83,32 +86,30 @@ class BucketDiagnosticsTest {
     }
 
     /** Checks the only problem, whose cause and cure must contain these words, in one line each. */
-    private static void assertProblem(List<BucketFinding> findings, String cause, String cure) {
-        BucketFinding.Problem problem = assertInstanceOf(
-                BucketFinding.Problem.class, findings.getLast(), findings::toString);
+    private static void assertProblem(List<CheckResult> results, String cause, String cure) {
+        CheckResult.Problem problem =
+                assertInstanceOf(CheckResult.Problem.class, results.getLast(), results::toString);
         assertEquals(
                 1,
-                findings.stream()
-                        .filter(BucketFinding.Problem.class::isInstance)
-                        .count(),
-                findings::toString);
+                results.stream().filter(CheckResult.Problem.class::isInstance).count(),
+                results::toString);
         assertTrue(problem.cause().contains(cause), problem::toString);
         assertTrue(problem.cure().contains(cure), problem::toString);
-        assertTrue(findings.stream()
-                .noneMatch(finding -> finding.toString().contains("\n")
-                        || finding.toString().contains("a-secret")));
+        assertTrue(results.stream()
+                .noneMatch(result -> result.toString().contains("\n")
+                        || result.toString().contains("a-secret")));
     }
 
-    private static void assertNotice(List<BucketFinding> findings, String what, String advice) {
+    private static void assertNotice(List<CheckResult> results, String finding, String advice) {
         assertTrue(
-                findings.stream()
-                        .anyMatch(finding -> finding instanceof BucketFinding.Notice notice
-                                && notice.what().contains(what)
+                results.stream()
+                        .anyMatch(result -> result instanceof CheckResult.Notice notice
+                                && notice.finding().contains(finding)
                                 && notice.advice().contains(advice)),
-                findings::toString);
+                results::toString);
         assertTrue(
-                findings.stream().noneMatch(BucketFinding.Problem.class::isInstance),
-                findings::toString);
+                results.stream().noneMatch(CheckResult.Problem.class::isInstance),
+                results::toString);
     }
 
     @ParameterizedTest
@@ -117,18 +118,16 @@ class BucketDiagnosticsTest {
             + " written")
     void sound(S3ClientLibrary client) {
         S3Config config = TestS3.server().config().client(client).build();
-        List<BucketFinding> findings = check(config);
+        List<CheckResult> results = check(config);
         assertTrue(
-                findings.stream().allMatch(BucketFinding.Sound.class::isInstance),
-                findings::toString);
-        assertEquals(new BucketFinding.Sound("conditional writes: FULL"), findings.getLast());
-        assertEquals(12, findings.size(), findings::toString);
+                results.stream().allMatch(CheckResult.Sound.class::isInstance), results::toString);
+        assertEquals(new CheckResult.Sound("conditional writes: FULL"), results.getLast());
+        assertEquals(12, results.size(), results::toString);
         try (var store = ObjectStoreFactory.open(config)) {
-            GetResult.Found marker = assertInstanceOf(
-                    GetResult.Found.class,
-                    store.get(
+            GetResult.Found marker = assertThat(store.get(
                             config.location().prefix() + "/granary.json",
-                            CapabilityMarker.MAX_BYTES));
+                            CapabilityMarker.MAX_BYTES))
+                    .isFound();
             assertTrue(marker.dates().age().isPresent());
         }
     }
@@ -217,10 +216,10 @@ class BucketDiagnosticsTest {
                                 : ScriptedHttpServer.error(404, "NoSuchKey"))
                         .handle(exchange);
             });
-            List<BucketFinding> findings = check(client, server.endpoint());
+            List<CheckResult> results = check(client, server.endpoint());
             assertNotice(
-                    findings, "writing is not allowed", "expected on a machine that only reads");
-            assertNotice(findings, "listing does not work", "s3:ListBucket");
+                    results, "writing is not allowed", "expected on a machine that only reads");
+            assertNotice(results, "listing does not work", "s3:ListBucket");
             assertTrue(server.requests() < 10, () -> server.requests() + " requests");
         }
     }
@@ -268,16 +267,16 @@ class BucketDiagnosticsTest {
     }
 
     /** Checks a server that sends these bytes to any request, and disconnects. */
-    private static List<BucketFinding> checkResponse(
+    private static List<CheckResult> checkResponse(
             byte[] answer, S3ClientLibrary client, String scheme) throws Exception {
         Thread responding;
-        List<BucketFinding> findings;
+        List<CheckResult> results;
         try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             responding = Thread.ofVirtual().start(() -> answer(server, answer));
-            findings = check(client, URI.create(scheme + "://127.0.0.1:" + server.getLocalPort()));
+            results = check(client, URI.create(scheme + "://127.0.0.1:" + server.getLocalPort()));
         }
         responding.join();
-        return findings;
+        return results;
     }
 
     private static void answer(ServerSocket server, byte[] answer) {
@@ -356,17 +355,17 @@ class BucketDiagnosticsTest {
                 return new ListResult.Unavailable(denied);
             }
         };
-        List<BucketFinding> findings = check(store);
-        BucketFinding.Problem problem = findings.stream()
-                .filter(BucketFinding.Problem.class::isInstance)
-                .map(BucketFinding.Problem.class::cast)
+        List<CheckResult> results = check(store);
+        CheckResult.Problem problem = results.stream()
+                .filter(CheckResult.Problem.class::isInstance)
+                .map(CheckResult.Problem.class::cast)
                 .findFirst()
                 .orElseThrow();
         assertTrue(
                 problem.cause().contains("reported as forbidden")
                         && problem.cure().contains("s3:ListBucket"),
                 problem::toString);
-        assertEquals(new BucketFinding.Sound("conditional writes: FULL"), findings.getLast());
+        assertEquals(new CheckResult.Sound("conditional writes: FULL"), results.getLast());
         assertEquals(List.of("team/granary.json"), store.keys());
     }
 
@@ -423,7 +422,7 @@ class BucketDiagnosticsTest {
                         StoreFailure.of(kind, "said so"),
                         new StoreFailure(kind, 418, "Teapot", "said so")))
                 .forEach(failure -> {
-                    BucketFinding.Problem problem = failureAdvice.of(failure);
+                    CheckResult.Problem problem = failureAdvice.of(failure);
                     assertTrue(
                             !problem.cause().isBlank()
                                     && !problem.cure().isBlank()

@@ -2,6 +2,7 @@ package dev.granary.s3.probe;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -9,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.cache.CheckResult;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
@@ -51,13 +53,17 @@ class CachedCapabilitiesTest {
             S3Config.builder("bucket").prefix("team").producer("granary test").build();
 
     private BucketTier process(MemoryObjectStore store) {
+        return process(store, config);
+    }
+
+    private BucketTier process(MemoryObjectStore store, S3Config config) {
         return new BucketTier(
                 config, () -> store, ticker, TestSeed.random("CachedCapabilitiesTest"));
     }
 
     private void publish(BucketTier tier) {
         StoreResult result = tier.store(entries.entry(20));
-        assertInstanceOf(StoreResult.Stored.class, result, result::toString);
+        assertThat(result).isStored();
     }
 
     private static CapabilityMarker marker(MemoryObjectStore store) {
@@ -229,7 +235,13 @@ class CachedCapabilitiesTest {
     void refused() {
         MemoryObjectStore store = new MemoryObjectStore();
         store.script(new Fault.Lost(DENIED));
-        BucketTier tier = process(store);
+        // else a background thread reads the manifest within the day
+        BucketTier tier = process(
+                store,
+                S3Config.builder("bucket")
+                        .prefix("team")
+                        .manifestInterval(Duration.ofDays(7))
+                        .build());
         publish(tier);
         ticker.pass(Duration.ofDays(1));
         publish(tier);
@@ -250,10 +262,9 @@ class CachedCapabilitiesTest {
             tier.load(entries.id());
         }
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
-        assertInstanceOf(
-                StoreResult.Refused.class,
-                tier.store(entries.entry(20)),
-                "a wrong assumption costs only a pause");
+        assertThat(tier.store(entries.entry(20)))
+                .as("a wrong assumption costs only a pause")
+                .isRefused();
         ticker.pass(Duration.ofMinutes(5));
         publish(tier);
         assertEquals(
@@ -267,9 +278,9 @@ class CachedCapabilitiesTest {
     void readOnly() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.FORBIDS_WRITES);
         BucketTier tier = process(store);
-        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)));
+        assertThat(tier.store(entries.entry(20))).isRefused();
         assertTrue(requests(store) <= 4);
-        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)));
+        assertThat(tier.store(entries.entry(20))).isRefused();
         assertEquals(0, requests(store));
         assertEquals(List.of(), store.keys());
     }
@@ -329,7 +340,7 @@ class CachedCapabilitiesTest {
                 StoreFailure.Kind.NOT_SUPPORTED, 400, "EntityTooLarge", "too large");
         store.forgetRequests();
         store.script(new Fault.Lost(bad));
-        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)));
+        assertThat(tier.store(entries.entry(20))).isRefused();
         assertEquals(List.of("PUT none-match"), store.requests());
         assertEquals(config.readOnlyPause(), tier.statistics().readOnlyFor());
     }
@@ -343,8 +354,7 @@ class CachedCapabilitiesTest {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             for (int i = 0; i < 20; i++) {
                 Entry entry = entries.entry(20);
-                all.add(threads.submit(
-                        () -> assertInstanceOf(StoreResult.Stored.class, tier.store(entry))));
+                all.add(threads.submit(() -> assertThat(tier.store(entry)).isStored()));
             }
             for (Future<?> one : all) {
                 one.get();
@@ -363,7 +373,7 @@ class CachedCapabilitiesTest {
         BucketTier tier = process(store);
         publish(tier);
         assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
-        assertTrue(tier.check().stream().noneMatch(BucketFinding.Problem.class::isInstance));
+        assertTrue(tier.check().stream().noneMatch(CheckResult.Problem.class::isInstance));
         assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
     }
 

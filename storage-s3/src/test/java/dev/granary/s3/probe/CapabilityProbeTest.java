@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.CheckResult;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.config.S3ClientLibrary;
@@ -53,8 +54,8 @@ class CapabilityProbeTest {
     }
 
     private static long notices(ProbeResult result) {
-        return result.findings().stream()
-                .filter(BucketFinding.Notice.class::isInstance)
+        return result.results().stream()
+                .filter(CheckResult.Notice.class::isInstance)
                 .count();
     }
 
@@ -68,7 +69,7 @@ class CapabilityProbeTest {
         assertEquals(ConditionalWriteSupport.FULL, result.writes());
         assertEquals(ConditionalDeleteSupport.HONOURED, result.deletion());
         assertEquals(1_700_000_000_000L, result.serverMillis());
-        assertEquals(10, result.findings().size(), result::toString);
+        assertEquals(10, result.results().size(), result::toString);
         assertEquals(0, notices(result), result::toString);
         assertEquals(List.of(), store.keys());
         assertEquals(List.of(), ticker.pauses());
@@ -120,9 +121,9 @@ class CapabilityProbeTest {
         ProbeResult.Probed result = probed(new DeviatingObjectStore(deviation));
         assertEquals(expected, result.writes(), result::toString);
         assertTrue(
-                result.findings().stream()
-                        .anyMatch(finding -> finding instanceof BucketFinding.Notice notice
-                                && notice.what().contains(message)),
+                result.results().stream()
+                        .anyMatch(check -> check instanceof CheckResult.Notice notice
+                                && notice.finding().contains(message)),
                 result::toString);
     }
 
@@ -180,7 +181,7 @@ class CapabilityProbeTest {
         };
         ProbeResult.Probed result = probed(store);
         assertEquals(ConditionalWriteSupport.NONE, result.writes());
-        assertTrue(result.findings().toString().contains("winner's body"), result::toString);
+        assertTrue(result.results().toString().contains("winner's body"), result::toString);
     }
 
     @Test

@@ -3,17 +3,17 @@ package dev.granary.s3.publish;
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
@@ -30,6 +30,7 @@ import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.testing.ChildJvm;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -118,15 +119,15 @@ class EntryPublisherTest {
                 MemorySegment.ofArray(store.body(KEY)),
                 expected.id(),
                 VerificationLevel.CONTENT_HASH);
-        PersistentCacheContract.assertHit(expected, read);
+        assertThat(read).isHitOf(expected);
         assertEquals(expected.contentHash().hex(), store.marks(KEY).sha256());
     }
 
     @Test
     @DisplayName("R12 the usual case is one PUT, and its length is reported")
     void usualCase() {
-        StoreResult.Stored stored = assertInstanceOf(StoreResult.Stored.class, publish());
-        assertEquals(store.body(KEY).length, stored.bytes());
+        long bytes = assertThat(publish()).isStored();
+        assertEquals(store.body(KEY).length, bytes);
         assertEquals(List.of("PUT none-match"), store.requests());
         assertStored(entry);
         assertEquals(List.of(), ticker.pauses());
@@ -140,7 +141,7 @@ class EntryPublisherTest {
             store.remove(KEY);
             store.forgetRequests();
             store.script(new Fault.AnswerLost(failure));
-            assertInstanceOf(StoreResult.Stored.class, publish());
+            assertThat(publish()).isStored();
             assertEquals(List.of("PUT none-match", "PUT none-match", "HEAD"), store.requests());
             assertStored(entry);
         }
@@ -151,7 +152,7 @@ class EntryPublisherTest {
             "R13 the request was lost before the commit: sent again with the same put id, stored")
     void requestLost() {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500));
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(
                 List.of("PUT none-match", "PUT none-match", "PUT none-match"), store.requests());
         assertEquals(2, ticker.pauses().size());
@@ -165,11 +166,11 @@ class EntryPublisherTest {
     void replyLostThenReplaced() {
         Entry other = entries.entry(entry.id(), 500);
         store.script(new Fault.AnswerLostThen(TIMEOUT, () -> place(other)));
-        assertInstanceOf(StoreResult.Divergent.class, publish());
+        assertThat(publish()).isDivergent();
         assertStored(other);
         store.remove(KEY);
         store.script(new Fault.AnswerLostThen(TIMEOUT, () -> place(entry)));
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertThat(publish()).isDuplicate();
         assertStored(entry);
     }
 
@@ -178,11 +179,11 @@ class EntryPublisherTest {
             + " publication is safe")
     void neverAcknowledged() {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
-        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertThat(publish()).isUnknown();
         assertEquals(
                 List.of("PUT none-match", "PUT none-match", "PUT none-match", "HEAD"),
                 store.requests());
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertStored(entry);
     }
 
@@ -191,7 +192,7 @@ class EntryPublisherTest {
     void lastTookEffect() {
         store.script(
                 new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT));
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertStored(entry);
     }
 
@@ -203,7 +204,7 @@ class EntryPublisherTest {
                 new Fault.Lost(TIMEOUT),
                 new Fault.Lost(TIMEOUT),
                 new Fault.Lost(TIMEOUT));
-        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertThat(publish()).isUnknown();
     }
 
     @Test
@@ -211,7 +212,7 @@ class EntryPublisherTest {
     void duplicate() {
         place(entry);
         byte[] before = store.body(KEY);
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertThat(publish()).isDuplicate();
         assertEquals(List.of("PUT none-match", "HEAD"), store.requests());
         assertArrayEquals(before, store.body(KEY));
     }
@@ -221,7 +222,7 @@ class EntryPublisherTest {
     void divergent() {
         Entry other = entries.entry(entry.id(), 700);
         place(other);
-        assertInstanceOf(StoreResult.Divergent.class, publish());
+        assertThat(publish()).isDivergent();
         assertStored(other);
     }
 
@@ -230,7 +231,7 @@ class EntryPublisherTest {
             "the first entry is damaged: replaced by If-Match, whatever content its metadata names")
     void damagedFirst() {
         store.place(KEY, entries.bytes(300), new ObjectMarks("00", "11"));
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
         assertStored(entry);
     }
@@ -243,8 +244,8 @@ class EntryPublisherTest {
         byte[] body = store.body(KEY);
         body[body.length / 2] ^= 1;
         store.place(KEY, body, marks);
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
-        assertInstanceOf(StoreResult.Stored.class, publisher.publish(entry, KEY, Existing.SUSPECT));
+        assertThat(publish()).isDuplicate();
+        assertThat(publisher.publish(entry, KEY, Existing.SUSPECT)).isStored();
         assertStored(entry);
     }
 
@@ -260,7 +261,7 @@ class EntryPublisherTest {
                     KEY,
                     Arrays.copyOf(store.body(KEY), store.body(KEY).length / 3),
                     store.marks(KEY));
-            assertInstanceOf(StoreResult.Stored.class, publish(), writes::toString);
+            assertThat(publish()).as(writes.toString()).isStored();
             assertStored(entry);
         }
     }
@@ -280,7 +281,7 @@ class EntryPublisherTest {
                         List.of("k", "l"),
                         List.of(),
                         "another description of the same kernel")));
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertThat(publish()).isDuplicate();
         assertEquals(List.of("PUT none-match", "HEAD", "GET"), store.requests());
     }
 
@@ -295,10 +296,36 @@ class EntryPublisherTest {
                 byte[] newer =
                         newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
                 store.place(KEY, newer, ObjectMarks.NONE);
-                assertInstanceOf(
-                        StoreResult.Divergent.class, publisher.publish(entry, KEY, existing));
+                assertThat(publisher.publish(entry, KEY, existing)).isDivergent();
                 assertArrayEquals(newer, store.body(KEY));
             }
+        }
+    }
+
+    @Test
+    @DisplayName("D6 an entry that needs more memory than the process has left stays: it is not"
+            + " known to be damaged")
+    void littleMemory() throws Exception {
+        ChildJvm.Result result = ChildJvm.of(LittleMemory.class)
+                .shortLived()
+                .flags("-XX:MaxDirectMemorySize=8m")
+                .run();
+        assertTrue(result.output().contains("all as expected"), result::toString);
+    }
+
+    /** Publishes where an entry is stored that does not fit into the memory of the process. */
+    static final class LittleMemory {
+        private LittleMemory() {}
+
+        public static void main(String[] none) {
+            EntryPublisherTest test = new EntryPublisherTest();
+            byte[] binary = Arrays.copyOf(test.entries.bytes(1 << 20), 16 << 20);
+            test.place(TestEntries.entry(test.entry.id(), KernelBinaries.of(binary)));
+            byte[] before = test.store.body(KEY);
+            String cause = assertThat(test.publish()).isFailed();
+            assertTrue(cause.contains("cannot be read here"), cause);
+            assertArrayEquals(before, test.store.body(KEY));
+            System.out.println("all as expected");
         }
     }
 
@@ -312,12 +339,12 @@ class EntryPublisherTest {
                 byte[] damaged = EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE);
                 damaged[at] ^= (byte) (1 << bit);
                 store.place(KEY, damaged, ObjectMarks.NONE);
-                assertInstanceOf(StoreResult.Stored.class, publish(), "byte " + at);
+                assertThat(publish()).as("byte " + at).isStored();
                 LoadResult existingEntry = EntryFormat.decode(
                         MemorySegment.ofArray(store.body(KEY)),
                         entry.id(),
                         VerificationLevel.CONTENT_HASH);
-                assertInstanceOf(LoadResult.Hit.class, existingEntry, "byte " + at);
+                assertThat(existingEntry).as("byte " + at).isHit();
             }
         }
     }
@@ -333,7 +360,7 @@ class EntryPublisherTest {
                 new Fault.None(),
                 new Fault.None(),
                 new Fault.Meanwhile(() -> place(entry)));
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertThat(publish()).isDuplicate();
         assertEquals(
                 List.of("PUT none-match", "HEAD", "GET", "PUT match", "HEAD"), store.requests());
     }
@@ -347,7 +374,7 @@ class EntryPublisherTest {
                 new Fault.None(),
                 new Fault.None(),
                 new Fault.AnswerLost(TIMEOUT));
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertStored(entry);
     }
 
@@ -356,13 +383,13 @@ class EntryPublisherTest {
     void conflicts() {
         Fault conflict = new Fault.Conflicting(Fault.Moment.BEFORE);
         store.script(conflict, conflict, conflict);
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(3, ticker.pauses().size());
         assertTrue(ticker.pauses().stream()
                 .allMatch(pause -> pause.compareTo(Duration.ofMillis(200)) <= 0));
         store.remove(KEY);
         store.script(conflict, conflict, conflict, conflict);
-        assertInstanceOf(StoreResult.Failed.class, publish());
+        assertThat(publish()).isFailed();
         assertEquals(List.of(), store.keys());
     }
 
@@ -371,7 +398,7 @@ class EntryPublisherTest {
     void deletedMeanwhile() {
         place(entry);
         store.script(new Fault.None(), new Fault.Meanwhile(() -> store.remove(KEY)));
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertStored(entry);
     }
 
@@ -380,7 +407,7 @@ class EntryPublisherTest {
     void refused() {
         for (StoreFailure failure : List.of(DENIED, NOT_SUPPORTED)) {
             store.script(new Fault.Lost(failure));
-            assertInstanceOf(StoreResult.Refused.class, publish());
+            assertThat(publish()).isRefused();
             assertEquals(failure, pause.reason().orElseThrow());
             ticker.pass(Duration.ofMinutes(5));
             assertTrue(pause.reason().isEmpty());
@@ -394,7 +421,7 @@ class EntryPublisherTest {
                     + " unknown")
     void refusedAfterUnknown() {
         store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
-        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertThat(publish()).isUnknown();
         assertStored(entry);
         assertEquals(DENIED, pause.reason().orElseThrow());
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
@@ -404,7 +431,7 @@ class EntryPublisherTest {
                 new Fault.None(),
                 new Fault.AnswerLost(TIMEOUT),
                 new Fault.Lost(DENIED));
-        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertThat(publish()).isUnknown();
         assertStored(entry);
     }
 
@@ -412,7 +439,7 @@ class EntryPublisherTest {
     @DisplayName("nothing was sent: failed, not unknown")
     void unsent() {
         store.script(new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "suspended")));
-        assertInstanceOf(StoreResult.Failed.class, publish());
+        assertThat(publish()).isFailed();
         assertEquals(List.of("PUT none-match"), store.requests());
     }
 
@@ -424,10 +451,7 @@ class EntryPublisherTest {
             store.script(new Fault.Meanwhile(
                     () -> store.place(KEY, entries.bytes(300), ObjectMarks.NONE)));
         }
-        StoreResult result = publish();
-        assertTrue(
-                result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown,
-                result::toString);
+        assertThat(publish()).isOneOf(StoreResult.Failed.class, StoreResult.Unknown.class);
         assertTrue(store.requests().size() <= 20, () -> store.requests().toString());
     }
 
@@ -477,19 +501,18 @@ class EntryPublisherTest {
     @DisplayName("R15 without conditions: a HEAD first, then a plain write; a sound object stays")
     void withoutConditions() {
         capabilities.known = ConditionalWriteSupport.NONE;
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(List.of("HEAD", "PUT"), store.requests());
         assertStored(entry);
         store.forgetRequests();
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertThat(publish()).isDuplicate();
         assertEquals(List.of("HEAD"), store.requests());
         Entry other = entries.entry(entry.id(), 50);
-        assertInstanceOf(
-                StoreResult.Divergent.class, publisher.publish(other, KEY, Existing.TRUSTED));
+        assertThat(publisher.publish(other, KEY, Existing.TRUSTED)).isDivergent();
         assertStored(entry);
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.forgetRequests();
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(List.of("HEAD", "GET", "PUT"), store.requests());
         assertStored(entry);
     }
@@ -501,20 +524,20 @@ class EntryPublisherTest {
     void withoutConditionsReplyLost() {
         capabilities.known = ConditionalWriteSupport.NONE;
         store.script(new Fault.None(), new Fault.AnswerLost(TIMEOUT));
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(List.of("HEAD", "PUT", "HEAD"), store.requests());
         assertStored(entry);
         store.remove(KEY);
         store.forgetRequests();
         store.script(new Fault.None(), new Fault.Lost(TIMEOUT));
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(List.of("HEAD", "PUT", "HEAD", "PUT"), store.requests());
         store.remove(KEY);
         store.forgetRequests();
         for (int i = 0; i < 3; i++) {
             store.script(new Fault.None(), new Fault.Lost(TIMEOUT));
         }
-        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertThat(publish()).isUnknown();
         assertEquals(7, store.requests().size());
     }
 
@@ -523,7 +546,7 @@ class EntryPublisherTest {
     void createOnly() {
         capabilities.known = ConditionalWriteSupport.CREATE_ONLY;
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT"), store.requests());
         assertStored(entry);
     }
@@ -535,7 +558,7 @@ class EntryPublisherTest {
     void conditionRefused() {
         store.script(new Fault.Lost(NOT_SUPPORTED));
         capabilities.afterProbe = ConditionalWriteSupport.NONE;
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(List.of("PUT none-match", "HEAD", "PUT"), store.requests());
         assertTrue(pause.reason().isEmpty());
         assertStored(entry);
@@ -547,7 +570,7 @@ class EntryPublisherTest {
                 new Fault.None(),
                 new Fault.None(),
                 new Fault.Lost(NOT_SUPPORTED));
-        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertThat(publish()).isStored();
         assertEquals(
                 List.of("PUT none-match", "HEAD", "GET", "PUT match", "PUT"), store.requests());
     }
@@ -559,18 +582,18 @@ class EntryPublisherTest {
     void refresh() {
         place(entry);
         store.pass(Duration.ofDays(45));
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertThat(publish()).isDuplicate();
         assertEquals(List.of("PUT none-match", "HEAD"), store.requests());
         store.pass(Duration.ofSeconds(1));
         byte[] before = store.body(KEY);
         store.forgetRequests();
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertThat(publish()).isDuplicate();
         assertEquals(List.of("PUT none-match", "HEAD", "PUT match"), store.requests());
         assertEquals(new BucketTierStatistics.Refreshes(1, 0), counters.refreshes());
         assertTrue(!Arrays.equals(before, store.body(KEY)), "another attempt's mark");
         assertStored(entry);
         store.forgetRequests();
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertThat(publish()).isDuplicate();
         assertEquals(List.of("PUT none-match", "HEAD"), store.requests(), "it is new again");
     }
 
@@ -584,11 +607,11 @@ class EntryPublisherTest {
                 new Fault.Lost(DENIED),
                 new Fault.Conflicting(Fault.Moment.BEFORE))) {
             store.script(new Fault.None(), new Fault.None(), fault);
-            assertInstanceOf(StoreResult.Duplicate.class, publish());
+            assertThat(publish()).isDuplicate();
         }
         Entry other = entries.entry(entry.id(), 50);
         store.script(new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(other)));
-        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertThat(publish()).isDuplicate();
         assertStored(other);
         assertEquals(new BucketTierStatistics.Refreshes(0, 2), counters.refreshes());
         assertTrue(pause.reason().isEmpty());
@@ -601,22 +624,20 @@ class EntryPublisherTest {
     void refreshOtherwise() {
         place(entry);
         store.pass(Duration.ofDays(60));
-        assertInstanceOf(
-                StoreResult.Duplicate.class, publisher.publish(entry, KEY, Existing.SUSPECT));
+        assertThat(publisher.publish(entry, KEY, Existing.SUSPECT)).isDuplicate();
         assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
         for (ConditionalWriteSupport known :
                 List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
             capabilities.known = known;
             store.pass(Duration.ofDays(60));
-            assertInstanceOf(StoreResult.Duplicate.class, publish());
+            assertThat(publish()).isDuplicate();
             assertEquals("PUT", store.requests().getLast());
         }
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
         capabilities.known = ConditionalWriteSupport.FULL;
         store.pass(Duration.ofDays(60));
-        assertInstanceOf(
-                StoreResult.Divergent.class,
-                publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED));
+        assertThat(publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED))
+                .isDivergent();
         assertStored(entry);
         EntryPublisher never = new EntryPublisher(
                 store,
@@ -626,7 +647,7 @@ class EntryPublisherTest {
                 counters,
                 ticker,
                 TestSeed.random("never"));
-        assertInstanceOf(StoreResult.Duplicate.class, never.publish(entry, KEY, Existing.TRUSTED));
+        assertThat(never.publish(entry, KEY, Existing.TRUSTED)).isDuplicate();
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
     }
 

@@ -1,9 +1,9 @@
 package dev.granary.s3.resilience;
 
 import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.testing.BucketAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.s3.config.S3Config;
@@ -12,7 +12,6 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestTicker;
@@ -51,23 +50,20 @@ class ResilientObjectStoreTest {
         Fault lost = new Fault.Lost(ERROR_500);
         ResilientObjectStore store = store();
         transport.script(lost, lost);
-        assertInstanceOf(GetResult.Found.class, store.get("key", 10));
+        assertThat(store.get("key", 10)).isFound();
         transport.script(lost);
-        assertInstanceOf(HeadResult.Found.class, store.head("key"));
+        assertThat(store.head("key")).isFound();
         assertEquals(3, ticker.pauses().size());
         assertEquals(3, counters.retries.sum());
         transport.forgetRequests();
         store = store();
         transport.script(lost);
-        assertInstanceOf(
-                WriteResult.Unknown.class,
-                store.putIfAbsent("other", new byte[1], ObjectMarks.NONE));
+        assertThat(store.putIfAbsent("other", new byte[1], ObjectMarks.NONE)).isUnknown();
         transport.script(lost);
-        assertInstanceOf(
-                WriteResult.Unknown.class,
-                store.replaceIfMatch("other", "v", new byte[1], ObjectMarks.NONE));
+        assertThat(store.replaceIfMatch("other", "v", new byte[1], ObjectMarks.NONE))
+                .isUnknown();
         transport.script(lost);
-        assertInstanceOf(WriteResult.Unknown.class, store.delete("other"));
+        assertThat(store.delete("other")).isUnknown();
         assertEquals(List.of("PUT none-match", "PUT match", "DELETE"), transport.requests());
     }
 
@@ -76,7 +72,7 @@ class ResilientObjectStoreTest {
     void retriesEnd() {
         Fault lost = new Fault.Lost(ERROR_500);
         transport.script(lost, lost, lost, lost);
-        assertInstanceOf(GetResult.Unavailable.class, store().get("key", 10));
+        assertThat(store().get("key", 10)).isUnavailable();
         assertEquals(3, transport.requests().size());
     }
 
@@ -96,7 +92,7 @@ class ResilientObjectStoreTest {
         Fault lost = new Fault.Lost(ERROR_500);
         slow.script(lost, lost, lost);
         long start = ticker.nanos();
-        assertInstanceOf(GetResult.Unavailable.class, store(config, slow).get("key", 10));
+        assertThat(store(config, slow).get("key", 10)).isUnavailable();
         assertEquals(2, slow.requests().size());
         assertTrue(ticker.nanos() - start <= Duration.ofSeconds(10).toNanos());
     }
@@ -145,7 +141,7 @@ class ResilientObjectStoreTest {
                 results.add(threads.submit(() -> store.get("key", 10)));
             }
             for (Future<GetResult> result : results) {
-                assertInstanceOf(GetResult.Absent.class, result.get());
+                assertThat(result.get()).isAbsent();
             }
         }
         assertTrue(max.get() <= 4, () -> "at once: " + max);
@@ -180,11 +176,10 @@ class ResilientObjectStoreTest {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<GetResult> first = threads.submit(() -> store.get("key", 10));
             active.await();
-            assertInstanceOf(
-                    WriteResult.NotSent.class,
-                    store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
-            leave.countDown();
-            assertInstanceOf(GetResult.Absent.class, first.get());
+            WriteResult second = store.putIfAbsent("key", new byte[1], ObjectMarks.NONE);
+            leave.countDown(); // before the assertions, since closing awaits the first
+            assertThat(second).isNotSent();
+            assertThat(first.get()).isAbsent();
         }
         assertEquals(0, counters.put.sum());
         assertEquals(BucketTierStatistics.Breaker.CLOSED, store.breaker());

@@ -1,8 +1,9 @@
 package dev.granary.s3.store;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.s3.store.StoreFailure.Kind;
@@ -145,7 +146,7 @@ class ResponseClassifierTest {
     @Test
     @DisplayName("a success without an ETag is unknown; marks that are not hexadecimal are none")
     void strange() {
-        assertInstanceOf(WriteResult.Unknown.class, ResponseClassifier.written(""));
+        assertThat(ResponseClassifier.written("")).isUnknown();
         assertEquals(new WriteResult.Done("e"), ResponseClassifier.written("e"));
         assertEquals(new ObjectMarks("", "ab"), ObjectMarks.ofStored("not hex", "ab"));
     }

@@ -101,7 +101,7 @@ public final class CompactionPlanner {
         }
         for (PackInfo pack : manifest.packs()) {
             switch (index(pack, present.getOrDefault(pack.name(), -1L) == pack.bytes())) {
-                case PackIndexReader.IndexResult.Ok ok -> sort(pack, ok.index());
+                case PackIndexReader.IndexResult.Ok ok -> classify(pack, ok.index());
                 case PackIndexReader.IndexResult.Forbidden forbidden
                 when present.containsKey(pack.name()) -> {
                     return new PackCompactor.Planned.Unavailable(
@@ -121,7 +121,7 @@ public final class CompactionPlanner {
         ListResult entries;
         try {
             entries = store.list(
-                    prefix, object -> UnpackedEntry.of(object, prefix).ifPresent(this::sort));
+                    prefix, object -> UnpackedEntry.of(object, prefix).ifPresent(this::classify));
         } catch (StopListingException e) {
             entries = new ListResult.Complete(0);
             isTruncated = true;
@@ -138,8 +138,9 @@ public final class CompactionPlanner {
                 waiting));
     }
 
-    private static <T> void addTo(List<T> list, T one, int most) {
-        if (list.size() == most) {
+    /** Adds an element; ends the listing if the list has {@code limit} elements. */
+    private static <T> void addUpTo(int limit, List<T> list, T one) {
+        if (list.size() == limit) {
             throw new StopListingException();
         }
         list.add(one);
@@ -187,7 +188,7 @@ public final class CompactionPlanner {
         return expired;
     }
 
-    private void sort(PackInfo pack, PackIndex index) {
+    private void classify(PackInfo pack, PackIndex index) {
         List<PackLocation> live = new ArrayList<>();
         List<PackLocation> duplicates = new ArrayList<>();
         CompactionPlan.OldPack old = new CompactionPlan.OldPack(pack, live, duplicates);
@@ -202,11 +203,11 @@ public final class CompactionPlanner {
         }
     }
 
-    private void sort(UnpackedEntry entry) {
+    private void classify(UnpackedEntry entry) {
         InPack in = packed.get(entry.id());
         if (in == null) {
             if (PackBuilder.fits(entry.bytes())) {
-                addTo(toPack, entry, MAX_UNPACKED);
+                addUpTo(MAX_UNPACKED, toPack, entry);
             } else {
                 tooLarge++;
             }
@@ -214,10 +215,10 @@ public final class CompactionPlanner {
         }
         packedAndUnpacked.put(entry.id(), entry);
         if (isOverGrace(in.pack().pack().since())) {
-            addTo(
+            addUpTo(
+                    MAX_UNPACKED,
                     redundant,
-                    new CompactionPlan.Redundant(entry, in.pack(), in.location()),
-                    MAX_UNPACKED);
+                    new CompactionPlan.Redundant(entry, in.pack(), in.location()));
         } else {
             waiting++;
         }

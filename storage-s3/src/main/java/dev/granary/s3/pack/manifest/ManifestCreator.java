@@ -47,6 +47,7 @@ final class ManifestCreator {
 
     /** The outcome of one attempt to create a manifest. */
     sealed interface Creation {
+        /** This writer has created the manifest. */
         record Own() implements Creation {}
 
         /** Another writer has created that number. */

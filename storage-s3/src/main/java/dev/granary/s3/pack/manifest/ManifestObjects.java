@@ -101,8 +101,10 @@ final class ManifestObjects {
 
     /** The outcome of one read of a manifest. */
     sealed interface Content {
+        /** A manifest that passed all checks. */
         record Sound(PackManifest manifest) implements Content {}
 
+        /** There is no object of that number. */
         record Absent() implements Content {}
 
         /**

@@ -43,8 +43,10 @@ public final class BulkReadPlan {
 
     /** A further copy of an entry, read if the first one cannot be read. */
     sealed interface Copy {
+        /** A copy in a pack. */
         record InPack(PackInfo pack, PackLocation location) implements Copy {}
 
+        /** A copy that is an object of its own. */
         record Unpacked(UnpackedEntry entry) implements Copy {}
     }
 

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack.compact;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -58,9 +59,7 @@ class CompactionPlannerTest {
 
     private long lost(ObjectStore over) {
         PackCompactor.Planned planned = plan(over, PackIndexCache.NONE);
-        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString)
-                .plan()
-                .lost();
+        return assertThat(planned).isReady().lost();
     }
 
     /** A store that returns 403 for reads of packs; the predicate selects them, counted from 1. */
@@ -88,9 +87,7 @@ class CompactionPlannerTest {
             + " nothing is planned")
     void listedAndForbidden() throws Exception {
         PackCompactor.Planned planned = plan(forbidding(_ -> true), PackIndexCache.NONE);
-        String cause = assertInstanceOf(
-                        PackCompactor.Planned.Unavailable.class, planned, planned::toString)
-                .cause();
+        String cause = assertThat(planned).isUnavailable();
         assertTrue(cause.contains("AccessDenied"), cause);
         PackListing listing = new PackListing(
                 forbidding(_ -> true), PackFixture.KEYS, PackIndexCache.NONE, bucket.log());
@@ -144,6 +141,6 @@ class CompactionPlannerTest {
             }
         };
         PackCompactor.Planned planned = plan(lagging, indexCache);
-        assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString);
+        assertThat(planned).isUnavailable();
     }
 }

@@ -2,14 +2,14 @@ package dev.granary.s3.pack.compact;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -62,8 +62,7 @@ class PackCompactorTest {
 
     private CompactionPlan plan() {
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
-        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString)
-                .plan();
+        return assertThat(planned).isReady();
     }
 
     private PackCompactor.Result.Done compact() {
@@ -72,7 +71,7 @@ class PackCompactorTest {
 
     private PackCompactor.Result.Done compact(PackManifest.UnpackedEntries unpackedEntries) {
         PackCompactor.Result result = bucket.compaction().run(plan(), unpackedEntries, _ -> {});
-        return assertInstanceOf(PackCompactor.Result.Done.class, result, result::toString);
+        return assertThat(result).isDone();
     }
 
     private void assertFound(List<Entry> all) {
@@ -183,10 +182,9 @@ class PackCompactorTest {
         publish(all.subList(37, 44));
         List<Long> reported = new ArrayList<>();
         CompactionPlan plan = plan();
-        assertInstanceOf(
-                PackCompactor.Result.Done.class,
-                bucket.compaction()
-                        .run(plan, PackManifest.UnpackedEntries.POSSIBLE, reported::add));
+        assertThat(bucket.compaction()
+                        .run(plan, PackManifest.UnpackedEntries.POSSIBLE, reported::add))
+                .isDone();
         assertEquals(3, bucket.newest().packs().size());
         assertTrue(
                 store.longestRange() <= (8 << 20) + (3 << 20),
@@ -260,9 +258,7 @@ class PackCompactorTest {
         store.script(new Fault.Lost(TIMEOUT));
         PackCompactor.Result result =
                 bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
-        assertEquals(
-                LeftEntries.NONE.plusUnread(1),
-                assertInstanceOf(PackCompactor.Result.Done.class, result).left());
+        assertEquals(LeftEntries.NONE.plusUnread(1), assertThat(result).isDone().left());
         store.beforeEach(() -> {
             if (store.namedRequests().getLast().equals("GET entry")) {
                 store.remove(PackFixture.unpackedKey(entry));
@@ -314,7 +310,7 @@ class PackCompactorTest {
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
             store.newRequests();
-            assertEquals(LoadResult.ABSENT, reading.load(entries.entry(1)));
+            assertThat(reading.load(entries.entry(1))).isAbsent();
             assertEquals(List.of(), store.newRequests());
         }
         long number = bucket.newest().number();
@@ -346,16 +342,12 @@ class PackCompactorTest {
                 request -> request.operation().equals("GET range"), new Fault.Lost(TIMEOUT)));
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
         assertTrue(
-                assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned)
-                        .cause()
-                        .contains("index of a pack"),
-                planned::toString);
+                assertThat(planned).isUnavailable().contains("index of a pack"), planned::toString);
         store.plan(FaultPlan.SOUND);
         CompactionPlan plan = plan();
         assertEquals(List.of(2L, 1L), List.of(plan.lost(), plan.folded()));
-        assertInstanceOf(
-                PackCompactor.Result.Done.class,
-                bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
+        assertThat(bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}))
+                .isDone();
         assertEquals(1, bucket.newest().packs().size());
         assertEquals(6, bucket.newest().entries());
         assertFound(all(sound, gone.subList(1, 2)));
@@ -435,7 +427,7 @@ class PackCompactorTest {
         retained.remove(3);
         assertFound(retained);
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
-            assertEquals(LoadResult.ABSENT, reading.load(all.get(3)));
+            assertThat(reading.load(all.get(3))).isAbsent();
         }
     }
 
@@ -489,21 +481,13 @@ class PackCompactorTest {
         store.pass(GRACE.minus(MOMENT));
         assertEquals(0, compact().removed());
         PackCompactor.Planned planned = bucket.compaction().plan(Duration.ZERO);
-        assertEquals(
-                1,
-                assertInstanceOf(PackCompactor.Planned.Ready.class, planned)
-                        .plan()
-                        .removed());
+        assertEquals(1, assertThat(planned).isReady().removed());
         store.pass(MOMENT);
         assertEquals(1, compact().removed());
         assertEquals(1, count("/p/"));
         bucket.place(bucket.pack(entries(3, 100)));
         planned = bucket.compaction().plan(Duration.ZERO);
-        assertEquals(
-                0,
-                assertInstanceOf(PackCompactor.Planned.Ready.class, planned)
-                        .plan()
-                        .removed());
+        assertEquals(0, assertThat(planned).isReady().removed());
     }
 
     @Test
@@ -578,9 +562,7 @@ class PackCompactorTest {
                 request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
         assertTrue(
-                assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned)
-                        .cause()
-                        .contains("cannot be listed"),
+                assertThat(planned).isUnavailable().contains("cannot be listed"),
                 planned::toString);
     }
 
@@ -594,9 +576,8 @@ class PackCompactorTest {
         publish(second);
         CompactionPlan plan = plan();
         bucket.replace(old, first.toArray(Entry[]::new));
-        assertInstanceOf(
-                PackCompactor.Result.Overtaken.class,
-                bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
+        assertThat(bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}))
+                .isOvertaken();
         assertEquals(2, count("/p/"));
         assertFound(all(first, second));
         assertEquals(1, compact().written());

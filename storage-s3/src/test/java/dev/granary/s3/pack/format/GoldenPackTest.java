@@ -1,8 +1,9 @@
 package dev.granary.s3.pack.format;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
@@ -63,7 +64,7 @@ class GoldenPackTest {
         int indexOffset = PackIndex.HEADER_BYTES + "entry oneanother entry".length();
         PackIndex.Read read = PackIndex.decode(
                 Arrays.copyOfRange(golden, indexOffset, golden.length), indexOffset, NAMESPACE);
-        PackIndex index = assertInstanceOf(PackIndex.Read.Ok.class, read).index();
+        PackIndex index = assertThat(read).isOk();
         PackLocation first = index.find(FIRST).orElseThrow();
         assertEquals(
                 "entry one", new String(golden, (int) first.offset(), first.length(), US_ASCII));
@@ -80,9 +81,7 @@ class GoldenPackTest {
     void goldenManifest() throws IOException {
         byte[] golden = file("v1.manifest");
         assertArrayEquals(golden, manifest().encode());
-        PackManifest read = assertInstanceOf(
-                        PackManifest.Read.Ok.class, PackManifest.decode(golden))
-                .manifest();
+        PackManifest read = assertThat(PackManifest.decode(golden)).isOk();
         assertEquals(2, read.number());
         assertEquals(PackManifest.UnpackedEntries.NONE, read.unpackedEntries());
         assertEquals(List.of(new PackManifest.Retired(FIRST, 2)), read.retired());

@@ -1,9 +1,10 @@
 package dev.granary.s3.pack.format;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -62,13 +63,12 @@ class PackFormatTest {
 
     private static PackIndex index(byte[] encodedIndex, long indexOffset) {
         PackIndex.Read read = PackIndex.decode(encodedIndex, indexOffset, NAMESPACE);
-        return assertInstanceOf(PackIndex.Read.Ok.class, read, read::toString).index();
+        return assertThat(read).isOk();
     }
 
     private static DamageKind bad(byte[] encodedIndex, long indexOffset) {
-        return assertInstanceOf(
-                        PackIndex.Read.Bad.class,
-                        PackIndex.decode(encodedIndex, indexOffset, NAMESPACE))
+        return assertThat(PackIndex.decode(encodedIndex, indexOffset, NAMESPACE))
+                .isBad()
                 .damage();
     }
 
@@ -285,9 +285,7 @@ class PackFormatTest {
         Pack pack = pack(entries(2, 50));
         PackIndex.Read read = PackIndex.decode(
                 encodedIndex(pack), pack.info().indexOffset(), TestEntries.OTHER_TARGET.path());
-        assertEquals(
-                DamageKind.WRONG_KEY,
-                assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
+        assertThat(read).isBad(DamageKind.WRONG_KEY);
     }
 
     @Test

@@ -1,8 +1,9 @@
 package dev.granary.s3.pack.format;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.DamageKind;
@@ -139,9 +140,7 @@ class PackFuzzTest {
                             offset);
             PackIndex.Read read =
                     PackIndex.decode(repairedIndex(encodedIndex), offset, PackFixture.NAMESPACE);
-            assertEquals(
-                    DamageKind.CORRUPT,
-                    assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
+            assertThat(read).isBad(DamageKind.CORRUPT);
         }
     }
 

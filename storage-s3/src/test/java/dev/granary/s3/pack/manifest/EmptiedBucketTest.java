@@ -1,8 +1,9 @@
 package dev.granary.s3.pack.manifest;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
@@ -229,9 +230,7 @@ class EmptiedBucketTest {
         assertEquals(0, remover.removeCopied(copies));
         assertFound(List.of(entry));
         PackCompactor compaction = bucket.compaction();
-        CompactionPlan plan = assertInstanceOf(
-                        PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1)))
-                .plan();
+        CompactionPlan plan = assertThat(compaction.plan(Duration.ofDays(1))).isReady();
         compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertTrue(bucket.store.keys().contains(PackFixture.KEYS.hint()));
         assertEquals(1, remover.removeCopied(copies));

@@ -1,7 +1,7 @@
 package dev.granary.s3.pack.manifest;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
@@ -70,15 +70,12 @@ class HostilePacksTest {
             "T5 a manifest that declares an index above the limit is refused before the pack is"
                     + " read")
     void largeIndex() {
-        assertInstanceOf(
-                PackManifest.Read.Ok.class,
-                PackManifest.decode(
-                        manifest(List.of(info(PackInfo.MAX_ENTRIES))).encode()));
+        assertThat(PackManifest.decode(
+                        manifest(List.of(info(PackInfo.MAX_ENTRIES))).encode()))
+                .isOk();
         PackManifest.Read read = PackManifest.decode(
                 manifest(List.of(info(PackInfo.MAX_ENTRIES + 1))).encode());
-        assertEquals(
-                DamageKind.CORRUPT,
-                assertInstanceOf(PackManifest.Read.Bad.class, read).damage());
+        assertThat(read).isBad(DamageKind.CORRUPT);
     }
 
     @Test
@@ -99,20 +96,13 @@ class HostilePacksTest {
         }
         PackManifest readable = manifest(most);
         assertTrue(readable.isReadable());
-        assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(readable.encode()));
+        assertThat(PackManifest.decode(readable.encode())).isOk();
         PackManifest larger = readable.plus(info(1));
-        assertEquals(
-                DamageKind.TOO_LARGE,
-                assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(larger.encode()))
-                        .damage());
+        assertThat(PackManifest.decode(larger.encode())).isBad(DamageKind.TOO_LARGE);
         PackManifestLog.Committed<?> committed = packs.log()
                 .commit(base -> ManifestPlan.commit(new PackManifest(
                         base.number() + 1, larger.unpackedEntries(), larger.packs(), List.of())));
-        assertTrue(
-                assertInstanceOf(PackManifestLog.Committed.Failed.class, committed)
-                        .cause()
-                        .contains("compact"),
-                committed::toString);
+        assertTrue(assertThat(committed).isFailed().contains("compact"), committed::toString);
     }
 
     @Test
@@ -127,18 +117,16 @@ class HostilePacksTest {
         locations.sort(Comparator.comparing(
                 PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
         long end = PackIndex.HEADER_BYTES + 100L;
-        assertInstanceOf(
-                PackIndex.Read.Ok.class,
-                PackIndex.decode(
+        assertThat(PackIndex.decode(
                         PackIndex.encode(locations.subList(0, 2), end, PackFixture.NAMESPACE),
                         end,
-                        PackFixture.NAMESPACE));
-        assertInstanceOf(
-                PackIndex.Read.Bad.class,
-                PackIndex.decode(
+                        PackFixture.NAMESPACE))
+                .isOk();
+        assertThat(PackIndex.decode(
                         PackIndex.encode(locations, end, PackFixture.NAMESPACE),
                         end,
-                        PackFixture.NAMESPACE));
+                        PackFixture.NAMESPACE))
+                .isBad();
     }
 
     @Test
@@ -155,9 +143,7 @@ class HostilePacksTest {
         };
         for (String hint : List.of("0", "1", Long.toString(Long.MAX_VALUE))) {
             endless.place(PackFixture.KEYS.hint(), hint.getBytes(US_ASCII), ObjectMarks.NONE);
-            assertInstanceOf(
-                    PackManifestLog.Newest.Unavailable.class,
-                    packs.log(endless).newest(PackManifest.NONE));
+            assertThat(packs.log(endless).newest(PackManifest.NONE)).isUnavailable();
         }
     }
 }

@@ -4,9 +4,9 @@ import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.EXPIRED_403;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
@@ -74,7 +74,7 @@ class ManifestCommitTest {
             "the first commit of a target takes nine requests, and the hint is created before the"
                     + " manifest")
     void first() {
-        PackManifest manifest = PackFixture.done(commit(mine));
+        PackManifest manifest = assertThat(commit(mine)).isDone();
         assertEquals(1, manifest.number());
         assertEquals(
                 List.of(
@@ -88,7 +88,7 @@ class ManifestCommitTest {
                         "HEAD m2",
                         "REPLACE newest"),
                 store.newRequests());
-        assertEquals(2, PackFixture.done(commit(other)).number());
+        assertEquals(2, assertThat(commit(other)).isDone().number());
         assertEquals(
                 List.of(
                         "GET newest",
@@ -128,7 +128,7 @@ class ManifestCommitTest {
                         while (committed instanceof Committed.Failed) {
                             committed = writer.commit(base -> ManifestPlan.commit(base.plus(pack)));
                         }
-                        numbers.add(PackFixture.done(committed).number());
+                        numbers.add(assertThat(committed).isDone().number());
                     }
                     return null;
                 }));
@@ -147,8 +147,7 @@ class ManifestCommitTest {
         for (long number = 1; number <= all; number++) {
             PackManifest.Read read =
                     PackManifest.decode(store.body(PackFixture.KEYS.manifest(number)));
-            PackManifest manifest =
-                    assertInstanceOf(PackManifest.Read.Ok.class, read).manifest();
+            PackManifest manifest = assertThat(read).isOk();
             assertEquals(
                     before.packs().stream().map(PackInfo::name).toList(),
                     manifest.packs().subList(0, before.packs().size()).stream()
@@ -166,7 +165,9 @@ class ManifestCommitTest {
             store.keys().forEach(store::remove);
             assertEquals(
                     1,
-                    PackFixture.done(commitWith(new Fault.AnswerLost(failure))).number());
+                    assertThat(commitWith(new Fault.AnswerLost(failure)))
+                            .isDone()
+                            .number());
             assertEquals(
                     List.of(
                             "PUT m1",
@@ -185,11 +186,15 @@ class ManifestCommitTest {
             "R13 the request was lost before the commit: sent again, named once; every response"
                     + " lost: still recognised")
     void requestLost() {
-        PackFixture.done(commitWith(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500)));
+        assertThat(commitWith(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500)))
+                .isDone();
         assertEquals(List.of(mine.name()), committed());
         store.keys().forEach(store::remove);
-        PackFixture.done(commitWith(
-                new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)));
+        assertThat(commitWith(
+                        new Fault.Lost(TIMEOUT),
+                        new Fault.Lost(TIMEOUT),
+                        new Fault.AnswerLost(TIMEOUT)))
+                .isDone();
         assertEquals(List.of(mine.name()), committed());
     }
 
@@ -200,9 +205,10 @@ class ManifestCommitTest {
     void responseLostThenAnother() {
         Fault onTop = new Fault.AnswerLostThen(TIMEOUT, () -> {
             store.forgetScript();
-            PackFixture.done(packs.log().commit(base -> ManifestPlan.commit(base.plus(other))));
+            assertThat(packs.log().commit(base -> ManifestPlan.commit(base.plus(other))))
+                    .isDone();
         });
-        PackFixture.done(commitWith(onTop));
+        assertThat(commitWith(onTop)).isDone();
         assertEquals(List.of(mine.name(), other.name()), committed());
     }
 
@@ -211,14 +217,16 @@ class ManifestCommitTest {
             "R2 another writer took the number (412), or is about to (409): planned again on top"
                     + " of it")
     void overtaken() {
-        Fault first = new Fault.Meanwhile(() -> PackFixture.done(
-                packs.log().commit(base -> ManifestPlan.commit(base.plus(other)))));
-        assertEquals(2, PackFixture.done(commitWith(first)).number());
+        Fault first = new Fault.Meanwhile(
+                () -> assertThat(packs.log().commit(base -> ManifestPlan.commit(base.plus(other))))
+                        .isDone());
+        assertEquals(2, assertThat(commitWith(first)).isDone().number());
         assertEquals(List.of(other.name(), mine.name()), committed());
         store.keys().forEach(store::remove);
         assertEquals(
                 1,
-                PackFixture.done(commitWith(new Fault.Conflicting(Fault.Moment.BEFORE)))
+                assertThat(commitWith(new Fault.Conflicting(Fault.Moment.BEFORE)))
+                        .isDone()
                         .number());
         assertEquals(List.of(mine.name()), committed());
     }
@@ -238,7 +246,7 @@ class ManifestCommitTest {
                     ? ManifestPlan.nothing()
                     : ManifestPlan.commit(base.plus(other));
         });
-        assertEquals(2, PackFixture.done(committed).number());
+        assertEquals(2, assertThat(committed).isDone().number());
         assertEquals(1, plans[0]);
         assertEquals(List.of(mine.name(), other.name()), committed());
     }
@@ -283,7 +291,7 @@ class ManifestCommitTest {
                 plans[0]++;
                 return ManifestPlan.commit(base.plus(mine));
             });
-            assertEquals(1, PackFixture.done(committed).number());
+            assertEquals(1, assertThat(committed).isDone().number());
             assertEquals(1, plans[0]);
             assertEquals(List.of(mine.name()), committed());
         }
@@ -301,10 +309,7 @@ class ManifestCommitTest {
             store.script(new Fault.Lost(EXPIRED_403));
             Committed<?> committed = commit(mine);
             assertTrue(
-                    assertInstanceOf(Committed.Failed.class, committed)
-                            .cause()
-                            .contains("ExpiredToken"),
-                    committed::toString);
+                    assertThat(committed).isFailed().contains("ExpiredToken"), committed::toString);
             store.keys().forEach(store::remove);
         }
     }
@@ -315,23 +320,18 @@ class ManifestCommitTest {
                     + " failure")
     void neverAnswered() {
         Fault lost = new Fault.Lost(TIMEOUT);
-        assertInstanceOf(Committed.Unknown.class, commitWith(lost, lost, lost, lost));
-        assertInstanceOf(Committed.Unknown.class, commitWith(lost, lost, lost));
-        assertInstanceOf(
-                Committed.Unknown.class,
-                commitWith(
+        assertThat(commitWith(lost, lost, lost, lost)).isUnknown();
+        assertThat(commitWith(lost, lost, lost)).isUnknown();
+        assertThat(commitWith(
                         lost,
-                        new Fault.Lost(
-                                StoreFailure.of(StoreFailure.Kind.SUSPENDED, "left alone"))));
-        assertInstanceOf(Committed.Unknown.class, commitWith(lost, new Fault.Lost(DENIED)));
-        assertInstanceOf(
-                Committed.Failed.class,
-                commitWith(new Fault.Lost(
-                        StoreFailure.of(StoreFailure.Kind.SUSPENDED, "left alone"))));
+                        new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "left alone"))))
+                .isUnknown();
+        assertThat(commitWith(lost, new Fault.Lost(DENIED))).isUnknown();
+        assertThat(commitWith(
+                        new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "left alone"))))
+                .isFailed();
         assertEquals(List.of(), committed());
-        assertInstanceOf(
-                Committed.Unknown.class,
-                commitWith(new Fault.AnswerLost(TIMEOUT), lost, lost, lost));
+        assertThat(commitWith(new Fault.AnswerLost(TIMEOUT), lost, lost, lost)).isUnknown();
         assertEquals(List.of(mine.name()), committed());
     }
 
@@ -343,18 +343,20 @@ class ManifestCommitTest {
         Fault lost = new Fault.Lost(TIMEOUT);
         Fault another = new Fault.Meanwhile(() -> {
             store.forgetScript();
-            PackFixture.done(packs.log().commit(base -> ManifestPlan.commit(base.plus(other))));
+            assertThat(packs.log().commit(base -> ManifestPlan.commit(base.plus(other))))
+                    .isDone();
         });
-        assertEquals(2, PackFixture.done(commitWith(lost, lost, lost, another)).number());
+        assertEquals(
+                2, assertThat(commitWith(lost, lost, lost, another)).isDone().number());
         assertEquals(List.of(other.name(), mine.name()), committed());
     }
 
     @Test
     @DisplayName("a plan without changes writes nothing")
     void nothingToDo() {
-        PackFixture.done(commit(mine));
+        assertThat(commit(mine)).isDone();
         int keys = store.keys().size();
-        assertInstanceOf(Committed.Overtaken.class, log.commit(_ -> ManifestPlan.nothing()));
+        assertThat(log.commit(_ -> ManifestPlan.nothing())).isOvertaken();
         assertEquals(keys, store.keys().size());
     }
 
@@ -364,12 +366,13 @@ class ManifestCommitTest {
         int[] plans = {0};
         Committed<?> committed = log.commit(base -> {
             plans[0]++;
-            PackFixture.done(packs.log()
-                    .commit(newer ->
-                            ManifestPlan.commit(newer.plus(PackFixture.info(packs.random(), 1)))));
+            assertThat(packs.log()
+                            .commit(newer -> ManifestPlan.commit(
+                                    newer.plus(PackFixture.info(packs.random(), 1)))))
+                    .isDone();
             return ManifestPlan.commit(base.plus(mine));
         });
-        assertInstanceOf(Committed.Failed.class, committed);
+        assertThat(committed).isFailed();
         assertEquals(20, plans[0]);
         assertEquals(20, committed().size());
     }
@@ -383,9 +386,10 @@ class ManifestCommitTest {
     }
 
     private void commitOthers() {
-        PackFixture.done(packs.log()
-                .commit(base ->
-                        ManifestPlan.commit(base.plus(PackFixture.info(packs.random(), 1)))));
+        assertThat(packs.log()
+                        .commit(base -> ManifestPlan.commit(
+                                base.plus(PackFixture.info(packs.random(), 1)))))
+                .isDone();
     }
 
     /**
@@ -415,9 +419,7 @@ class ManifestCommitTest {
             commitOthers();
             return ManifestPlan.commit(base.plus(mine));
         });
-        assertTrue(
-                assertInstanceOf(Committed.Unknown.class, committed).cause().contains("faster"),
-                committed::toString);
+        assertTrue(assertThat(committed).isUnknown().contains("faster"), committed::toString);
         assertEquals(2 + 19, committed().size());
     }
 
@@ -426,15 +428,13 @@ class ManifestCommitTest {
             "B4 a manifest of the commit exists beside another chain, and later plans fail or have"
                     + " no changes: unknown")
     void unreachableAndGivenUp() {
-        assertInstanceOf(
-                Committed.Unknown.class, commitBesideAnotherChain(_ -> ManifestPlan.nothing()));
+        assertThat(commitBesideAnotherChain(_ -> ManifestPlan.nothing())).isUnknown();
         List<PackInfo> tooMany = Stream.generate(() -> PackFixture.info(packs.random(), 1))
                 .limit(PackManifest.MAX_ENTRIES + 1L)
                 .toList();
-        assertInstanceOf(
-                Committed.Unknown.class,
-                commitBesideAnotherChain(base -> ManifestPlan.commit(
-                        base.replacing(Set.of(), tooMany, base.unpackedEntries()))));
+        assertThat(commitBesideAnotherChain(base -> ManifestPlan.commit(
+                        base.replacing(Set.of(), tooMany, base.unpackedEntries()))))
+                .isUnknown();
     }
 
     @Test
@@ -443,9 +443,9 @@ class ManifestCommitTest {
     void undecidedAndOvertaken() {
         store.pass(YEARS);
         commitOthers();
-        assertInstanceOf(
-                Committed.Unknown.class,
-                commitUnheard(1, this::restart, new Fault.PreconditionFailed(Fault.Moment.BEFORE)));
+        assertThat(commitUnheard(
+                        1, this::restart, new Fault.PreconditionFailed(Fault.Moment.BEFORE)))
+                .isUnknown();
     }
 
     @Test
@@ -476,7 +476,7 @@ class ManifestCommitTest {
             return ManifestPlan.commit(base.plus(mine));
         });
         assertEquals(List.of(2L, 1L, 2L), bases.subList(0, 3));
-        assertInstanceOf(Committed.Unknown.class, committed);
+        assertThat(committed).isUnknown();
     }
 
     /**
@@ -518,7 +518,7 @@ class ManifestCommitTest {
                 new Fault.PreconditionFailed(Fault.Moment.AFTER),
                 new Fault.Changed(Fault.Change.LONGER));
         assertTrue(store.keys().contains(PackFixture.KEYS.manifest(2)));
-        assertInstanceOf(Committed.Unknown.class, committed);
+        assertThat(committed).isUnknown();
     }
 
     @Test
@@ -528,12 +528,11 @@ class ManifestCommitTest {
     void decidedMeanwhile() {
         commitOthers();
         for (int withUnknownOutcome = 1; withUnknownOutcome <= 2; withUnknownOutcome++) {
-            assertInstanceOf(
-                    Committed.Failed.class,
-                    commitUnheard(
+            assertThat(commitUnheard(
                             withUnknownOutcome,
                             this::commitOthers,
-                            new Fault.PreconditionFailed(Fault.Moment.BEFORE)));
+                            new Fault.PreconditionFailed(Fault.Moment.BEFORE)))
+                    .isFailed();
         }
     }
 
@@ -541,7 +540,7 @@ class ManifestCommitTest {
     @DisplayName("a hint that cannot be advanced costs requests, no commit")
     void hintStaysBehind() {
         for (int i = 0; i < 20; i++) {
-            PackFixture.done(commit(PackFixture.info(packs.random(), 1)));
+            assertThat(commit(PackFixture.info(packs.random(), 1))).isDone();
             store.place(PackFixture.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
         }
         assertEquals(20, committed().size());

@@ -2,10 +2,10 @@ package dev.granary.s3.pack.manifest;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
@@ -101,8 +101,7 @@ class ManifestRepairTest {
 
     private PackManifest newest(ObjectStore over, PackManifest known) {
         PackManifestLog.Newest newest = packs.log(over).newest(known);
-        return assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
-                .manifest();
+        return assertThat(newest).isFound();
     }
 
     private static List<Sha256> names(PackManifest manifest) {
@@ -124,10 +123,6 @@ class ManifestRepairTest {
 
     private PackManifestLog.Committed<?> commit(ObjectStore over) {
         return commit(over, () -> {});
-    }
-
-    private static PackManifest done(PackManifestLog.Committed<?> committed) {
-        return PackFixture.done(committed);
     }
 
     /**
@@ -218,7 +213,7 @@ class ManifestRepairTest {
         store.pass(YEARS);
         hint(0);
         assertTrue(packs.log().isNewest(PackManifest.NONE));
-        assertTrue(done(commit(store)).number() > 1_000_000);
+        assertTrue(assertThat(commit(store)).isDone().number() > 1_000_000);
     }
 
     @Test
@@ -228,7 +223,7 @@ class ManifestRepairTest {
     void firstWithoutAdvancedHint() throws Exception {
         store.pass(YEARS);
         silenceReplacing();
-        assertInstanceOf(PackManifestLog.Committed.Done.class, commit(store));
+        assertThat(commit(store)).isDone();
         store.plan(FaultPlan.SOUND);
         assertEquals("0", hintText());
         assertFalse(packs.log().isNewest(PackManifest.NONE));
@@ -253,7 +248,7 @@ class ManifestRepairTest {
             + " numbers continue from it")
     void onlyTheHint() {
         hint(9);
-        assertEquals(10, done(commit(store)).number());
+        assertEquals(10, assertThat(commit(store)).isDone().number());
     }
 
     @Test
@@ -263,7 +258,7 @@ class ManifestRepairTest {
         chain(3);
         store.place(
                 PackFixture.KEYS.hint(), "9999999999999999".getBytes(US_ASCII), ObjectMarks.NONE);
-        assertEquals(4, done(commit(store)).number());
+        assertEquals(4, assertThat(commit(store)).isDone().number());
         assertEquals(4, newest(store, PackManifest.NONE).number());
     }
 
@@ -316,10 +311,10 @@ class ManifestRepairTest {
         store.remove(key(2));
         PackManifest read = newest(new WithoutListing(store), PackManifest.NONE);
         assertEquals(names(first), names(read));
-        PackManifest committed = done(commit(store));
+        PackManifest committed = assertThat(commit(store)).isDone();
         assertEquals(4, committed.number());
         assertTrue(names(committed).containsAll(names(first)));
-        done(commit(new WithoutListing(store)));
+        assertThat(commit(new WithoutListing(store))).isDone();
     }
 
     @Test
@@ -329,11 +324,8 @@ class ManifestRepairTest {
         chain(1);
         damage(1);
         PackManifestLog.Newest whole = packs.log().confirmedWhole();
-        assertTrue(
-                assertInstanceOf(PackManifestLog.Newest.Unavailable.class, whole, whole::toString)
-                        .cause()
-                        .contains("damaged"));
-        assertEquals(2, done(commit(store)).number());
+        assertTrue(assertThat(whole).isUnavailable().contains("damaged"));
+        assertEquals(2, assertThat(commit(store)).isDone().number());
     }
 
     @Test
@@ -345,16 +337,17 @@ class ManifestRepairTest {
         chain(9);
         place(second);
         damage(3, 9);
-        assertTrue(names(done(commit(store))).containsAll(names(second)));
+        assertTrue(names(assertThat(commit(store)).isDone()).containsAll(names(second)));
         store.remove(key(10));
         hint(9);
         store.remove(key(2));
-        assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
-        assertEquals(1, done(commit(store)).packs().size());
+        assertThat(packs.log().confirmedWhole()).isUnavailable();
+        assertEquals(1, assertThat(commit(store)).isDone().packs().size());
         store.remove(key(10));
         hint(9);
         damage(2);
-        assertInstanceOf(PackManifestLog.Committed.Failed.class, commit(store));
+        String cause = assertThat(commit(store)).isFailed();
+        assertTrue(cause.contains(key(9)) && cause.contains("remove them to begin anew"), cause);
     }
 
     @Test
@@ -374,11 +367,8 @@ class ManifestRepairTest {
         for (BiFunction<Integer, GetResult, GetResult> wrong :
                 List.<BiFunction<Integer, GetResult, GetResult>>of(
                         differently, (_, _) -> bytes(), thenAbsent)) {
-            assertInstanceOf(
-                    PackManifestLog.Committed.Failed.class, commit(answering(key(2), wrong)));
-            assertInstanceOf(
-                    PackManifestLog.Newest.Unavailable.class,
-                    packs.log(answering(key(2), wrong)).confirmed());
+            assertThat(commit(answering(key(2), wrong))).isFailed();
+            assertThat(packs.log(answering(key(2), wrong)).confirmed()).isUnavailable();
         }
         assertEquals(names(last), names(newest(store, PackManifest.NONE)));
     }
@@ -405,7 +395,7 @@ class ManifestRepairTest {
                                 : super.head(key);
                     }
                 };
-        PackManifest committed = done(commit(long2));
+        PackManifest committed = assertThat(commit(long2)).isDone();
         assertEquals(3, committed.number());
         assertTrue(names(committed).containsAll(names(first)));
     }
@@ -439,7 +429,7 @@ class ManifestRepairTest {
         PackManifest newest = place(6);
         assertFalse(leadsTo(newest.number()));
         store.remove(PackFixture.KEYS.hint());
-        assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
+        assertThat(packs.log().confirmedWhole()).isUnavailable();
     }
 
     private boolean leadsTo(long number) {
@@ -456,8 +446,9 @@ class ManifestRepairTest {
             + " nothing that it knew")
     void emptiedBetweenAttempts() {
         chain(2);
-        PackManifest committed = done(
-                commit(conflictOnce(), once(() -> List.of(key(1), key(2)).forEach(store::remove))));
+        PackManifest committed = assertThat(commit(
+                        conflictOnce(), once(() -> List.of(key(1), key(2)).forEach(store::remove))))
+                .isDone();
         assertEquals(1, committed.packs().size());
         assertEquals(List.of(2L, 2L), bases, "the number goes on from the hint");
     }
@@ -470,7 +461,7 @@ class ManifestRepairTest {
         chain(3);
         hint(2);
         store.beforeEach(onRequest("GET m3", () -> store.remove(key(3))));
-        PackManifest committed = done(commit(store));
+        PackManifest committed = assertThat(commit(store)).isDone();
         assertEquals(List.of(2L), bases);
         assertEquals(3, committed.number());
     }
@@ -536,7 +527,7 @@ class ManifestRepairTest {
                 6,
                 newest(new PackManifestLogTest.LookupStore(store), PackManifest.NONE)
                         .number());
-        PackManifest committed = done(commit(store));
+        PackManifest committed = assertThat(commit(store)).isDone();
         assertEquals(10, committed.number());
         assertEquals(List.of(9L), bases);
         assertTrue(names(committed).contains(pack.name()));
@@ -579,11 +570,12 @@ class ManifestRepairTest {
     void landsLateAndIsBuiltOn() {
         chain(2);
         List<byte[]> sent = new ArrayList<>();
-        PackManifest committed = done(commit(keeping(sent), once(() -> {
-            land(sent);
-            place(4);
-            hint(4);
-        })));
+        PackManifest committed = assertThat(commit(keeping(sent), once(() -> {
+                    land(sent);
+                    place(4);
+                    hint(4);
+                })))
+                .isDone();
         assertEquals(3, committed.number());
         assertEquals("4", hintText());
     }
@@ -595,7 +587,7 @@ class ManifestRepairTest {
         chain(2);
         store.beforeEach(
                 onRequest("REPLACE newest", () -> silence(PackFixture.KEYS.hint()::equals)));
-        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
+        assertThat(commit(store)).isUnknown();
     }
 
     @Test
@@ -607,7 +599,7 @@ class ManifestRepairTest {
                 (_, sound) -> sound instanceof GetResult.Found found
                         ? new GetResult.Found(found.bytes(), "", found.marks())
                         : sound);
-        assertEquals(1, done(commit(bare)).number());
+        assertEquals(1, assertThat(commit(bare)).isDone().number());
         assertEquals("1", hintText());
     }
 
@@ -616,10 +608,11 @@ class ManifestRepairTest {
     void landsLateAndHintIsSilent() {
         chain(2);
         List<byte[]> sent = new ArrayList<>();
-        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(keeping(sent), once(() -> {
-            land(sent);
-            silence(PackFixture.KEYS.hint()::equals);
-        })));
+        assertThat(commit(keeping(sent), once(() -> {
+                    land(sent);
+                    silence(PackFixture.KEYS.hint()::equals);
+                })))
+                .isUnknown();
     }
 
     /** Responds 409 to each creation of a manifest 3, and delays it. */
@@ -649,11 +642,12 @@ class ManifestRepairTest {
     void landsLateAndRestarted() {
         chain(2);
         List<byte[]> sent = new ArrayList<>();
-        PackManifest committed = done(commit(keeping(sent), once(() -> {
-            clear();
-            land(sent);
-            restart();
-        })));
+        PackManifest committed = assertThat(commit(keeping(sent), once(() -> {
+                    clear();
+                    land(sent);
+                    restart();
+                })))
+                .isDone();
         assertEquals(101, committed.number());
         assertEquals(List.of(2L, 100L), bases);
     }
@@ -672,9 +666,10 @@ class ManifestRepairTest {
             clear();
             bases.clear();
             chain(2);
-            PackManifest committed =
-                    done(commit(conflictOnce(), once(() -> LongStream.rangeClosed(3, 2 + others)
-                            .forEach(this::place))));
+            PackManifest committed = assertThat(
+                            commit(conflictOnce(), once(() -> LongStream.rangeClosed(3, 2 + others)
+                                    .forEach(this::place))))
+                    .isDone();
             assertEquals(3 + others, committed.number());
             assertEquals(List.of(2L, 2L + others), bases);
             assertEquals(names(committed), names(newest(store, PackManifest.NONE)));
@@ -699,24 +694,21 @@ class ManifestRepairTest {
                         base -> ManifestPlan.commit(base.plus(huge)))) {
             clear();
             chain(2);
-            assertInstanceOf(
-                    PackManifestLog.Committed.Unknown.class, commitTwice(pack, second, () -> {}));
+            assertThat(commitTwice(pack, second, () -> {})).isUnknown();
         }
         clear();
         chain(2);
-        assertInstanceOf(
-                PackManifestLog.Committed.Unknown.class,
-                commitTwice(
+        assertThat(commitTwice(
                         pack,
                         base -> ManifestPlan.commit(base.plus(pack)),
-                        () -> silence(_ -> true)));
+                        () -> silence(_ -> true)))
+                .isUnknown();
         store.plan(FaultPlan.SOUND);
-        assertInstanceOf(
-                PackManifestLog.Committed.Overtaken.class,
-                commitTwice(pack, _ -> ManifestPlan.nothing(), () -> {
+        assertThat(commitTwice(pack, _ -> ManifestPlan.nothing(), () -> {
                     place(3);
                     hint(3);
-                }));
+                }))
+                .isOvertaken();
     }
 
     private PackManifestLog.Committed<?> commitTwice(
@@ -749,7 +741,7 @@ class ManifestRepairTest {
                 return super.putIfAbsent(key, body, marks); // a proxy sends it twice
             }
         };
-        assertEquals(3, done(commit(twice)).number());
+        assertEquals(3, assertThat(commit(twice)).isDone().number());
         assertEquals(List.of(2L), bases);
     }
 
@@ -761,7 +753,7 @@ class ManifestRepairTest {
                 new WithoutListing(store),
                 3,
                 attempt -> attempt == 1 ? Optional.of(WriteResult.CONFLICT) : Optional.empty());
-        assertEquals(3, done(commit(limited)).number());
+        assertEquals(3, assertThat(commit(limited)).isDone().number());
     }
 
     @Test
@@ -782,7 +774,7 @@ class ManifestRepairTest {
                 return super.putIfAbsent(key, body, marks);
             }
         };
-        assertEquals(3, done(commit(slow)).number());
+        assertEquals(3, assertThat(commit(slow)).isDone().number());
         assertEquals(List.of(2L), bases);
     }
 
@@ -796,9 +788,7 @@ class ManifestRepairTest {
                 PackManifest.UnpackedEntries.NONE,
                 List.of(PackFixture.info(packs.random(), 1)),
                 List.of()));
-        assertInstanceOf(
-                PackManifestLog.Committed.Overtaken.class,
-                packs.log().commit(_ -> ManifestPlan.nothing()));
+        assertThat(packs.log().commit(_ -> ManifestPlan.nothing())).isOvertaken();
         PackManifest after = newest(store, PackManifest.NONE);
         assertEquals(PackManifest.UnpackedEntries.POSSIBLE, after.unpackedEntries());
         assertEquals(1, after.packs().size());
@@ -814,9 +804,7 @@ class ManifestRepairTest {
                 request -> request.key().equals(PackFixture.KEYS.hint())
                         && request.operation().startsWith("PUT"),
                 new Fault.Lost(DENIED)));
-        assertInstanceOf(
-                PackManifestLog.Committed.Failed.class,
-                packs.log().commit(_ -> ManifestPlan.nothing()));
+        assertThat(packs.log().commit(_ -> ManifestPlan.nothing())).isFailed();
     }
 
     @Test
@@ -829,11 +817,12 @@ class ManifestRepairTest {
             clear();
             restart();
         });
-        assertInstanceOf(PackManifestLog.Committed.Overtaken.class, packs.log().commit(base -> {
-            bases.add(base.number());
-            anew.run();
-            return ManifestPlan.nothing();
-        }));
+        assertThat(packs.log().commit(base -> {
+                    bases.add(base.number());
+                    anew.run();
+                    return ManifestPlan.nothing();
+                }))
+                .isOvertaken();
         assertEquals(List.of(3L, 100L), bases);
     }
 
@@ -842,7 +831,7 @@ class ManifestRepairTest {
     void createdAndHintIsSilent() {
         chain(2);
         store.beforeEach(onRequest("PUT m3", () -> silence(PackFixture.KEYS.hint()::equals)));
-        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
+        assertThat(commit(store)).isUnknown();
     }
 
     @Test
@@ -860,7 +849,7 @@ class ManifestRepairTest {
                             ? new Fault.Lost(TIMEOUT)
                             : new Fault.None());
         }));
-        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
+        assertThat(commit(store)).isUnknown();
     }
 
     @Test
@@ -873,6 +862,6 @@ class ManifestRepairTest {
                 (read, sound) -> read == 2 && sound instanceof GetResult.Found found
                         ? new GetResult.Found(found.bytes(), found.etag(), found.marks())
                         : sound);
-        assertTrue(done(commit(undated)).number() > 1_000_000);
+        assertTrue(assertThat(commit(undated)).isDone().number() > 1_000_000);
     }
 }

@@ -3,10 +3,10 @@ package dev.granary.s3.pack.manifest;
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.EXPIRED_403;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -50,8 +50,7 @@ class PackManifestLogTest {
     private PackManifest newest(PackManifest known) {
         store.newRequests();
         PackManifestLog.Newest newest = log.newest(known);
-        return assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
-                .manifest();
+        return assertThat(newest).isFound();
     }
 
     private void hint(String text) {
@@ -178,9 +177,7 @@ class PackManifestLogTest {
                 PackFixture.KEYS.manifest(3), store.body(PackFixture.KEYS.manifest(1)), SOMEBODY);
         PackManifest read = newest(PackManifest.NONE);
         assertEquals(3, read.number());
-        PackManifest expected = assertInstanceOf(
-                        PackManifest.Read.Ok.class, PackManifest.decode(second))
-                .manifest();
+        PackManifest expected = assertThat(PackManifest.decode(second)).isOk();
         assertEquals(expected.packs().getFirst().name(), read.packs().getFirst().name());
     }
 
@@ -209,12 +206,9 @@ class PackManifestLogTest {
         ByteBuffer.wrap(newer).putInt(8, 2).putInt(newer.length - 4, 0);
         ByteBuffer.wrap(newer).putInt(newer.length - 4, PackIndex.crc(newer, 0, newer.length - 4));
         store.place(PackFixture.KEYS.manifest(2), newer, SOMEBODY);
-        PackManifestLog.Newest.Unavailable read = assertInstanceOf(
-                PackManifestLog.Newest.Unavailable.class, log.newest(PackManifest.NONE));
-        assertTrue(read.cause().contains("newer version"), read::cause);
-        assertInstanceOf(
-                PackManifestLog.Committed.Failed.class,
-                log.commit(base -> ManifestPlan.commit(base.plus(pack))));
+        String cause = assertThat(log.newest(PackManifest.NONE)).isUnavailable();
+        assertTrue(cause.contains("newer version"), cause);
+        assertThat(log.commit(base -> ManifestPlan.commit(base.plus(pack)))).isFailed();
         assertArrayEquals(newer, store.body(PackFixture.KEYS.manifest(2)));
         assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(3)::equals));
     }
@@ -293,11 +287,7 @@ class PackManifestLogTest {
         hint("6");
         store.remove(PackFixture.KEYS.manifest(3));
         PackManifestLog.Newest newest = packs.log(new WithoutListing(store)).newest(known);
-        assertEquals(
-                6,
-                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
-                        .manifest()
-                        .number());
+        assertEquals(6, assertThat(newest).isFound().number());
     }
 
     /** The store of a lookup: requests must end soon, so nothing may be listed. */
@@ -340,19 +330,12 @@ class PackManifestLogTest {
         hint("5");
         placeManifest(8);
         PackManifestLog.Newest newest = packs.log(lookupStore).newest(PackManifest.NONE);
-        assertTrue(
-                assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString)
-                        .cause()
-                        .contains("must be listed"));
+        assertTrue(assertThat(newest).isUnavailable().contains("must be listed"));
         assertEquals(8, newest(PackManifest.NONE).number(), "who may list finds it");
         placeManifest(6);
         placeManifest(7);
         newest = packs.log(lookupStore).newest(PackManifest.NONE);
-        assertEquals(
-                8,
-                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
-                        .manifest()
-                        .number());
+        assertEquals(8, assertThat(newest).isFound().number());
     }
 
     @Test
@@ -365,10 +348,7 @@ class PackManifestLogTest {
         PackManifestLog limited = packs.log(new WithoutListing(store));
         for (PackManifestLog.Newest newest :
                 List.of(limited.newest(PackManifest.NONE), limited.confirmed())) {
-            assertTrue(assertInstanceOf(
-                            PackManifestLog.Newest.Unavailable.class, newest, newest::toString)
-                    .cause()
-                    .contains("allow s3:ListBucket"));
+            assertTrue(assertThat(newest).isUnavailable().contains("allow s3:ListBucket"));
         }
     }
 
@@ -394,11 +374,7 @@ class PackManifestLogTest {
             }
         };
         PackManifestLog.Newest newest = packs.log(lagging).newest(PackManifest.NONE);
-        assertEquals(
-                51,
-                assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString)
-                        .manifest()
-                        .number());
+        assertEquals(51, assertThat(newest).isFound().number());
     }
 
     @Test
@@ -427,8 +403,7 @@ class PackManifestLogTest {
                 store.script(new Fault.None());
             }
             store.script(new Fault.Lost(silent % 2 == 0 ? TIMEOUT : EXPIRED_403));
-            assertInstanceOf(
-                    PackManifestLog.Newest.Unavailable.class, log.newest(PackManifest.NONE));
+            assertThat(log.newest(PackManifest.NONE)).isUnavailable();
             for (int before = 0; before < silent; before++) {
                 store.script(new Fault.None());
             }

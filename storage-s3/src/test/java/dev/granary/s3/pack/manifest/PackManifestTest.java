@@ -1,8 +1,9 @@
 package dev.granary.s3.pack.manifest;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
@@ -42,13 +43,11 @@ class PackManifestTest {
 
     private static PackManifest read(byte[] stored) {
         PackManifest.Read read = PackManifest.decode(stored);
-        return assertInstanceOf(PackManifest.Read.Ok.class, read, read::toString)
-                .manifest();
+        return assertThat(read).isOk();
     }
 
     private static DamageKind bad(byte[] stored) {
-        return assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(stored))
-                .damage();
+        return assertThat(PackManifest.decode(stored)).isBad().damage();
     }
 
     private PackManifest small() {

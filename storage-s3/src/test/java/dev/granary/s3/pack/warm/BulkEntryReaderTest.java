@@ -3,6 +3,8 @@ package dev.granary.s3.pack.warm;
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -13,7 +15,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
@@ -118,7 +119,7 @@ class BulkEntryReaderTest {
             assertArrayEquals(PackFixture.encoded(entry), stored);
             LoadResult read = EntryFormat.decode(
                     MemorySegment.ofArray(stored), entry.id(), VerificationLevel.CONTENT_HASH);
-            PersistentCacheContract.assertHit(entry, read);
+            assertThat(read).isHitOf(entry);
         }
     }
 
@@ -263,7 +264,7 @@ class BulkEntryReaderTest {
                     .filter(_ -> bucket.random().nextInt(3) > 0)
                     .forEach(location -> wanted.add(location.id()));
             long rangeBytes = 1L << bucket.random().nextInt(10, 23);
-            PackIndex index = ((PackIndex.Read.Ok) read).index();
+            PackIndex index = assertThat(read).isOk();
             List<PackRange> ranges = PackRange.of(
                     PackFixture.info(bucket.random(), 1),
                     index.locations().stream()

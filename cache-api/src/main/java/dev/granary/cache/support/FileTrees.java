@@ -1,4 +1,4 @@
-package dev.granary.benchmarks.harness;
+package dev.granary.cache.support;
 
 import org.jspecify.annotations.Nullable;
 
@@ -10,16 +10,18 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 
-/** Deletion of directories with their content. */
+/** Operations on directories with their content. */
 public final class FileTrees {
     private FileTrees() {}
 
     /**
-     * Deletes a directory with its content. Files that disappear meanwhile count as deleted. The
-     * deletion of an export stops at the first failure instead, and is a part of its protocol.
+     * Deletes a file, or a directory with its content. Follows no link. Files that are missing, or
+     * disappear meanwhile, count as deleted.
+     *
+     * @throws IOException at the first file that cannot be deleted; the remaining ones stay
      */
-    public static void delete(Path tree) throws IOException {
-        Files.walkFileTree(tree, new SimpleFileVisitor<>() {
+    public static void delete(Path root) throws IOException {
+        Files.walkFileTree(root, new SimpleFileVisitor<>() {
             @Override
             public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
                     throws IOException {
@@ -28,18 +30,21 @@ public final class FileTrees {
             }
 
             @Override
-            public FileVisitResult visitFileFailed(Path file, IOException problem)
+            public FileVisitResult visitFileFailed(Path file, IOException failure)
                     throws IOException {
-                if (problem instanceof NoSuchFileException) {
+                if (failure instanceof NoSuchFileException) {
                     return FileVisitResult.CONTINUE;
                 }
-                throw problem;
+                throw failure;
             }
 
             @Override
-            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException problem)
+            public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException failure)
                     throws IOException {
-                Files.deleteIfExists(visited);
+                if (failure != null && !(failure instanceof NoSuchFileException)) {
+                    throw failure;
+                }
+                Files.deleteIfExists(directory);
                 return FileVisitResult.CONTINUE;
             }
         });

@@ -1,0 +1,45 @@
+package dev.granary.cli.compiler;
+
+import com.google.gson.Gson;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
+import com.google.gson.JsonParser;
+
+import java.util.Map;
+
+/**
+ * Encoder and decoder of messages as one line of JSON: an object with one property, named after the
+ * kind of the message.
+ */
+final class CompilerMessages {
+    private static final Gson GSON = new Gson();
+
+    private CompilerMessages() {}
+
+    static String encode(Record message) {
+        JsonObject object = new JsonObject();
+        object.add(message.getClass().getSimpleName(), GSON.toJsonTree(message));
+        return GSON.toJson(object);
+    }
+
+    /**
+     * Returns the message of a line.
+     *
+     * @param type the sealed type of the message
+     * @throws JsonParseException if the line is none
+     */
+    static <T> T decode(String line, Class<T> type) {
+        Map.Entry<String, JsonElement> only = JsonParser.parseString(line)
+                .getAsJsonObject()
+                .entrySet()
+                .iterator()
+                .next();
+        for (Class<?> kind : type.getPermittedSubclasses()) {
+            if (kind.getSimpleName().equals(only.getKey())) {
+                return type.cast(GSON.fromJson(only.getValue(), kind));
+            }
+        }
+        throw new JsonParseException("unknown message " + only.getKey());
+    }
+}

@@ -1,0 +1,26 @@
+package dev.granary.cli.compiler;
+
+/** Thrown if a compiler process ends or hangs during a request. */
+public final class CompilerProcessException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final Kind kind;
+
+    /** The kind of failure. */
+    public enum Kind {
+        /** The process ended, or could not be started. */
+        CRASHED,
+        /** The process did not respond within the limit, and was killed. */
+        TIMED_OUT
+    }
+
+    CompilerProcessException(Kind kind, String message) {
+        super(message);
+        this.kind = kind;
+    }
+
+    /** Returns the kind of failure. */
+    public Kind kind() {
+        return kind;
+    }
+}

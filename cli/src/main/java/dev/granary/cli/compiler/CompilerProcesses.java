@@ -1,0 +1,255 @@
+package dev.granary.cli.compiler;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
+import dev.granary.cli.compiler.CompilerProcessException.Kind;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.process.TemporaryDirectory;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * An engine whose driver runs in processes of its own, one for each thread that uses the engine at
+ * the same time. Thread-safe.
+ *
+ * <p>A process that crashes, is killed or hangs is a failure of its program only; the next program
+ * gets a new process. If that happens during a restore, the entry counts as refused by the driver,
+ * and the program is compiled. The processes end when this process does, even if it is killed.
+ */
+public final class CompilerProcesses implements Engine<KernelDescriptor, TransferredPrimitive> {
+    private static final Duration OPEN_LIMIT = Duration.ofMinutes(5);
+
+    private final TemporaryDirectory directory;
+    private final CompilerRequest.Open open;
+    private final Duration limit;
+    private final Deque<CompilerProcess> idle = new ConcurrentLinkedDeque<>();
+    private final AtomicInteger started = new AtomicInteger();
+    private final Target target;
+
+    private CompilerProcesses(
+            TemporaryDirectory directory, CompilerRequest.Open open, Duration limit)
+            throws CompilerProcessException, CommandFailedException, InterruptedException {
+        this.directory = directory;
+        this.open = open;
+        this.limit = limit;
+        Opened first = openProcess();
+        this.target = first.target();
+        idle.push(first.process());
+    }
+
+    /** A process with its device. */
+    private record Opened(CompilerProcess process, Target target) {}
+
+    /** Request to a process, which may have to write files for it. */
+    @FunctionalInterface
+    private interface RequestWriter {
+        Record write(CompilerProcess process) throws IOException;
+    }
+
+    /**
+     * Starts the first process, which finds the device.
+     *
+     * @param device a part of the device's name; empty for the first device
+     * @param geometries the geometries of all launches that are known; binaries cover them
+     * @param limit the longest time of one compile
+     * @throws CommandFailedException if the device cannot be opened, or no process can be started
+     */
+    public static CompilerProcesses start(
+            String device, Collection<Geometry> geometries, Duration limit)
+            throws CommandFailedException, IOException, InterruptedException {
+        TemporaryDirectory directory = new TemporaryDirectory("granary-compile-");
+        try {
+            return new CompilerProcesses(
+                    directory,
+                    new CompilerRequest.Open(
+                            device,
+                            geometries.stream()
+                                    .map(geometry -> new ProgramMessage.LaunchMessage(
+                                            "", geometry.global(), geometry.local()))
+                                    .toList()),
+                    limit);
+        } catch (CompilerProcessException e) {
+            directory.close();
+            throw new CommandFailedException(
+                    "the device cannot be opened, nothing was compiled: " + e.getMessage());
+        } catch (CommandFailedException | InterruptedException | RuntimeException e) {
+            directory.close();
+            throw e;
+        }
+    }
+
+    private Opened openProcess()
+            throws CompilerProcessException, CommandFailedException, InterruptedException {
+        CompilerProcess process;
+        try {
+            process = new CompilerProcess(
+                    directory.path().resolve("process-" + started.incrementAndGet()));
+        } catch (IOException e) {
+            throw new CompilerProcessException(
+                    Kind.CRASHED, "the compiler process cannot be started: " + e.getMessage());
+        }
+        try {
+            switch (process.request(open, OPEN_LIMIT)) {
+                case CompilerResponse.Opened(
+                        String backend,
+                        String vendor,
+                        String device,
+                        String driver) -> {
+                    return new Opened(
+                            process, new Target(Backend.valueOf(backend), vendor, device, driver));
+                }
+                case CompilerResponse.Failed failed -> {
+                    process.close();
+                    throw new CommandFailedException(failed.cause());
+                }
+                case CompilerResponse other -> throw unexpected(other);
+            }
+        } catch (CompilerProcessException | InterruptedException | RuntimeException e) {
+            process.close();
+            throw e;
+        }
+    }
+
+    private static IllegalStateException unexpected(CompilerResponse response) {
+        return new IllegalStateException("unexpected response of a compiler process: " + response);
+    }
+
+    @Override
+    public Target target() {
+        return target;
+    }
+
+    @Override
+    public TransferredPrimitive create(KernelDescriptor descriptor) throws CompileException {
+        ProgramMessage program = ProgramMessage.of(descriptor);
+        Transfer transfer;
+        try {
+            transfer = request(_ -> new CompilerRequest.Compile(program));
+        } catch (CompilerProcessException e) {
+            CompileException failure = new CompileException(String.valueOf(e.getMessage()), "");
+            failure.initCause(e);
+            throw failure;
+        }
+        return switch (transfer.response()) {
+            case CompilerResponse.Built built ->
+                new TransferredPrimitive(descriptor, built, transfer.binaries());
+            case CompilerResponse.CompileFailed failed ->
+                throw new CompileException(failed.message(), failed.buildLog());
+            case CompilerResponse.Failed failed -> throw new IllegalStateException(failed.cause());
+            case CompilerResponse other -> throw unexpected(other);
+        };
+    }
+
+    @Override
+    public TransferredPrimitive create(
+            KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
+        if (kind != BinaryKind.KERNEL) {
+            throw new RestoreException(
+                    descriptor.name() + ": binaries of kind " + kind + " are not supported");
+        }
+        ProgramMessage program = ProgramMessage.of(descriptor);
+        Transfer transfer;
+        try {
+            transfer = request(
+                    process -> new CompilerRequest.Restore(program, process.write(binaries)));
+        } catch (CompilerProcessException e) {
+            throw new RestoreException(descriptor.name() + ": " + e.getMessage());
+        }
+        return switch (transfer.response()) {
+            case CompilerResponse.Built built ->
+                new TransferredPrimitive(
+                        descriptor,
+                        built,
+                        Primitive.Origin.valueOf(built.origin()) == Primitive.Origin.RESTORED
+                                ? binaries
+                                : transfer.binaries());
+            case CompilerResponse.RestoreRefused refused ->
+                throw refused.isMissingKernel()
+                        ? RestoreException.missingKernel(refused.message())
+                        : new RestoreException(refused.message());
+            case CompilerResponse.Failed failed -> throw new RestoreException(failed.cause());
+            case CompilerResponse other -> throw unexpected(other);
+        };
+    }
+
+    /** A response and its binaries. */
+    private record Transfer(CompilerResponse response, KernelBinaries binaries) {}
+
+    private Transfer request(RequestWriter writer) throws CompilerProcessException {
+        try {
+            CompilerProcess process = acquire();
+            boolean isUsable = false;
+            try {
+                CompilerResponse response = process.request(writer.write(process), limit);
+                KernelBinaries binaries = response instanceof CompilerResponse.Built built
+                        ? process.read(built.binaries())
+                        : KernelBinaries.none();
+                isUsable = true;
+                return new Transfer(response, binaries);
+            } finally {
+                if (isUsable) {
+                    idle.push(process);
+                } else {
+                    process.close();
+                }
+            }
+        } catch (IOException e) {
+            throw new CompilerProcessException(
+                    Kind.CRASHED, "files for the compiler process cannot be used: " + e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CompilerProcessException(Kind.CRASHED, "the command was interrupted");
+        }
+    }
+
+    /** Returns an idle process, or a new one. */
+    private CompilerProcess acquire() throws CompilerProcessException, InterruptedException {
+        for (CompilerProcess free = idle.poll(); free != null; free = idle.poll()) {
+            if (free.isAlive()) {
+                return free;
+            }
+            free.close(); // killed while it was idle, which is no failure of the next program
+        }
+        try {
+            Opened opened = openProcess();
+            if (!opened.target().equals(target)) {
+                opened.process().close();
+                throw new CompilerProcessException(
+                        Kind.CRASHED,
+                        "another process found another device: "
+                                + opened.target().name());
+            }
+            return opened.process();
+        } catch (CommandFailedException e) {
+            throw new CompilerProcessException(Kind.CRASHED, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Ends all processes and deletes their files. To be called when no thread uses the engine. */
+    @Override
+    public void close() {
+        idle.forEach(CompilerProcess::finish);
+        for (CompilerProcess process = idle.poll(); process != null; process = idle.poll()) {
+            process.awaitEnd();
+        }
+        try {
+            directory.close();
+        } catch (IOException e) {
+            // the last process has deleted it, or the system will
+        }
+    }
+}

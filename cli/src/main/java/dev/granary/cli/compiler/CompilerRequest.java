@@ -1,0 +1,25 @@
+package dev.granary.cli.compiler;
+
+import java.util.List;
+
+/** A request to a compiler process. */
+sealed interface CompilerRequest {
+    /**
+     * Opens the device; the first request.
+     *
+     * @param device a part of its name; empty for the first device
+     * @param geometries the geometries of launches that binaries may have to cover
+     */
+    record Open(String device, List<ProgramMessage.LaunchMessage> geometries)
+            implements CompilerRequest {}
+
+    /** Compiles a program. */
+    record Compile(ProgramMessage program) implements CompilerRequest {}
+
+    /**
+     * Restores a program from binaries.
+     *
+     * @param binaries the files with the binaries, in order
+     */
+    record Restore(ProgramMessage program, List<String> binaries) implements CompilerRequest {}
+}

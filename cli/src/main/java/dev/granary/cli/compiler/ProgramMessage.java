@@ -1,0 +1,56 @@
+package dev.granary.cli.compiler;
+
+import dev.granary.cache.Target;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The inputs of a compile, for another process. It has the texts and no paths, so that the process
+ * compiles what the id was computed of, even if a file changes meanwhile.
+ */
+record ProgramMessage(
+        String name,
+        List<String> sources,
+        Map<String, String> headers,
+        List<String> includeDirectories,
+        List<String> options,
+        List<String> entries,
+        List<LaunchMessage> launches) {
+    /** Makes every program of a process cacheable; no id leaves the process. */
+    private static final String DIGEST = "decided by the sender";
+
+    /** A launch that the binaries cover. */
+    record LaunchMessage(String kernel, List<Long> global, List<Long> local) {}
+
+    static ProgramMessage of(KernelDescriptor descriptor) {
+        return new ProgramMessage(
+                descriptor.name(),
+                descriptor.sources(),
+                descriptor.headers(),
+                descriptor.includeDirectories(),
+                descriptor.optionTokens(),
+                List.copyOf(descriptor.entries()),
+                descriptor.launches().stream()
+                        .map(launch -> new LaunchMessage(
+                                launch.kernel(),
+                                launch.geometry().global(),
+                                launch.geometry().local()))
+                        .toList());
+    }
+
+    /** Returns a descriptor that compiles to the same; its id is of no use. */
+    KernelDescriptor descriptor(Target target) {
+        KernelDescriptor.Builder builder =
+                KernelDescriptor.builder(target, name).options(options).extraDigest(DIGEST);
+        sources.forEach(builder::source);
+        headers.forEach(builder::header);
+        includeDirectories.forEach(builder::includeDirectory);
+        entries.forEach(builder::entry);
+        launches.forEach(launch ->
+                builder.launch(launch.kernel(), new Geometry(launch.global(), launch.local())));
+        return builder.build();
+    }
+}

@@ -1,0 +1,161 @@
+package dev.granary.cli.key;
+
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelManifestException;
+import dev.granary.cli.manifest.KernelSourceResolver;
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.IdPrefixConverter;
+import dev.granary.cli.option.StoreOptions;
+import dev.granary.cli.option.TierOption;
+import dev.granary.cli.option.UsageException;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.toml.SafeText;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * An argument that names an id in one of three forms: the first digits of the id of an entry, a
+ * file with an entry or a key, or {@code MANIFEST#KERNEL}.
+ *
+ * @param tier the tier of entries that are named by digits
+ * @param stores the options of that tier
+ * @param device the device whose target the kernels of a manifest are for
+ */
+public record IdArgument(TierOption tier, StoreOptions stores, DeviceOption device) {
+    private static final String DIGITS = "[0-9a-fA-F]{1,64}";
+    private static final String KEY_FILE = "key.bin";
+    private static final char KERNEL_MARK = '#';
+
+    /**
+     * Returns the id that an argument names.
+     *
+     * @throws UsageException if the argument has none of the forms, or names no kernel
+     * @throws CommandFailedException if the id cannot be determined
+     */
+    public Id resolve(String argument)
+            throws UsageException, CommandFailedException, ConfigException,
+                    KernelManifestException {
+        if (argument.matches(DIGITS)) {
+            return ofEntry(IdPrefixConverter.parse(argument));
+        }
+        Optional<Path> file = path(argument).filter(Files::exists);
+        if (file.isPresent()) {
+            return ofFile(file.get());
+        }
+        int mark = kernelMark(argument);
+        if (mark > 0) {
+            return ofKernel(
+                    path(argument.substring(0, mark)).orElseThrow(() -> unknown(argument)),
+                    argument.substring(mark + 1));
+        }
+        throw unknown(argument);
+    }
+
+    private static UsageException unknown(String argument) {
+        return new UsageException("'" + SafeText.of(argument)
+                + "' is neither the first digits of an id, nor a file with an entry, nor"
+                + " MANIFEST#KERNEL");
+    }
+
+    private static Optional<Path> path(String text) {
+        try {
+            return Optional.of(Path.of(text));
+        } catch (InvalidPathException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Returns the index of the first mark after the name of a file, else of the first mark. */
+    private static int kernelMark(String argument) {
+        int first = argument.indexOf(KERNEL_MARK);
+        for (int mark = first; mark >= 0; mark = argument.indexOf(KERNEL_MARK, mark + 1)) {
+            if (path(argument.substring(0, mark)).filter(Files::isRegularFile).isPresent()) {
+                return mark;
+            }
+        }
+        return first;
+    }
+
+    private Id ofEntry(String prefix)
+            throws ConfigException, UsageException, CommandFailedException {
+        try (TierInventory inventory = tier.open(stores);
+                Arena memory = Arena.ofConfined()) {
+            EntryCatalog.Listed listed = EntryFinder.find(inventory, prefix);
+            return switch (inventory.read(listed, memory)) {
+                case LoadResult.Hit hit -> hit.entry().id();
+                case LoadResult.Damaged damaged ->
+                    throw new CommandFailedException(
+                            "entry " + listed.hash() + " is damaged: " + damaged.detail());
+                case LoadResult.Absent _ ->
+                    throw new CommandFailedException(
+                            "entry " + listed.hash() + " has just been removed");
+                case LoadResult.Unavailable unavailable ->
+                    throw new CommandFailedException(
+                            "entry " + listed.hash() + " cannot be read: " + unavailable.cause());
+            };
+        } catch (IOException e) {
+            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
+        }
+    }
+
+    /** Reads an entry as stored in a bucket, or a key as exported; also by the directory of one. */
+    private static Id ofFile(Path named) throws CommandFailedException {
+        Path file = Files.isDirectory(named) ? named.resolve(KEY_FILE) : named;
+        if (!Files.isRegularFile(file)) { // opening a pipe blocks until a writer opens it
+            throw new CommandFailedException(file + " is not a file with an entry");
+        }
+        try (FileChannel channel = FileChannel.open(file);
+                Arena memory = Arena.ofConfined()) {
+            MemorySegment stored =
+                    channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), memory);
+            return EntryFormat.readId(stored)
+                    .or(() -> stored.byteSize() > Id.MAX_BYTES
+                            ? Optional.empty()
+                            : Id.parse(stored.toArray(ValueLayout.JAVA_BYTE)))
+                    .orElseThrow(() -> new CommandFailedException(
+                            file + " is neither an entry nor the key of one"));
+        } catch (IOException e) {
+            throw new CommandFailedException(file + " cannot be read: " + e);
+        }
+    }
+
+    private Id ofKernel(Path manifest, String name)
+            throws KernelManifestException, UsageException, CommandFailedException {
+        KernelManifest kernels = KernelManifest.read(manifest);
+        KernelSpec kernel = kernels.kernels().stream()
+                .filter(one -> one.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new UsageException(manifest + " has no kernel '"
+                        + SafeText.of(name) + "'; its kernels are: "
+                        + kernels.kernels().stream()
+                                .map(one -> SafeText.of(one.name()))
+                                .collect(Collectors.joining(", "))));
+        try {
+            Id id = KernelSourceResolver.descriptor(kernel, device.device().target())
+                    .getId();
+            if (id.isEmpty()) {
+                throw new CommandFailedException(
+                        SafeText.of(name) + " is not cacheable, so it has no id: " + id.reason());
+            }
+            return id;
+        } catch (IOException e) {
+            throw new CommandFailedException(SafeText.of(name) + ": " + e.getMessage());
+        }
+    }
+}

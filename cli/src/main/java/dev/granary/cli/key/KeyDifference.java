@@ -1,0 +1,126 @@
+package dev.granary.cli.key;
+
+import dev.granary.cache.Id;
+import dev.granary.cli.output.Units;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A field in which two keys differ, with its values in each of them.
+ *
+ * @param field the name of the field; for a header or a variable, with the path or the variable
+ * @param a the values in the first key, in order; none if it lacks the field
+ * @param b the values in the second key
+ */
+public record KeyDifference(String field, List<String> a, List<String> b) {
+    private static final String NONE = "-";
+
+    /** Characters that a cell of a table has at most. */
+    private static final int WIDTH = 26;
+
+    private static final int CONTEXT = 8;
+
+    /**
+     * Names of fields whose value belongs to the field before: together they are one difference.
+     */
+    private static final Set<String> VALUES_OF_NAMES = Set.of("sha256", "value");
+
+    /** Copies the lists. */
+    public KeyDifference {
+        a = List.copyOf(a);
+        b = List.copyOf(b);
+    }
+
+    /**
+     * Returns the differences of two ids: in the order of the first key, then the fields that only
+     * the second has. None if the ids are equal.
+     */
+    public static List<KeyDifference> between(Id a, Id b) {
+        Map<String, List<String>> first = values(a);
+        Map<String, List<String>> second = values(b);
+        Set<String> names = new LinkedHashSet<>(first.keySet());
+        names.addAll(second.keySet());
+        List<KeyDifference> differences = new ArrayList<>();
+        for (String name : names) {
+            List<String> ofA = first.getOrDefault(name, List.of());
+            List<String> ofB = second.getOrDefault(name, List.of());
+            if (!ofA.equals(ofB)) {
+                differences.add(new KeyDifference(name, ofA, ofB));
+            }
+        }
+        return differences;
+    }
+
+    private static Map<String, List<String>> values(Id id) {
+        Map<String, List<String>> values = new LinkedHashMap<>();
+        List<Id.Field> fields = id.fields();
+        for (int i = 0; i < fields.size(); i++) {
+            String name = fields.get(i).name();
+            String value = KeyText.of(fields.get(i));
+            if (i + 1 < fields.size()
+                    && VALUES_OF_NAMES.contains(fields.get(i + 1).name())) {
+                name += " " + value;
+                value = KeyText.of(fields.get(++i));
+            }
+            values.computeIfAbsent(name, _ -> new ArrayList<>()).add(value);
+        }
+        return values;
+    }
+
+    /** Returns the first value for a table: at most a few words around the first difference. */
+    public String shortA() {
+        return shortened(a, b);
+    }
+
+    /** Returns the second value for a table. */
+    public String shortB() {
+        return shortened(b, a);
+    }
+
+    private static String shortened(List<String> values, List<String> others) {
+        List<String> own = without(values, others);
+        List<String> foreign = without(others, values);
+        boolean isOrder = own.isEmpty() && foreign.isEmpty();
+        if (own.isEmpty() && !isOrder) {
+            return NONE;
+        }
+        return around(
+                String.join("  ", isOrder ? values : own),
+                String.join("  ", isOrder ? others : foreign));
+    }
+
+    /** Returns the values without those that the others have, each as often as there. */
+    private static List<String> without(List<String> values, List<String> others) {
+        List<String> remaining = new ArrayList<>(values);
+        others.forEach(remaining::remove);
+        return remaining;
+    }
+
+    /** Returns the part of a text in which it first differs from another, with its line. */
+    private static String around(String text, String other) {
+        int difference = 0;
+        int line = 1;
+        int lineStart = 0;
+        while (difference < Math.min(text.length(), other.length())
+                && text.charAt(difference) == other.charAt(difference)) {
+            if (text.charAt(difference++) == '\n') {
+                line++;
+                lineStart = difference;
+            }
+        }
+        boolean hasLines = text.strip().indexOf('\n') >= 0 || other.strip().indexOf('\n') >= 0;
+        int start = difference - lineStart > WIDTH / 2 ? difference - CONTEXT : lineStart;
+        int lineEnd = text.indexOf('\n', Math.max(start, difference));
+        if (start > lineStart && Character.isLowSurrogate(text.charAt(start))) {
+            start--;
+        }
+        String place = (hasLines ? "line " + line + ": " : "") + (start > lineStart ? "..." : "");
+        String shown = text.substring(start, lineEnd < 0 ? text.length() : lineEnd);
+        return place + Units.cut(shown, WIDTH - place.length());
+    }
+}

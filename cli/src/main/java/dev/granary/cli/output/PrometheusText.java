@@ -1,0 +1,81 @@
+package dev.granary.cli.output;
+
+import dev.granary.coordinator.statistics.Metric;
+import dev.granary.coordinator.statistics.TierCounter;
+
+import java.io.PrintWriter;
+import java.util.Map;
+
+/**
+ * Writer of metrics in the text exposition format 0.0.4 of Prometheus, for the textfile collector
+ * of its node exporter.
+ */
+public final class PrometheusText {
+    private static final String PER_LAYER = TierCounter.BUCKET_HITS.label() + " ";
+
+    private final PrintWriter out;
+
+    /** Creates a writer to {@code out}. */
+    public PrometheusText(PrintWriter out) {
+        this.out = out;
+    }
+
+    /** Prints all counters of {@code totals}; those that are missing there are left out. */
+    public void counters(Map<String, Long> totals) {
+        if (totals.containsKey("processes")) {
+            family(
+                    "granary_processes_total",
+                    "counter",
+                    "processes that used the directory and ended in order");
+            sample("granary_processes_total", totals.getOrDefault("processes", 0L));
+        }
+        for (Metric metric : Metric.all()) {
+            if (totals.containsKey(metric.label())) {
+                family(metric.prometheusName(), "counter", metric.description());
+                sample(metric.prometheusName(), metric.value(totals));
+            }
+        }
+        if (totals.keySet().stream().anyMatch(label -> label.startsWith(PER_LAYER))) {
+            String name = "granary_layer_hits_total";
+            family(name, "counter", "lookups that found a verified entry in this layer");
+            totals.forEach((label, count) -> {
+                if (label.startsWith(PER_LAYER)) {
+                    sample(name, count, "layer", label.substring(PER_LAYER.length()));
+                }
+            });
+        }
+    }
+
+    /** Begins a metric; its samples follow. */
+    public void family(String name, String type, String help) {
+        out.println("# HELP " + name + " " + help.replace("\\", "\\\\").replace("\n", "\\n"));
+        out.println("# TYPE " + name + " " + type);
+    }
+
+    /** Prints a sample with labels given as name, value, name, value... */
+    public void sample(String name, Number value, String... labels) {
+        StringBuilder line = new StringBuilder(name);
+        for (int i = 0; i < labels.length; i += 2) {
+            line.append(i == 0 ? '{' : ',')
+                    .append(labels[i])
+                    .append("=\"")
+                    .append(escaped(labels[i + 1]))
+                    .append('"');
+        }
+        if (labels.length > 0) {
+            line.append('}');
+        }
+        out.println(line.append(' ').append(number(value)));
+    }
+
+    private static String escaped(String label) {
+        return label.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n");
+    }
+
+    private static String number(Number value) {
+        double number = value.doubleValue();
+        return number == Math.rint(number) && Math.abs(number) < 1L << 53
+                ? Long.toString(value.longValue())
+                : Double.toString(number);
+    }
+}

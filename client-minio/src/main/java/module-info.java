@@ -1,0 +1,21 @@
+/**
+ * The MinIO client as the client of buckets. The module has no code: it resolves the modules that
+ * {@code dev.granary.s3} uses optionally, and those that the client uses without declaring them.
+ */
+module dev.granary.client.minio {
+    requires transitive dev.granary.s3;
+    requires com.fasterxml.jackson.databind;
+    requires com.google.common;
+    requires java.logging;
+    requires java.naming;
+    requires java.sql;
+    requires java.xml;
+    requires jdk.unsupported;
+    requires minio;
+    requires okhttp3;
+    requires org.apache.commons.compress;
+    requires software.amazon.awssdk.auth;
+    requires software.amazon.awssdk.core;
+    requires software.amazon.awssdk.identity.spi;
+    requires software.amazon.awssdk.regions;
+}

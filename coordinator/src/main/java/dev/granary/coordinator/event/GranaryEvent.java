@@ -1,0 +1,15 @@
+package dev.granary.coordinator.event;
+
+/**
+ * Event of one Granary. Immutable, and small: it names an entry by its digest, and holds none of
+ * its binaries.
+ */
+public sealed interface GranaryEvent
+        permits LookupEvent,
+                LoadEvent,
+                RestoreEvent,
+                WaitEvent,
+                CompileEvent,
+                StoreEvent,
+                UploadEvent,
+                EvictionEvent {}

@@ -1,0 +1,45 @@
+package dev.granary.coordinator.event;
+
+/**
+ * Listener of the events of one Granary; {@code Granary.builder().listener(...)} registers it.
+ *
+ * <p>All methods are called by one thread of the listener, in the order of the events, and do
+ * nothing by default. A slow listener delays no lookup: up to 8,192 events wait for it, and further
+ * ones are dropped and counted as {@code events-dropped}. If a method throws, the first exception
+ * is logged, and the next event is delivered as usual. {@code Granary.close()} waits for the
+ * delivery at most the configured flush limit, then interrupts the listener and drops the rest.
+ */
+public interface GranaryListener {
+    /**
+     * Returns true if {@link #onLookup} is to be called for hits in memory, too. A hit takes some
+     * 10 ns, and its event ten times as much; counters have their number without events. Called
+     * once, when the listener is registered.
+     */
+    default boolean wantsMemoryHits() {
+        return false;
+    }
+
+    /** Called after each lookup below the memory tier, and if wanted, after each in memory. */
+    default void onLookup(LookupEvent event) {}
+
+    /** Called after a lookup in the local tier or in a layer. */
+    default void onLoad(LoadEvent event) {}
+
+    /** Called after the driver has accepted or rejected a stored entry. */
+    default void onRestore(RestoreEvent event) {}
+
+    /** Called after a wait for another process of the machine. */
+    default void onWait(WaitEvent event) {}
+
+    /** Called after a compile, successful or not. */
+    default void onCompile(CompileEvent event) {}
+
+    /** Called after a store in the local tier. */
+    default void onStore(StoreEvent event) {}
+
+    /** Called after a store in a layer. */
+    default void onUpload(UploadEvent event) {}
+
+    /** Called after an eviction from the local directory by this process. */
+    default void onEviction(EvictionEvent event) {}
+}

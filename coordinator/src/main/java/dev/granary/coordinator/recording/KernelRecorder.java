@@ -1,0 +1,197 @@
+package dev.granary.coordinator.recording;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cache.support.LogOnce;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.layer.OpenTaskCounter;
+import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.gpu.KernelDescriptor;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Recorder of the kernels of this process in a {@link RecordingFile}. A lookup hands over its
+ * descriptor, once for each id; a background thread writes. A failure is logged once and counted,
+ * and the next write tries again. Thread-safe.
+ *
+ * <p>What is unwritten when the process ends without a close is written by a shutdown hook.
+ */
+public final class KernelRecorder implements AutoCloseable {
+    /**
+     * The longest wait for the last write at the end. It lasts that long only for thousands of
+     * kernels that were obtained at once, or on a disk that hardly answers.
+     */
+    private static final Duration CLOSE_LIMIT = Duration.ofSeconds(30);
+
+    /** The largest number of kernels that await a write, if writes fail. */
+    private static final int MAX_UNWRITTEN = 10_000;
+
+    private final RecordingFile file;
+    private final LookupCounters counters;
+    // hashes of ids, and comments on kernels that have none
+    private final Set<Object> seen = ConcurrentHashMap.newKeySet();
+    private final LinkedBlockingQueue<PrimitiveDescriptor> unwritten =
+            new LinkedBlockingQueue<>(MAX_UNWRITTEN);
+    private final AtomicBoolean isScheduled = new AtomicBoolean();
+    private final OpenTaskCounter openTasks = new OpenTaskCounter();
+    private final ThreadPoolExecutor worker = new ThreadPoolExecutor(
+            1,
+            1,
+            0,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            DaemonThreads.named("granary-recorder"));
+    private final Thread exitHook = new Thread(this::writeLast, "granary-recorder-exit");
+
+    /**
+     * Creates a recorder. The process writes nothing before the first kernel.
+     *
+     * @param file the manifest to write
+     * @param counters the counters of written kernels and of failures
+     */
+    public KernelRecorder(Path file, LookupCounters counters) {
+        this.file = new RecordingFile(file);
+        this.counters = counters;
+        try {
+            Runtime.getRuntime().addShutdownHook(exitHook);
+        } catch (IllegalStateException e) {
+            // the process is ending: close writes what there is
+        }
+    }
+
+    /**
+     * Checks that a recording can be written to {@code file}.
+     *
+     * @throws ConfigException if not, with the necessary change
+     */
+    public static void check(Path file) throws ConfigException {
+        try {
+            new RecordingFile(file).check();
+        } catch (IOException e) {
+            throw new ConfigException("The recording " + file + " cannot be written: "
+                    + e.getMessage() + ", or unset GRANARY_RECORD.");
+        }
+    }
+
+    /** Records the kernel of {@code descriptor}, unless it was recorded before. Never throws. */
+    public void record(PrimitiveDescriptor descriptor) {
+        try {
+            Id id = descriptor.getId();
+            Object key = id.isEmpty() ? descriptor.name() + ": " + id.reason() : id.hash();
+            if (!seen.contains(key) && seen.add(key)) {
+                if (!unwritten.offer(descriptor)) {
+                    failed("more than " + MAX_UNWRITTEN + " kernels are not written yet");
+                }
+                scheduleWrite();
+            }
+        } catch (Throwable e) { // an error too: the caller has its primitive
+            failed(e.toString());
+        }
+    }
+
+    private void scheduleWrite() {
+        if (isScheduled.compareAndSet(false, true)) {
+            openTasks.begin();
+            try {
+                worker.execute(this::write);
+            } catch (Throwable e) { // such as out of memory for the thread, or closed
+                isScheduled.set(false);
+                openTasks.end(1);
+                failed(e.toString());
+            }
+        }
+    }
+
+    /** Writes all kernels that were recorded so far. */
+    private void write() {
+        List<PrimitiveDescriptor> batch = new ArrayList<>();
+        try {
+            isScheduled.set(false); // before taking: a later kernel schedules the next write
+            unwritten.drainTo(batch);
+            List<RecordedKernel> kernels = new ArrayList<>();
+            List<String> comments = new ArrayList<>();
+            for (PrimitiveDescriptor descriptor : batch) {
+                if (descriptor.getId().isEmpty()) {
+                    comments.add(comment(descriptor, descriptor.getId().reason()));
+                } else if (!(descriptor instanceof KernelDescriptor kernel)) {
+                    comments.add(comment(
+                            descriptor, "it is a descriptor of the application, without sources"));
+                } else if (bytes(kernel) > RecordedKernel.MAX_BYTES) {
+                    comments.add(comment(
+                            descriptor,
+                            "its sources and headers have more than "
+                                    + (RecordedKernel.MAX_BYTES >> 20) + " MiB"));
+                } else {
+                    kernels.add(new RecordedKernel(kernel, List.of(RecordedId.of(kernel))));
+                }
+            }
+            counters.add(LookupCounter.RECORDED, file.add(kernels, comments));
+        } catch (Throwable e) { // an error too: it must not end this thread
+            unwritten.addAll(
+                    batch.subList(0, Math.min(batch.size(), unwritten.remainingCapacity())));
+            failed(e.toString());
+        } finally {
+            openTasks.end(1);
+        }
+    }
+
+    private static String comment(PrimitiveDescriptor descriptor, String reason) {
+        return "Not recorded: " + descriptor.name() + ": " + reason;
+    }
+
+    private static long bytes(KernelDescriptor kernel) {
+        return kernel.sources().stream().mapToLong(String::length).sum()
+                + kernel.headers().values().stream().mapToLong(String::length).sum();
+    }
+
+    private void failed(String cause) {
+        counters.increment(LookupCounter.RECORD_FAILURES);
+        LogOnce.warn("record", "Kernels could not be recorded: " + cause);
+    }
+
+    /**
+     * Waits until all kernels are written or the last write has failed, or until
+     * {@code System.nanoTime()} reaches {@code deadline}.
+     *
+     * @return true if no write is in progress
+     */
+    public boolean flush(long deadline) throws InterruptedException {
+        return openTasks.awaitNone(deadline);
+    }
+
+    private void writeLast() {
+        try {
+            if (!unwritten.isEmpty()) { // the last write failed, or is in progress
+                scheduleWrite();
+            }
+            flush(System.nanoTime() + CLOSE_LIMIT.toNanos());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Writes what is not written yet, for at most 30 seconds. */
+    @Override
+    public void close() {
+        writeLast();
+        worker.shutdownNow();
+        try {
+            Runtime.getRuntime().removeShutdownHook(exitHook);
+        } catch (IllegalStateException e) {
+            // the process is ending
+        }
+    }
+}

@@ -1,0 +1,163 @@
+package dev.granary.coordinator.recording;
+
+import dev.granary.coordinator.toml.SafeText;
+import dev.granary.coordinator.toml.TomlText;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * The text of a recording: paragraphs that empty lines separate. A paragraph is a kernel, or a
+ * comment. Additions leave all other text as it is, so that people may edit a recording. Not
+ * thread-safe.
+ */
+final class RecordingText {
+    /** The beginning of every recording, which tells it from other manifests. */
+    static final String MARK = "# Recorded by Granary";
+
+    private static final String KERNEL = "[[recorded]]";
+    private static final String NAME = "name = ";
+    private static final String ENTRY = "entry = ";
+    private static final String IDS = "target = [";
+    private static final String LIST_END = "]";
+    private static final String COMMENT = "#";
+
+    private final List<String> paragraphs = new ArrayList<>();
+    private final Set<String> comments = new HashSet<>();
+    private final Set<String> names = new HashSet<>();
+    // position in the paragraphs, by the lines that decide what is compiled
+    private final Map<List<String>, Integer> kernels = new HashMap<>();
+
+    /**
+     * Creates the text of an existing recording, or of a new one.
+     *
+     * @param existing the text so far; blank for a new recording
+     * @param directory the name of the directory with the sources
+     */
+    RecordingText(String existing, String directory) {
+        if (existing.isBlank()) {
+            paragraphs.add(MARK + ": the kernels that programs asked for. Their sources are in\n# "
+                    + SafeText.inOneLine(directory)
+                    + ". Programs that record to this file add to it.");
+            return;
+        }
+        for (String paragraph : existing.replace("\r\n", "\n").strip().split("\n{2,}")) {
+            boolean isContinued = !paragraph.startsWith(KERNEL) && !paragraph.startsWith(COMMENT);
+            if (isContinued && !paragraphs.isEmpty()) {
+                // somebody has put an empty line into a kernel
+                paragraphs.addLast(paragraphs.removeLast() + "\n\n" + paragraph);
+            } else {
+                paragraphs.add(paragraph);
+            }
+        }
+        for (int i = 0; i < paragraphs.size(); i++) {
+            String paragraph = paragraphs.get(i);
+            comments.add(paragraph);
+            if (paragraph.startsWith(KERNEL)) {
+                kernels.putIfAbsent(inputs(paragraph.lines().toList()), i);
+            }
+        }
+        // also of tables that people added
+        existing.lines().map(RecordingText::nameIn).forEach(names::add);
+    }
+
+    /** Returns the lines of a kernel that decide what is compiled. */
+    private static List<String> inputs(List<String> lines) {
+        List<String> inputs = new ArrayList<>();
+        boolean isInIds = false;
+        for (String line : lines) {
+            isInIds |= line.equals(IDS);
+            if (!isInIds
+                    && !line.isBlank()
+                    && !line.equals(KERNEL)
+                    && !line.startsWith(NAME)
+                    && !line.startsWith(ENTRY)) {
+                inputs.add(line);
+            }
+            isInIds &= !line.equals(LIST_END);
+        }
+        return inputs;
+    }
+
+    /**
+     * Adds a kernel, or the ids that an equal kernel lacks.
+     *
+     * @return the number of ids that were added; 1 for a new kernel without one
+     */
+    int add(RecordedKernel kernel, SourceDirectory files) throws IOException {
+        List<String> inputs = kernel.inputs(files);
+        Set<String> ids = kernel.ids().stream()
+                .map(RecordedId::toToml)
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+        Integer position = kernels.get(inputs);
+        if (position != null) {
+            String paragraph = paragraphs.get(position);
+            ids.removeIf(paragraph::contains);
+            paragraphs.set(position, withIds(paragraph, ids));
+            return ids.size();
+        }
+        List<String> lines = new ArrayList<>(List.of(KERNEL, NAME + newName(kernel.name())));
+        lines.addAll(kernel.entries());
+        lines.addAll(inputs);
+        kernels.put(inputs, paragraphs.size());
+        paragraphs.add(withIds(String.join("\n", lines), ids));
+        return Math.max(1, ids.size());
+    }
+
+    /** Returns the paragraph with these ids at the head of its list. */
+    private static String withIds(String paragraph, Set<String> ids) {
+        if (ids.isEmpty()) {
+            return paragraph;
+        }
+        String added = ids.stream().map(id -> "    " + id + ",\n").collect(Collectors.joining());
+        String head = "\n" + IDS + "\n";
+        int list = paragraph.indexOf(head);
+        return list < 0
+                ? paragraph + head + added + LIST_END
+                : paragraph.substring(0, list + head.length())
+                        + added
+                        + paragraph.substring(list + head.length());
+    }
+
+    /** Returns the name as a TOML string, with a number behind it if it is taken. */
+    private String newName(String name) {
+        String quoted = TomlText.string(name);
+        for (int number = 2; !names.add(quoted); number++) {
+            quoted = TomlText.string(name + "-" + number);
+        }
+        return quoted;
+    }
+
+    /** Returns the name in a line as a basic string; blank if the line has none. */
+    private static String nameIn(String line) {
+        String[] parts = line.split("=", 2);
+        if (parts.length < 2 || !parts[0].strip().equals("name")) {
+            return "";
+        }
+        String value = parts[1].strip();
+        return value.length() > 1 && value.startsWith("'") && value.endsWith("'")
+                ? TomlText.string(value.substring(1, value.length() - 1))
+                : value;
+    }
+
+    /** Adds a comment in one line, unless it is there already. */
+    void comment(String text) {
+        String comment = "# " + SafeText.inOneLine(text);
+        if (comments.add(comment)) {
+            paragraphs.add(comment);
+        }
+    }
+
+    /** Returns the whole text. */
+    @Override
+    public String toString() {
+        return String.join("\n\n", paragraphs) + "\n";
+    }
+}

@@ -1,0 +1,593 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.TierStatistics;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.event.CompileEvent;
+import dev.granary.coordinator.event.EvictionEvent;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.event.GranaryListener;
+import dev.granary.coordinator.event.LoadEvent;
+import dev.granary.coordinator.event.LookupEvent;
+import dev.granary.coordinator.event.RestoreEvent;
+import dev.granary.coordinator.event.StoreEvent;
+import dev.granary.coordinator.event.UploadEvent;
+import dev.granary.coordinator.event.WaitEvent;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.testing.Await;
+import dev.granary.testing.TestSeed;
+
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Tests of the events that listeners and the flight recorder receive. */
+class EventsTest {
+    private static final int THREADS = 3;
+    private static final int LOOKUPS = 150;
+    private static final int PROGRAMS = 25;
+    private static final int ENTRY_BYTES = 60_000;
+    private static final String LAYER = "shared";
+
+    private final Path directory;
+    private final FakeBucket bucket = new FakeBucket();
+
+    EventsTest(@TempDir Path directory) {
+        this.directory = directory;
+    }
+
+    /** A listener that keeps all events. */
+    private static final class Collector implements GranaryListener {
+        final Queue<GranaryEvent> events = new ConcurrentLinkedQueue<>();
+
+        @Override
+        public boolean wantsMemoryHits() {
+            return true;
+        }
+
+        @Override
+        public void onLookup(LookupEvent event) {
+            events.add(event);
+        }
+
+        @Override
+        public void onLoad(LoadEvent event) {
+            events.add(event);
+        }
+
+        @Override
+        public void onRestore(RestoreEvent event) {
+            events.add(event);
+        }
+
+        @Override
+        public void onWait(WaitEvent event) {
+            events.add(event);
+        }
+
+        @Override
+        public void onCompile(CompileEvent event) {
+            events.add(event);
+        }
+
+        @Override
+        public void onStore(StoreEvent event) {
+            events.add(event);
+        }
+
+        @Override
+        public void onUpload(UploadEvent event) {
+            events.add(event);
+        }
+
+        @Override
+        public void onEviction(EvictionEvent event) {
+            events.add(event);
+        }
+
+        <E extends GranaryEvent> Stream<E> of(Class<E> type) {
+            return events.stream().filter(type::isInstance).map(type::cast);
+        }
+
+        <E extends GranaryEvent> long count(Class<E> type, Predicate<E> condition) {
+            return of(type).filter(condition).count();
+        }
+    }
+
+    private GranaryConfig.Builder config() throws Exception {
+        return new TestNode(directory.resolve("local"), bucket)
+                .config()
+                .offline()
+                .flushLimit(TestNode.LONG);
+    }
+
+    private Granary open(GranaryConfig.Builder config, GranaryListener... listeners)
+            throws Exception {
+        GranaryBuilder builder = Granary.builder().config(config.build()).layer(LAYER, bucket);
+        for (GranaryListener listener : listeners) {
+            builder.listener(listener);
+        }
+        return builder.open();
+    }
+
+    private static FakeEngine engine() {
+        return new FakeEngine("x".repeat(ENTRY_BYTES));
+    }
+
+    private static FakeDescriptor descriptor(SplittableRandom random) {
+        return switch (random.nextInt(12)) {
+            case 0 -> FakeDescriptor.notCacheable("event none");
+            case 1 -> FakeDescriptor.of("wrong event " + random.nextInt(3));
+            default -> FakeDescriptor.of("event " + random.nextInt(PROGRAMS));
+        };
+    }
+
+    /** Changes what the next lookups meet. */
+    private void disturb(SplittableRandom random, Granary granary, FakeEngine engine) {
+        switch (random.nextInt(12)) {
+            case 0 -> bucket.behavior = FakeBucket.Behavior.IS_DOWN;
+            case 1 -> bucket.behavior = FakeBucket.Behavior.IS_DAMAGED;
+            case 2, 3 -> bucket.behavior = FakeBucket.Behavior.WORKS;
+            case 4 -> engine.restoreBehavior = FakeEngine.RestoreBehavior.REFUSES;
+            case 5 -> engine.restoreBehavior = FakeEngine.RestoreBehavior.RECOMPILES;
+            case 6 -> engine.restoreBehavior = FakeEngine.RestoreBehavior.LACKS_KERNEL;
+            case 7 -> engine.restoreBehavior = FakeEngine.RestoreBehavior.ACCEPTS;
+            case 8 -> granary.setLocalCapacity(0);
+            case 9 -> granary.setLocalCapacity(1 << 20);
+            case 10 -> granary.setEnabled(random.nextInt(4) > 0);
+            default -> {
+                granary.setPrimitiveCacheCapacity(0);
+                granary.setPrimitiveCacheCapacity(10);
+            }
+        }
+    }
+
+    /** Looks up, and returns the number of lookups that threw an exception. */
+    private int session(SplittableRandom random, Granary granary, FakeEngine engine) {
+        int thrown = 0;
+        for (int i = 0; i < LOOKUPS; i++) {
+            if (random.nextInt(4) == 0) {
+                disturb(random, granary, engine);
+            }
+            try {
+                granary.primitive(engine, descriptor(random));
+            } catch (CompileException e) {
+                assertTrue(e.toString().contains("does not compile"), e::toString);
+                thrown++;
+            }
+        }
+        return thrown;
+    }
+
+    private static long results(Collector collector, Class<? extends StoreResult> type) {
+        return collector.count(StoreEvent.class, event -> type.isInstance(event.result()));
+    }
+
+    private static long uploads(Collector collector, Class<? extends StoreResult> type) {
+        return collector.count(UploadEvent.class, event -> type.isInstance(event.result()));
+    }
+
+    private static void assertLoads(
+            TierStatistics.Snapshot counted, String tier, Collector collector) {
+        List<LoadEvent> loads = collector
+                .of(LoadEvent.class)
+                .filter(event -> event.tier().equals(tier))
+                .filter(event -> event.outcome() != LoadEvent.Outcome.SKIPPED)
+                .toList();
+        Map<LoadEvent.Outcome, Long> outcomes = loads.stream()
+                .collect(Collectors.groupingBy(
+                        LoadEvent::outcome, TreeMap::new, Collectors.counting()));
+        assertAll(
+                tier,
+                () -> assertEquals(
+                        counted.hits(), outcomes.getOrDefault(LoadEvent.Outcome.HIT, 0L)),
+                () -> assertEquals(
+                        counted.absent(), outcomes.getOrDefault(LoadEvent.Outcome.ABSENT, 0L)),
+                () -> assertEquals(
+                        counted.damaged().values().stream()
+                                .mapToLong(Long::longValue)
+                                .sum(),
+                        outcomes.getOrDefault(LoadEvent.Outcome.DAMAGED, 0L)),
+                () -> assertEquals(
+                        counted.unavailable(),
+                        outcomes.getOrDefault(LoadEvent.Outcome.UNAVAILABLE, 0L)),
+                () -> assertEquals(
+                        counted.bytesRead(),
+                        loads.stream().mapToLong(LoadEvent::bytes).sum()),
+                () -> assertEquals(
+                        counted.loadNanos(),
+                        loads.stream()
+                                .mapToLong(event -> event.duration().toNanos())
+                                .sum()),
+                () -> assertTrue(loads.stream()
+                        .allMatch(event -> event.cause().isEmpty()
+                                == (event.outcome() == LoadEvent.Outcome.HIT
+                                        || event.outcome() == LoadEvent.Outcome.ABSENT))));
+    }
+
+    private static void assertAgree(GranaryStatistics counted, Collector events) {
+        TierStatistics.Snapshot local = counted.local();
+        TierStatistics.Snapshot layer = counted.layers().getFirst().results();
+        assertLoads(local, "local", events);
+        assertLoads(layer, LAYER, events);
+        assertAll(
+                () -> assertEquals(0, counted.count(LookupCounter.EVENTS_DROPPED)),
+                () -> assertEquals(
+                        counted.count(LookupCounter.COMPILED),
+                        events.count(LookupEvent.class, event -> event.source()
+                                .filter(PrimitiveSource.COMPILED::equals)
+                                .isPresent())),
+                () -> assertEquals(
+                        counted.count(LookupCounter.COMPILED),
+                        events.count(
+                                CompileEvent.class, event -> event.failure().isEmpty())),
+                () -> assertEquals(
+                        counted.count(LookupCounter.COMPILE_FAILURES),
+                        events.count(
+                                CompileEvent.class, event -> event.failure().isPresent())),
+                () -> assertEquals(
+                        counted.count(LookupCounter.COMPILE_FAILURES),
+                        events.count(LookupEvent.class, event -> event.source().isEmpty())),
+                () -> assertEquals(
+                        counted.count(LookupCounter.NOT_CACHEABLE),
+                        events.count(CompileEvent.class, event -> event.id().isEmpty())),
+                () -> assertEquals(
+                        counted.count(LookupCounter.REFUSED_BY_DRIVER),
+                        events.count(
+                                RestoreEvent.class,
+                                event -> event.outcome() == RestoreEvent.Outcome.REFUSED)),
+                () -> assertEquals(
+                        counted.count(LookupCounter.RECOMPILED_BY_DRIVER),
+                        events.count(
+                                RestoreEvent.class,
+                                event -> event.outcome() == RestoreEvent.Outcome.RECOMPILED)),
+                () -> assertEquals(
+                        counted.count(LookupCounter.QUARANTINED),
+                        events.count(
+                                RestoreEvent.class,
+                                event -> event.outcome() == RestoreEvent.Outcome.QUARANTINED)),
+                () -> assertEquals(
+                        counted.count(LookupCounter.WAITED),
+                        events.count(
+                                WaitEvent.class,
+                                event -> event.outcome() == WaitEvent.Outcome.STORED)),
+                () -> assertEquals(
+                        counted.count(LookupCounter.WAITS_GIVEN_UP),
+                        events.count(
+                                WaitEvent.class,
+                                event -> event.outcome() == WaitEvent.Outcome.GIVEN_UP)),
+                () -> assertEquals(
+                        counted.layers().getFirst().skipped(),
+                        events.count(
+                                LoadEvent.class,
+                                event -> event.outcome() == LoadEvent.Outcome.SKIPPED)),
+                () -> assertEquals(
+                        counted.count(LookupCounter.EVICTED),
+                        events.of(EvictionEvent.class)
+                                .mapToLong(EvictionEvent::entries)
+                                .sum()),
+                () -> assertEquals(local.stored(), results(events, StoreResult.Stored.class)),
+                () -> assertEquals(
+                        local.duplicates(), results(events, StoreResult.Duplicate.class)),
+                () -> assertEquals(local.refused(), results(events, StoreResult.Refused.class)),
+                () -> assertEquals(local.failed(), results(events, StoreResult.Failed.class)),
+                () -> assertEquals(layer.stored(), uploads(events, StoreResult.Stored.class)),
+                () -> assertEquals(
+                        layer.duplicates(), uploads(events, StoreResult.Duplicate.class)),
+                () -> assertEquals(layer.divergent(), uploads(events, StoreResult.Divergent.class)),
+                () -> assertEquals(layer.failed(), uploads(events, StoreResult.Failed.class)));
+    }
+
+    /** Returns the name that the flight recorder has for an event of a listener. */
+    private static String recordedName(GranaryEvent event) {
+        return switch (event) {
+            case LookupEvent lookup
+            when lookup.source().filter(PrimitiveSource.MEMORY::equals).isPresent() ->
+                "granary.MemoryHit";
+            default -> "granary." + event.getClass().getSimpleName().replaceFirst("Event$", "");
+        };
+    }
+
+    private static Map<String, Long> counts(Stream<String> names) {
+        return names.collect(
+                Collectors.groupingBy(name -> name, TreeMap::new, Collectors.counting()));
+    }
+
+    @Test
+    @DisplayName("O1 over a random session of several threads, events agree with all counters, and"
+            + " the flight recorder has as many of each kind")
+    void agree() throws Exception {
+        SplittableRandom seed = TestSeed.random("events");
+        Collector collector = new Collector();
+        FakeEngine engine = engine();
+        GranaryStatistics counted;
+        AtomicInteger thrown = new AtomicInteger();
+        Path file = directory.resolve("session.jfr");
+        try (Recording recording = new Recording()) {
+            recording.enable("granary.MemoryHit");
+            recording.start();
+            Granary granary = open(config().capacity("1"), collector);
+            try (granary) {
+                List<Thread> threads = new ArrayList<>();
+                Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+                for (int i = 0; i < THREADS; i++) {
+                    SplittableRandom random = seed.split();
+                    threads.add(Thread.ofPlatform().start(() -> {
+                        try {
+                            thrown.addAndGet(session(random, granary, engine));
+                        } catch (Throwable e) {
+                            failures.add(e);
+                        }
+                    }));
+                }
+                for (Thread thread : threads) {
+                    thread.join();
+                }
+                assertEquals(List.of(), List.copyOf(failures));
+            }
+            counted = granary.statistics();
+            recording.stop();
+            recording.dump(file);
+        }
+        assertAgree(counted, collector);
+        // without an event: lookups that waited for the failed build of another thread
+        long joined = thrown.get() - counted.count(LookupCounter.COMPILE_FAILURES);
+        assertEquals(
+                counted.memoryHits() + counted.memoryMisses() - joined,
+                collector.of(LookupEvent.class).count());
+        List<RecordedEvent> recorded = RecordingFile.readAllEvents(file).stream()
+                .filter(event -> event.getEventType().getName().startsWith("granary."))
+                .toList();
+        assertEquals(
+                counts(collector.events.stream().map(EventsTest::recordedName)),
+                counts(recorded.stream().map(event -> event.getEventType().getName())));
+        assertEquals(
+                collector.of(LoadEvent.class).mapToLong(LoadEvent::bytes).sum(),
+                recorded.stream()
+                        .filter(event -> event.getEventType().getName().equals("granary.Load"))
+                        .mapToLong(event -> event.getLong("bytes"))
+                        .sum());
+    }
+
+    /** Returns the one event of a type. */
+    private static <E extends GranaryEvent> E only(Collector collector, Class<E> type) {
+        List<E> all = collector.of(type).toList();
+        assertEquals(1, all.size(), all::toString);
+        return all.getFirst();
+    }
+
+    @Test
+    @DisplayName("A compile, its store and its upload, and the restores of later processes, have"
+            + " their id, tier, result and bytes")
+    void fields() throws Exception {
+        FakeEngine engine = engine();
+        FakeDescriptor descriptor = FakeDescriptor.of("fields");
+        String id = descriptor.getId().hash().hex();
+        long bytes = FakeEngine.binaries(descriptor, "x".repeat(ENTRY_BYTES)).byteSize();
+        Collector first = new Collector();
+        try (Granary granary = open(config(), first)) {
+            granary.primitive(engine, descriptor);
+        }
+        LookupEvent lookup = only(first, LookupEvent.class);
+        assertEquals(
+                new LookupEvent(
+                        id,
+                        engine.target(),
+                        Optional.of(PrimitiveSource.COMPILED),
+                        Optional.empty(),
+                        0,
+                        lookup.duration()),
+                lookup);
+        CompileEvent compile = only(first, CompileEvent.class);
+        assertEquals(
+                new CompileEvent(id, engine.target(), Optional.empty(), compile.duration()),
+                compile);
+        assertTrue(compile.duration().compareTo(lookup.duration()) <= 0);
+        StoreEvent store = only(first, StoreEvent.class);
+        assertEquals(id, store.id());
+        assertEquals(bytes, store.bytes());
+        assertTrue(store.result() instanceof StoreResult.Stored, store::toString);
+        UploadEvent upload = only(first, UploadEvent.class);
+        assertEquals(
+                new UploadEvent(id, LAYER, new StoreResult.Stored(bytes), bytes, upload.duration()),
+                upload);
+
+        Collector local = new Collector();
+        try (Granary granary = open(config(), local)) {
+            granary.primitive(engine, descriptor);
+            granary.primitive(engine, descriptor);
+        }
+        LoadEvent load = only(local, LoadEvent.class);
+        assertEquals(
+                new LoadEvent(
+                        id,
+                        "local",
+                        LoadEvent.Outcome.HIT,
+                        Optional.empty(),
+                        bytes,
+                        load.duration()),
+                load);
+        assertEquals(
+                List.of(PrimitiveSource.LOCAL, PrimitiveSource.MEMORY),
+                local.of(LookupEvent.class)
+                        .map(event -> event.source().orElseThrow())
+                        .toList());
+
+        Collector shared = new Collector();
+        try (Granary granary = open(config().capacity("0"), shared)) {
+            granary.primitive(engine, descriptor);
+        }
+        LookupEvent inLayer = only(shared, LookupEvent.class);
+        assertEquals(Optional.of(LAYER), inLayer.layer());
+        assertEquals(bytes, inLayer.bytes());
+        RestoreEvent restore = only(shared, RestoreEvent.class);
+        assertEquals(LAYER, restore.tier());
+        assertEquals(RestoreEvent.Outcome.RESTORED, restore.outcome());
+    }
+
+    @Test
+    @DisplayName("A wait for another instance that compiles has its outcome and time")
+    void waiting() throws Exception {
+        Collector collector = new Collector();
+        FakeEngine slow = engine();
+        FakeDescriptor descriptor = FakeDescriptor.of("awaited");
+        CountDownLatch isCompiling = new CountDownLatch(1);
+        AtomicInteger seen = new AtomicInteger();
+        slow.beforeCompile = () -> {
+            isCompiling.countDown();
+            Await.holds(() -> seen.get() > 0);
+        };
+        GranaryConfig.Builder config = config();
+        try (Granary compiling = open(config);
+                Granary waiting = open(config, collector)) {
+            Thread other = Thread.ofPlatform().start(() -> {
+                try {
+                    compiling.primitive(slow, descriptor);
+                } catch (CompileException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            isCompiling.await();
+            FakeEngine fast = engine();
+            Thread waiter = Thread.ofPlatform().start(() -> {
+                try {
+                    waiting.primitive(fast, descriptor);
+                } catch (CompileException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            // it sleeps between two attempts to get the claim
+            Await.holds(() -> waiter.getState() == Thread.State.TIMED_WAITING);
+            seen.set(1);
+            other.join();
+            waiter.join();
+            assertEquals(0, fast.compiles.get());
+        }
+        WaitEvent wait = only(collector, WaitEvent.class);
+        assertEquals(WaitEvent.Outcome.STORED, wait.outcome());
+        assertFalse(wait.duration().isZero());
+    }
+
+    @Test
+    @DisplayName("A listener that throws breaks no lookup, and receives all further events")
+    void throwing() throws Exception {
+        AtomicInteger lookups = new AtomicInteger();
+        Collector collector = new Collector();
+        GranaryListener broken = new GranaryListener() {
+            @Override
+            public void onLookup(LookupEvent event) {
+                lookups.incrementAndGet();
+                throw new StackOverflowError("a test");
+            }
+        };
+        FakeEngine engine = engine();
+        Granary granary = open(config(), broken, collector);
+        try (granary) {
+            for (int i = 0; i < 5; i++) {
+                granary.primitive(engine, FakeDescriptor.of("throwing " + i));
+            }
+        }
+        assertEquals(5, lookups.get());
+        assertEquals(5, collector.of(LookupEvent.class).count());
+        assertEquals(0, granary.statistics().count(LookupCounter.EVENTS_DROPPED));
+    }
+
+    @Test
+    @DisplayName("A listener that blocks delays neither lookups nor other listeners; events beyond"
+            + " its queue are dropped and counted, and close goes on without it")
+    void blocking() throws Exception {
+        AtomicInteger called = new AtomicInteger();
+        CountDownLatch never = new CountDownLatch(1);
+        AtomicInteger interrupted = new AtomicInteger();
+        GranaryListener blocked = new GranaryListener() {
+            @Override
+            public boolean wantsMemoryHits() {
+                return true;
+            }
+
+            @Override
+            public void onLookup(LookupEvent event) {
+                called.incrementAndGet();
+                try {
+                    never.await();
+                } catch (InterruptedException e) {
+                    interrupted.incrementAndGet();
+                }
+            }
+        };
+        Collector collector = new Collector();
+        FakeEngine engine = engine();
+        int hits = 20_000;
+        Granary granary = open(config().flushLimit(Duration.ofMillis(50)), blocked, collector);
+        try (granary) {
+            for (int i = 0; i < hits; i++) {
+                granary.primitive(engine, FakeDescriptor.of("blocking"));
+            }
+            Await.holds(() -> called.get() == 1);
+            // the other listener goes on, as far as it was fast enough for this loop
+            Await.holds(() -> collector.of(LookupEvent.class).count() > hits / 10);
+            assertTrue(
+                    granary.statistics().count(LookupCounter.EVENTS_DROPPED) >= hits - 8192 - 10);
+        }
+        Await.holds(() -> interrupted.get() == 1);
+        assertEquals(1, called.get());
+    }
+
+    @Test
+    @DisplayName("A listener may look up, and close its own Granary")
+    void reentrant() throws Exception {
+        FakeEngine engine = engine();
+        CountDownLatch isClosed = new CountDownLatch(1);
+        AtomicReference<Granary> opened = new AtomicReference<>();
+        GranaryListener closing = new GranaryListener() {
+            @Override
+            public void onCompile(CompileEvent event) {
+                Granary granary = opened.get();
+                if (granary != null && isClosed.getCount() > 0) {
+                    try {
+                        granary.primitive(engine, FakeDescriptor.of("by the listener"));
+                    } catch (CompileException e) {
+                        throw new IllegalStateException(e);
+                    }
+                    granary.close();
+                    isClosed.countDown();
+                }
+            }
+        };
+        try (Granary granary = open(config(), closing)) {
+            opened.set(granary);
+            granary.primitive(engine, FakeDescriptor.of("first"));
+            isClosed.await();
+        }
+        assertEquals(2, engine.compiles.get());
+    }
+}

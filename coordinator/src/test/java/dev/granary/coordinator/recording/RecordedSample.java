@@ -1,0 +1,40 @@
+package dev.granary.coordinator.recording;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Target;
+import dev.granary.coordinator.toml.TomlException;
+import dev.granary.coordinator.toml.TomlFile;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+
+import org.tomlj.TomlArray;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Kernels for tests of recordings, and a reader of their names. */
+final class RecordedSample {
+    static final Target TARGET = new Target(Backend.OPENCL, "pocl", "cpu", "1");
+
+    private RecordedSample() {}
+
+    static KernelDescriptor kernel(String name) {
+        return KernelDescriptor.builder(TARGET, name)
+                .source("#include \"common.h\"\nkernel void k() {} // " + name)
+                .header("common.h", "int common;")
+                .launch(Geometry.of(64).local(8))
+                .build();
+    }
+
+    /** Returns the names of the kernels; the file must be TOML. */
+    static List<String> names(Path recording) throws IOException, TomlException {
+        List<String> names = new ArrayList<>();
+        TomlArray kernels = TomlFile.read(recording).getArray("recorded");
+        for (int i = 0; kernels != null && i < kernels.size(); i++) {
+            names.add(kernels.getTable(i).getString("name"));
+        }
+        return names;
+    }
+}

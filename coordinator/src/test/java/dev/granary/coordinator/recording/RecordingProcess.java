@@ -1,0 +1,26 @@
+package dev.granary.coordinator.recording;
+
+import dev.granary.coordinator.statistics.LookupCounters;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * A process that records kernels without closing its recorder. Arguments: the file, a prefix of the
+ * names, the number of kernels, and {@code wait} if it should not end by itself. It prints a line
+ * for each kernel, which may be unwritten then.
+ */
+final class RecordingProcess {
+    private RecordingProcess() {}
+
+    static void main(String[] arguments) throws IOException {
+        KernelRecorder recorder = new KernelRecorder(Path.of(arguments[0]), new LookupCounters());
+        for (int i = 0; i < Integer.parseInt(arguments[2]); i++) {
+            recorder.record(RecordedSample.kernel(arguments[1] + i));
+            System.out.println(i);
+        }
+        if (arguments.length > 3) {
+            System.in.read();
+        }
+    }
+}

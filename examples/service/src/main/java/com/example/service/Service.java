@@ -1,0 +1,137 @@
+package com.example.service;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandler;
+import com.sun.net.httpserver.HttpServer;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClKernels;
+import dev.granary.gpu.opencl.OpenClPrimitive;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A service on the loopback interface. {@code GET /power/K?x=X} computes the K-th power of X on the
+ * device with a kernel of its own for each K; {@code GET /metrics} has Granary's counters in the
+ * text format of Prometheus. SIGTERM ends it, after the requests under way and pending stores.
+ */
+public final class Service implements AutoCloseable {
+    private static final Pattern REQUEST = Pattern.compile("/power/([1-9]|[12][0-9]|3[0-2])\\?x="
+            + "(-?[0-9]{1,9}(?:\\.[0-9]{1,9})?)");
+    private static final Geometry LAUNCH = Geometry.of(1);
+
+    private final Granary granary;
+    private final OpenClEngine engine;
+    private final ExecutorService threads = Executors.newFixedThreadPool(4);
+    private final HttpServer server;
+
+    private Service(int port) throws Exception {
+        // The same caches serve all requests: memory first, then the directory, then buckets.
+        granary = Granary.open(GranaryConfig.fromEnvironment());
+        engine = OpenClEngine.open(OpenCl.devices().getFirst());
+        server = HttpServer.create(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
+        server.setExecutor(threads);
+        server.createContext("/power/", answering(this::power));
+        server.createContext("/metrics", answering(_ -> metrics()));
+        server.start();
+    }
+
+    /** Starts the service; the argument is the port, by default one that is free. */
+    public static void main(String[] arguments) throws Exception {
+        CountDownLatch isClosed = new CountDownLatch(1);
+        Service service = new Service(arguments.length == 0 ? 0 : Integer.parseInt(arguments[0]));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            service.close();
+            isClosed.countDown();
+        }));
+        System.out.println("http://127.0.0.1:" + service.server.getAddress().getPort());
+        isClosed.await();
+    }
+
+    private String power(String request) throws Exception {
+        Matcher parts = REQUEST.matcher(request);
+        if (!parts.matches()) {
+            throw new IllegalArgumentException("GET /power/K?x=X, with K from 1 to 32");
+        }
+        KernelDescriptor descriptor = KernelDescriptor.builder(engine.target(), "power")
+                .source("""
+                        kernel void power(float x, global float *y) {
+                            float product = 1.0f;
+                            for (int i = 0; i < K; i++) {
+                                product *= x;
+                            }
+                            y[0] = product;
+                        }
+                        """)
+                .options("-DK=" + parts.group(1))
+                .launch("power", LAUNCH)
+                .build();
+        OpenClPrimitive power = granary.primitive(engine, descriptor);
+        float[] result = new float[1];
+        try (OpenClKernels kernels = engine.load(power);
+                OpenClBuffer y = engine.buffer(Float.BYTES)) {
+            kernels.launch("power", LAUNCH, Float.parseFloat(parts.group(2)), y);
+            y.read(result);
+        }
+        return result[0] + "\n";
+    }
+
+    private String metrics() {
+        Map<String, Long> counters = new TreeMap<>(granary.statistics().counters());
+        StringBuilder text = new StringBuilder();
+        counters.forEach((name, value) -> text.append("granary_")
+                .append(name.replace('-', '_'))
+                .append(' ')
+                .append(value)
+                .append('\n'));
+        return text.toString();
+    }
+
+    private interface Answer {
+        String to(String request) throws Exception;
+    }
+
+    private static HttpHandler answering(Answer answer) {
+        return exchange -> {
+            try {
+                send(exchange, 200, answer.to(exchange.getRequestURI().toString()));
+            } catch (IllegalArgumentException e) {
+                send(exchange, 400, e.getMessage() + "\n");
+            } catch (Exception e) {
+                e.printStackTrace();
+                send(exchange, 500, "failed\n");
+            }
+        };
+    }
+
+    private static void send(HttpExchange exchange, int status, String text) throws IOException {
+        byte[] body = text.getBytes();
+        try (exchange) {
+            exchange.sendResponseHeaders(status, body.length);
+            exchange.getResponseBody().write(body);
+        }
+    }
+
+    /** Waits for the requests under way, and for pending stores and uploads (at most 5 s). */
+    @Override
+    public void close() {
+        server.stop(1);
+        threads.close();
+        engine.close();
+        granary.close();
+    }
+}

@@ -1,0 +1,6 @@
+/** The service. Its S3 client is a module that nothing else resolves. */
+module com.example.service {
+    requires dev.granary.client.aws;
+    requires dev.granary.coordinator;
+    requires jdk.httpserver;
+}

@@ -1,0 +1,24 @@
+package dev.granary.gpu.composite;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Primitive;
+import dev.granary.gpu.KernelDescriptor;
+
+/** Source of the parts of one primitive during its creation. Thread-safe. */
+interface PartProvider {
+    /**
+     * Returns the program of that descriptor.
+     *
+     * @throws CompileException if it does not compile
+     * @throws IllegalArgumentException if none of the primitive's engines has its target
+     */
+    Primitive kernel(KernelDescriptor kernel) throws CompileException;
+
+    /**
+     * Returns the nested primitive of that descriptor.
+     *
+     * @throws CompileException if one of its kernels does not compile
+     * @throws IllegalArgumentException if none of the primitive's engines has its target
+     */
+    CompositePrimitive nested(CompositeDescriptor<?> part) throws CompileException;
+}

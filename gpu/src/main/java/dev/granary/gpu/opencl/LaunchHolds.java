@@ -1,0 +1,45 @@
+package dev.granary.gpu.opencl;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The objects of an engine that a launch uses, held until it is closed: buffers, kernel, program,
+ * and PoCL's launch lock. Not thread-safe, but it may be closed in another thread.
+ */
+final class LaunchHolds implements AutoCloseable {
+    private final List<NativeHandle.Hold> handles = new ArrayList<>();
+    private final List<ProgramHandle> programs = new ArrayList<>();
+    private boolean hasPoclLock;
+
+    /** Holds an object of the engine and returns its native handle. Requires an engine lease. */
+    long add(NativeHandle.Hold hold) {
+        handles.add(hold);
+        return hold.handle();
+    }
+
+    /** Holds a program that cannot be released meanwhile, because the caller has a reference. */
+    void add(ProgramHandle program) {
+        if (program.retain()) {
+            programs.add(program);
+        }
+    }
+
+    /** Begins a launch that must not coincide with the taking of binaries. */
+    void lockPocl() {
+        PoclLaunchLock.begin();
+        hasPoclLock = true;
+    }
+
+    @Override
+    public void close() {
+        if (hasPoclLock) {
+            hasPoclLock = false;
+            PoclLaunchLock.end();
+        }
+        handles.forEach(NativeHandle.Hold::close);
+        handles.clear();
+        programs.forEach(ProgramHandle::release);
+        programs.clear();
+    }
+}

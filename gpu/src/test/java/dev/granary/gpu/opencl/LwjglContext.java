@@ -1,0 +1,178 @@
+package dev.granary.gpu.opencl;
+
+import org.lwjgl.PointerBuffer;
+import org.lwjgl.opencl.CL10;
+import org.lwjgl.opencl.CL11;
+import org.lwjgl.system.MemoryStack;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.util.Arrays;
+import java.util.List;
+
+/** A context with queues as an application creates them, by calls of LWJGL alone. */
+final class LwjglContext implements AutoCloseable {
+    final long context;
+    final long device;
+    final long queue;
+    private final int references;
+
+    private LwjglContext(List<Long> devices, boolean outOfOrder) {
+        this.device = devices.getFirst();
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            PointerBuffer all = stack.mallocPointer(devices.size());
+            devices.forEach(all::put);
+            IntBuffer status = stack.mallocInt(1);
+            context = CL10.clCreateContext((PointerBuffer) null, all.flip(), null, 0, status);
+            check(status.get(0));
+        }
+        this.queue = queueOn(device, outOfOrder);
+        this.references = queueReferences(queue) + contextReferences(context);
+    }
+
+    static LwjglContext inOrder() {
+        return new LwjglContext(List.of(PoclDevice.get().handle()), false);
+    }
+
+    static LwjglContext outOfOrder() {
+        return new LwjglContext(List.of(PoclDevice.get().handle()), true);
+    }
+
+    static LwjglContext on(long... devices) {
+        return new LwjglContext(Arrays.stream(devices).boxed().toList(), false);
+    }
+
+    long queueOn(long onDevice, boolean outOfOrder) {
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            IntBuffer status = stack.mallocInt(1);
+            long created = CL10.clCreateCommandQueue(
+                    context,
+                    onDevice,
+                    outOfOrder ? CL10.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0,
+                    status);
+            check(status.get(0));
+            return created;
+        }
+    }
+
+    OpenClEngine wrap() {
+        return OpenClEngine.wrap(context, device, queue);
+    }
+
+    OpenClEngine wrap(ClBinding binding) {
+        return OpenClEngine.wrap(context, device, queue, binding);
+    }
+
+    /** A user event of the application, for which commands wait until it is opened. */
+    final class Gate implements AutoCloseable {
+        final long event;
+        private boolean isOpen;
+
+        private Gate() {
+            try (MemoryStack stack = MemoryStack.stackPush()) {
+                IntBuffer status = stack.mallocInt(1);
+                event = CL11.clCreateUserEvent(context, status);
+                check(status.get(0));
+            }
+        }
+
+        void open() {
+            set(CL10.CL_COMPLETE);
+        }
+
+        /** Lets the event fail. */
+        void fail() {
+            set(-7);
+        }
+
+        private void set(int status) {
+            isOpen = true;
+            check(CL11.clSetUserEventStatus(event, status));
+        }
+
+        /** Opens it, so that after a failed test no engine waits for it, and releases the event. */
+        @Override
+        public void close() {
+            if (!isOpen) {
+                open();
+            }
+            release(event);
+        }
+    }
+
+    Gate gate() {
+        return new Gate();
+    }
+
+    long buffer(long bytes) {
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            IntBuffer status = stack.mallocInt(1);
+            long buffer = CL10.clCreateBuffer(context, CL10.CL_MEM_READ_WRITE, bytes, status);
+            check(status.get(0));
+            return buffer;
+        }
+    }
+
+    /** Enqueues a transfer into the buffer, and returns its event. The memory must stay valid. */
+    long write(long buffer, FloatBuffer from) {
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            PointerBuffer event = stack.mallocPointer(1);
+            check(CL10.clEnqueueWriteBuffer(queue, buffer, false, 0, from, null, event));
+            return event.get(0);
+        }
+    }
+
+    /** Reads the buffer after the given event, if it is not 0. */
+    float[] read(long buffer, int count, long after) {
+        FloatBuffer into = ByteBuffer.allocateDirect(4 * count)
+                .order(ByteOrder.nativeOrder())
+                .asFloatBuffer();
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            PointerBuffer waitList = after == 0 ? null : stack.pointers(after);
+            check(CL10.clEnqueueReadBuffer(queue, buffer, true, 0, into, waitList, null));
+        }
+        float[] values = new float[count];
+        into.get(values);
+        return values;
+    }
+
+    /** Returns the number of references to context and queue beyond those at the start. */
+    int retainedByOthers() {
+        return queueReferences(queue) + contextReferences(context) - references;
+    }
+
+    private static int queueReferences(long queue) {
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            IntBuffer count = stack.mallocInt(1);
+            check(CL10.clGetCommandQueueInfo(queue, CL10.CL_QUEUE_REFERENCE_COUNT, count, null));
+            return count.get(0);
+        }
+    }
+
+    private static int contextReferences(long context) {
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            IntBuffer count = stack.mallocInt(1);
+            check(CL10.clGetContextInfo(context, CL10.CL_CONTEXT_REFERENCE_COUNT, count, null));
+            return count.get(0);
+        }
+    }
+
+    static void release(long event) {
+        check(CL10.clReleaseEvent(event));
+    }
+
+    static void check(int status) {
+        if (status != CL10.CL_SUCCESS) {
+            throw new AssertionError("OpenCL returned " + status);
+        }
+    }
+
+    /** Releases the application's references. */
+    @Override
+    public void close() {
+        check(CL10.clReleaseCommandQueue(queue));
+        check(CL10.clReleaseContext(context));
+    }
+}

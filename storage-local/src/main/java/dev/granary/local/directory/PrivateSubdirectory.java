@@ -1,0 +1,72 @@
+package dev.granary.local.directory;
+
+import dev.granary.cache.support.LogOnce;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermission;
+import java.util.OptionalInt;
+import java.util.Set;
+
+/**
+ * The subdirectory of this user in a directory that others can write, such as a volume of a
+ * cluster: {@code granary-<uid>}, with mode 700.
+ *
+ * <p>It is used only where others cannot replace it unnoticed: in a mount point, whose users share
+ * it deliberately, and in a directory with the sticky bit. The tier refuses all other directories
+ * that others can write, see {@link DirectoryValidator}.
+ */
+public final class PrivateSubdirectory {
+    private static final String PREFIX = "granary-";
+    private static final int STICKY = 0_1000;
+
+    private PrivateSubdirectory() {}
+
+    /**
+     * Returns the directory to use if {@code configured} was configured: its private subdirectory,
+     * or {@code configured} itself if it needs none or cannot have one. Creates nothing.
+     */
+    public static Path resolve(Path configured) {
+        try {
+            if (!isWritableByOthers(configured)) {
+                return configured;
+            }
+            OptionalInt user = OwnerCheck.effectiveUser();
+            if (user.isEmpty()
+                    || OwnerCheck.isForeignOwner(configured)
+                    || !(isSticky(configured)
+                            || MountTable.isMountPoint(configured.toRealPath()))) {
+                return configured;
+            }
+            Path subdirectory = configured.resolve(PREFIX + user.getAsInt());
+            LogOnce.warn(
+                    "shared-directory " + configured,
+                    "Others can write the local cache directory " + configured
+                            + "; its private subdirectory " + subdirectory.getFileName()
+                            + " is used.");
+            return subdirectory;
+        } catch (IOException e) {
+            return configured; // missing, or the tier reports the error
+        }
+    }
+
+    private static boolean isWritableByOthers(Path directory) throws IOException {
+        PosixFileAttributeView view = Files.getFileAttributeView(
+                directory, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
+        if (view == null || !view.readAttributes().isDirectory()) {
+            return false;
+        }
+        Set<PosixFilePermission> permissions = view.readAttributes().permissions();
+        return permissions.contains(PosixFilePermission.GROUP_WRITE)
+                || permissions.contains(PosixFilePermission.OTHERS_WRITE);
+    }
+
+    private static boolean isSticky(Path directory) throws IOException {
+        return ((Integer) Files.getAttribute(directory, "unix:mode", LinkOption.NOFOLLOW_LINKS)
+                        & STICKY)
+                != 0;
+    }
+}

@@ -1,0 +1,219 @@
+package dev.granary.testing;
+
+import static dev.granary.testing.BucketAssertions.assertThat;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import dev.granary.cache.DamageKind;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.pack.PackAnswer;
+import dev.granary.s3.pack.PackFixture;
+import dev.granary.s3.pack.compact.LeftEntries;
+import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+/** Tests of {@link BucketAssertions}: each assertion accepts its own case and no other. */
+class BucketAssertionsTest {
+    private final StoreFailure failure = StoreFailure.of(StoreFailure.Kind.TIMEOUT, "no answer");
+
+    @Test
+    @DisplayName("reads, listings and writes: an assertion accepts its own case only, returns its"
+            + " content, and shows any other result")
+    void requests() {
+        GetResult.Found found =
+                new GetResult.Found(MemorySegment.ofArray(new byte[3]), "e", ObjectMarks.NONE);
+        GetResult tooLarge = new GetResult.TooLarge(5);
+        GetResult unread = new GetResult.Unavailable(failure);
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                GetResult.class,
+                Map.of(
+                        found,
+                        result -> assertSame(found, assertThat(result).isFound()),
+                        GetResult.ABSENT,
+                        result -> assertThat(result).isAbsent(),
+                        tooLarge,
+                        result -> assertEquals(5, assertThat(result).isTooLarge()),
+                        unread,
+                        result -> assertSame(failure, assertThat(result).isUnavailable())));
+        HeadResult.Found there =
+                new HeadResult.Found(3, "e", ServerTimestamps.NONE, ObjectMarks.NONE);
+        HeadResult notThere = new HeadResult.Unavailable(failure);
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                HeadResult.class,
+                Map.of(
+                        there,
+                        result -> assertSame(there, assertThat(result).isFound()),
+                        HeadResult.ABSENT,
+                        result -> assertThat(result).isAbsent(),
+                        notThere,
+                        result -> assertSame(failure, assertThat(result).isUnavailable())));
+        ListResult complete = new ListResult.Complete(7);
+        ListResult cut = new ListResult.Unavailable(failure);
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                ListResult.class,
+                Map.of(
+                        complete, result -> assertEquals(7, assertThat(result).isComplete()),
+                        cut, result -> assertSame(failure, assertThat(result).isUnavailable())));
+        WriteResult done = new WriteResult.Done("e");
+        WriteResult notAllowed = new WriteResult.NotAllowed(failure);
+        WriteResult notSent = new WriteResult.NotSent(failure);
+        WriteResult unknown = new WriteResult.Unknown(failure);
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                WriteResult.class,
+                Map.of(
+                        done,
+                        result -> assertEquals("e", assertThat(result).isDone()),
+                        WriteResult.PRECONDITION_FAILED,
+                        result -> assertThat(result).isPreconditionFailed(),
+                        WriteResult.CONFLICT,
+                        result -> assertThat(result).isConflict(),
+                        notAllowed,
+                        result -> assertSame(failure, assertThat(result).isNotAllowed()),
+                        notSent,
+                        result -> assertSame(failure, assertThat(result).isNotSent()),
+                        unknown,
+                        result -> assertSame(failure, assertThat(result).isUnknown())));
+    }
+
+    @Test
+    @DisplayName("packs: an assertion accepts its own case only, returns its content, and shows any"
+            + " other result")
+    void packs() {
+        LoadResult damaged = new LoadResult.Damaged(DamageKind.CORRUPT, "byte 7");
+        PackAnswer decided = new PackAnswer.Final(damaged);
+        PackAnswer open = new PackAnswer.Open(damaged);
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                PackAnswer.class,
+                Map.of(
+                        decided, result -> assertThat(result).isFinal().isDamaged(),
+                        open, result -> assertThat(result).isOpen().isDamaged()));
+        ResultAssertVerifier.refuses(result -> assertThat(result).isFinal().isAbsent(), decided);
+        ResultAssertVerifier.refuses(result -> assertThat(result).isOpen().isAbsent(), open);
+        PackManifestLog.Newest newest = new PackManifestLog.Newest.Found(PackManifest.NONE);
+        PackManifestLog.Newest unread = new PackManifestLog.Newest.Unavailable("no answer");
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                PackManifestLog.Newest.class,
+                Map.of(
+                        newest,
+                        result ->
+                                assertSame(PackManifest.NONE, assertThat(result).isFound()),
+                        unread,
+                        result -> assertEquals("no answer", assertThat(result).isUnavailable())));
+        PackManifestLog.Committed<?> done =
+                new PackManifestLog.Committed.Done<>(PackManifest.NONE, "finding");
+        PackManifestLog.Committed<?> overtaken =
+                new PackManifestLog.Committed.Overtaken<>("finding");
+        PackManifestLog.Committed<?> failed = new PackManifestLog.Committed.Failed<>("refused");
+        PackManifestLog.Committed<?> unknown = new PackManifestLog.Committed.Unknown<>("no answer");
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                PackManifestLog.Committed.class,
+                Map.of(
+                        done,
+                                result -> assertSame(
+                                        PackManifest.NONE, assertThat(result).isDone()),
+                        overtaken, result -> assertThat(result).isOvertaken(),
+                        failed,
+                                result -> assertEquals(
+                                        "refused", assertThat(result).isFailed()),
+                        unknown,
+                                result -> assertEquals(
+                                        "no answer", assertThat(result).isUnknown())));
+    }
+
+    @Test
+    @DisplayName("decoding: an assertion accepts its own case only, returns its content, and shows"
+            + " any other result")
+    void decoding() {
+        Pack pack = new PackFixture(getClass().getName())
+                .pack(TestEntries.entry(TestEntries.id("one"), KernelBinaries.of(new byte[10])));
+        long indexOffset = pack.info().indexOffset();
+        PackIndex.Read index = PackIndex.decode(
+                Arrays.copyOfRange(pack.body(), (int) indexOffset, pack.body().length),
+                indexOffset,
+                PackFixture.NAMESPACE);
+        PackIndex.Read noIndex = new PackIndex.Read.Bad(DamageKind.CORRUPT, "byte 7");
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                PackIndex.Read.class,
+                Map.of(
+                        index,
+                        result -> assertEquals(
+                                1, assertThat(result).isOk().locations().size()),
+                        noIndex,
+                        result -> assertSame(noIndex, assertThat(result).isBad())));
+        assertThat(noIndex).isBad(DamageKind.CORRUPT);
+        ResultAssertVerifier.refuses(
+                result -> assertThat(result).isBad(DamageKind.TRUNCATED), noIndex);
+        PackManifest.Read manifest = new PackManifest.Read.Ok(PackManifest.NONE);
+        PackManifest.Read noManifest = new PackManifest.Read.Bad(DamageKind.CORRUPT, "byte 7");
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                PackManifest.Read.class,
+                Map.of(
+                        manifest,
+                                result -> assertSame(
+                                        PackManifest.NONE, assertThat(result).isOk()),
+                        noManifest,
+                                result -> assertSame(
+                                        noManifest, assertThat(result).isBad())));
+        assertThat(noManifest).isBad(DamageKind.CORRUPT);
+        ResultAssertVerifier.refuses(
+                result -> assertThat(result).isBad(DamageKind.TRUNCATED), noManifest);
+    }
+
+    @Test
+    @DisplayName("compactions: an assertion accepts its own case only, returns its content, and"
+            + " shows any other result")
+    void compactions() {
+        PackCompactor.Planned ready =
+                new PackFixture(getClass().getName()).compaction().plan(Duration.ofDays(1));
+        PackCompactor.Planned unplanned = new PackCompactor.Planned.Unavailable("no answer");
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                PackCompactor.Planned.class,
+                Map.of(
+                        ready,
+                                result -> assertEquals(
+                                        0, assertThat(result).isReady().removed()),
+                        unplanned,
+                                result -> assertEquals(
+                                        "no answer", assertThat(result).isUnavailable())));
+        PackCompactor.Result done = new PackCompactor.Result.Done(
+                3,
+                1,
+                0,
+                0,
+                new LeftEntries(0, List.of(), 0, 0, 0, 0, false),
+                0,
+                PackManifest.UnpackedEntries.POSSIBLE);
+        PackCompactor.Result overtaken = new PackCompactor.Result.Overtaken();
+        PackCompactor.Result failed = new PackCompactor.Result.Failed("no answer");
+        ResultAssertVerifier.eachAcceptsItsOwn(
+                PackCompactor.Result.class,
+                Map.of(
+                        done, result -> assertSame(done, assertThat(result).isDone()),
+                        overtaken, result -> assertThat(result).isOvertaken(),
+                        failed,
+                                result -> assertEquals(
+                                        "no answer", assertThat(result).isFailed())));
+    }
+}
