@@ -279,6 +279,18 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         });
     }
 
+    /**
+     * Evicts the oldest entries if usage is above the capacity, instead of later in the background.
+     * Waits at most 2 s for a sweep in progress.
+     */
+    public void enforceCapacity() {
+        requireOpen();
+        caretaker.remove(() -> {
+            enforcer.enforce();
+            return true;
+        });
+    }
+
     /** Returns the directory as an absolute path. */
     public Path directory() {
         return directory;

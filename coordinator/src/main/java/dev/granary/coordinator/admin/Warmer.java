@@ -116,13 +116,12 @@ public final class Warmer implements AutoCloseable {
         reader.run(plan, installer);
         WarmReport report = installer.report(plan, bucket.requests().total());
         boolean mayHaveLeft = before.bytes() + report.installedBytes() > config.capacityBytes();
-        return mayHaveLeft
-                ? report.displacing(Math.max(
-                        0,
-                        before.entries()
-                                + report.installed()
-                                - localContents(namespace).entries()))
-                : report;
+        if (!mayHaveLeft) {
+            return report;
+        }
+        local.enforceCapacity(); // the count below needs the end of each sweep
+        long after = localContents(namespace).entries();
+        return report.displacing(Math.max(0, before.entries() + report.installed() - after));
     }
 
     /** Contents of the local tier: the hashes of one target, and the size of all entries. */

@@ -55,7 +55,12 @@ public final class CapacityEnforcer {
     /** Changes the capacity; if usage is above it, the oldest entries are evicted at once. */
     public void setCapacity(long bytes) throws IOException {
         capacity = bytes;
-        if (diskBytes() > bytes) {
+        enforce();
+    }
+
+    /** Evicts the oldest entries if usage is above the capacity; waits at most 2 s for a sweep. */
+    public void enforce() throws IOException {
+        if (diskBytes() > capacity) {
             retry(this::sweepNow);
         }
     }
