@@ -1,25 +1,39 @@
 package dev.granary.gpu.opencl;
 
-import org.jspecify.annotations.Nullable;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.RestoreException;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.driver.PoclLaunchLock;
+import dev.granary.gpu.opencl.driver.PoclSpecialization;
+
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
+import java.util.function.Supplier;
 
 /**
- * The programs of one engine for primitives that outlive it, such as cached ones. It keeps their
- * native programs for the next load, and takes missing binaries before the engine closes.
- * References to primitives are weak. Thread-safe.
+ * The native programs of one engine: compiled, restored, and loaded again. Thread-safe.
+ *
+ * <p>For primitives that outlive the engine, such as cached ones, it keeps the programs for the
+ * next load, and takes missing binaries before the engine closes. References to primitives are
+ * weak.
  */
 final class EnginePrograms {
     private static final Logger LOG = LoggerFactory.getLogger(EnginePrograms.class);
 
     private final OpenClEngine engine;
+    private final ProgramBuilder builder;
     private final Set<OpenClPrimitive> registered =
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private final Map<OpenClPrimitive, KeptProgram> keptPrograms =
@@ -28,27 +42,77 @@ final class EnginePrograms {
     /** A program made from a primitive's binaries, without a reference to the primitive. */
     private record KeptProgram(ProgramHandle program, Cleaner.Cleanable release) {}
 
-    EnginePrograms(OpenClEngine engine) {
+    EnginePrograms(OpenClEngine engine, EngineQueue queue) {
         this.engine = engine;
+        this.builder = new ProgramBuilder(
+                queue.binding().programs(), queue.context(), queue.device().handle());
+    }
+
+    /** Compiles a program. Requires an engine lease. */
+    ProgramHandle compile(KernelDescriptor descriptor) throws CompileException {
+        return handle(builder.compile(descriptor));
+    }
+
+    /** Restores a primitive from one verified binary. Requires an engine lease. */
+    OpenClPrimitive restore(KernelDescriptor descriptor, KernelBinaries binaries)
+            throws RestoreException {
+        ProgramBuilder.Restored restored = builder.restore(descriptor, binaries.binary(0));
+        return OpenClPrimitive.restored(
+                descriptor, restored.origin(), handle(restored.program()), binaries);
+    }
+
+    private ProgramHandle handle(ProgramBuilder.Built built) {
+        return new ProgramHandle(engine, built.program(), built.kernels());
     }
 
     /**
-     * Registers a primitive whose binaries are taken when the engine closes. Requires an open
-     * engine.
+     * Returns a program of this engine for that primitive, with a reference for the caller: its
+     * own, that of an earlier load, or a new one.
      */
-    void register(OpenClPrimitive primitive) {
-        registered.add(primitive);
+    ProgramHandle load(OpenClPrimitive primitive) throws RestoreException {
+        ProgramHandle own = primitive.programFor(engine);
+        if (own != null) {
+            return own;
+        }
+        KeptProgram kept = keptPrograms.get(primitive);
+        if (kept != null && kept.program.retain()) {
+            return kept.program;
+        }
+        ProgramHandle made = create(primitive);
+        engine.lifetime().ifOpen(() -> keep(primitive, made));
+        return made;
     }
 
-    /** Returns the program of an earlier load, retained, or null. */
-    @Nullable
-    ProgramHandle program(OpenClPrimitive primitive) {
-        KeptProgram kept = keptPrograms.get(primitive);
-        return kept != null && kept.program.retain() ? kept.program : null;
+    private ProgramHandle create(OpenClPrimitive primitive) throws RestoreException {
+        KernelDescriptor descriptor = primitive.descriptor();
+        engine.checkTarget(descriptor);
+        KernelBinaries binaries = primitive.binariesForEngines();
+        if (!binaries.isEmpty()) {
+            try (var _ = engine.lease()) {
+                ProgramBuilder.Restored restored = builder.restore(descriptor, binaries.binary(0));
+                if (restored.origin() == Primitive.Origin.RESTORED) {
+                    return handle(restored.program());
+                }
+                // The driver compiled: keep the program, so that this does not happen at each load.
+                return primitive.compiledAgain(handle(restored.program()), binaries, Duration.ZERO);
+            } catch (RestoreException | OpenClException e) {
+                LOG.warn("{} is compiled again: {}", descriptor.name(), e.getMessage());
+            }
+        }
+        long start = System.nanoTime();
+        try (var _ = engine.lease()) {
+            ProgramHandle program = compile(descriptor);
+            return primitive.compiledAgain(
+                    program, binaries, Duration.ofNanos(System.nanoTime() - start));
+        } catch (CompileException | OpenClException e) {
+            throw new RestoreException(
+                    descriptor.name() + " has no binaries for this engine, and no longer compiles: "
+                            + e.getMessage());
+        }
     }
 
     /** Keeps the program of a primitive that will be loaded again. Requires an open engine. */
-    void keep(OpenClPrimitive primitive, ProgramHandle program) {
+    private void keep(OpenClPrimitive primitive, ProgramHandle program) {
         if (primitive.outlivesEngine()
                 && !keptPrograms.containsKey(primitive)
                 && program.retain()) {
@@ -58,6 +122,35 @@ final class EnginePrograms {
                 previous.release.clean();
             }
         }
+    }
+
+    /**
+     * Takes the binaries of a program from the driver, including the geometries not launched yet if
+     * possible; none if the program was released.
+     */
+    KernelBinaries take(ProgramHandle program, List<Geometry> notLaunched) {
+        try (var _ = engine.lifetime().leaseEvenIfClosed()) {
+            if (program.isReleased()) {
+                return KernelBinaries.none();
+            }
+            Supplier<MemorySegment> query = () -> engine.binding()
+                    .programs()
+                    .programBinary(program.program(), engine.device().handle());
+            MemorySegment binary = engine.isPocl()
+                    ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(query))
+                    : query.get();
+            return binary.byteSize() == 0
+                    ? KernelBinaries.none()
+                    : KernelBinaries.ofSegments(List.of(binary));
+        }
+    }
+
+    /**
+     * Registers a primitive whose binaries are taken before the engine closes, if it is still
+     * reachable.
+     */
+    void register(OpenClPrimitive primitive) {
+        engine.lifetime().ifOpen(() -> registered.add(primitive));
     }
 
     /** Takes missing binaries and releases all programs, since the engine is closing. */

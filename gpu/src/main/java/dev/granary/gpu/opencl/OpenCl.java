@@ -2,6 +2,8 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.binding.ClBinding;
+import dev.granary.gpu.opencl.driver.PoclSpecialization;
 
 import org.lwjgl.opencl.CL;
 import org.lwjgl.system.Configuration;
@@ -51,14 +53,19 @@ public final class OpenCl {
         }
         List<OpenClDevice> devices = new ArrayList<>();
         Map<EngineKind, Integer> counts = new EnumMap<>(EngineKind.class);
-        ClBinding binding = new ClBinding();
-        for (long platform : binding.platforms()) {
-            for (long handle : binding.devices(platform)) {
+        ClBinding binding = binding();
+        for (long platform : binding.devices().platforms()) {
+            for (long handle : binding.devices().devices(platform)) {
                 OpenClDevice device = OpenClDevice.probe(binding, platform, handle);
                 devices.add(device.withIndex(counts.merge(device.kind(), 1, Integer::sum) - 1));
             }
         }
         return new Probe.Found(List.copyOf(devices));
+    }
+
+    /** Returns the native calls, which throw an {@link OpenClException} if they fail. */
+    static ClBinding binding() {
+        return ClBinding.failingWith(OpenClException::new);
     }
 
     /** Returns all devices; none if there is no OpenCL. */

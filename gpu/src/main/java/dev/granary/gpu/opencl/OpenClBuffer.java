@@ -2,6 +2,8 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.DeviceBuffer;
+import dev.granary.gpu.opencl.binding.MemoryCalls;
+import dev.granary.gpu.opencl.lifetime.NativeHandle;
 
 import org.lwjgl.opencl.CL10;
 
@@ -26,7 +28,8 @@ public final class OpenClBuffer implements DeviceBuffer {
         this.bytes = bytes;
         this.isPart = false;
         try (var _ = engine.lease()) {
-            this.handle = handle(engine, engine.binding().createBuffer(engine.context(), bytes));
+            long context = engine.queue().context();
+            this.handle = handle(engine, engine.binding().memory().createBuffer(context, bytes));
         }
     }
 
@@ -36,8 +39,8 @@ public final class OpenClBuffer implements DeviceBuffer {
         this.isPart = true;
         try (var _ = engine.lease();
                 NativeHandle.Hold held = whole.handle.hold()) {
-            this.handle =
-                    handle(engine, engine.binding().createSubBuffer(held.handle(), offset, bytes));
+            MemoryCalls calls = engine.binding().memory();
+            this.handle = handle(engine, calls.createSubBuffer(held.handle(), offset, bytes));
         }
     }
 
@@ -54,26 +57,27 @@ public final class OpenClBuffer implements DeviceBuffer {
         if (memory == 0) {
             throw new IllegalArgumentException("The memory (cl_mem) is 0");
         }
-        ClBinding binding = engine.binding();
+        MemoryCalls calls = engine.binding().memory();
         try (var _ = engine.lease()) {
-            if (binding.memoryContext(memory) != engine.context()) {
+            if (calls.memoryContext(memory) != engine.queue().context()) {
                 throw new IllegalArgumentException(
                         "The memory belongs to another context than the engine");
             }
-            if (binding.memoryType(memory) != CL10.CL_MEM_OBJECT_BUFFER) {
+            if (calls.memoryType(memory) != CL10.CL_MEM_OBJECT_BUFFER) {
                 throw new IllegalArgumentException(
                         "The memory is no buffer but an image or a pipe");
             }
-            long bytes = binding.memorySize(memory);
-            boolean isPart = binding.isSubBuffer(memory);
+            long bytes = calls.memorySize(memory);
+            boolean isPart = calls.isSubBuffer(memory);
             StackReserve.require(); // otherwise an overflow could leave it retained
-            binding.retainBuffer(memory);
+            calls.retainBuffer(memory);
             return new OpenClBuffer(engine, memory, bytes, isPart);
         }
     }
 
     private static NativeHandle handle(OpenClEngine engine, long buffer) {
-        return new NativeHandle(engine, "buffer", buffer, engine.binding()::releaseBuffer);
+        return new NativeHandle(
+                engine.lifetime(), "buffer", buffer, engine.binding().memory()::releaseBuffer);
     }
 
     @Override
@@ -166,11 +170,8 @@ public final class OpenClBuffer implements DeviceBuffer {
         try (var _ = engine.lease();
                 NativeHandle.Hold held = handle.hold();
                 Arena arena = Arena.ofConfined()) {
-            engine.binding()
-                    .writeBuffer(
-                            engine.queue(),
-                            held.handle(),
-                            arena.allocate(from.byteSize()).copyFrom(from));
+            MemorySegment staging = arena.allocate(from.byteSize()).copyFrom(from);
+            engine.binding().memory().writeBuffer(engine.queue().handle(), held.handle(), staging);
         }
     }
 
@@ -181,7 +182,7 @@ public final class OpenClBuffer implements DeviceBuffer {
                 NativeHandle.Hold held = handle.hold();
                 Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(into.byteSize());
-            engine.binding().readBuffer(engine.queue(), held.handle(), staging);
+            engine.binding().memory().readBuffer(engine.queue().handle(), held.handle(), staging);
             into.copyFrom(staging);
         }
     }

@@ -54,7 +54,7 @@ public final class OpenClConstants {
         ConstantHold<OpenClBuffer> constant =
                 cache.get(keyOf(key), bytes, () -> checked(maker.make(), bytes));
         try {
-            engine.lease().close();
+            engine.lifetime().checkOpen();
         } catch (IllegalStateException e) {
             // Closed meanwhile: the tensor entered the cache after the engine's tensors had left.
             constant.close();

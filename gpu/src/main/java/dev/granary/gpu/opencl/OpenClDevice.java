@@ -3,13 +3,23 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantDevice;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.opencl.binding.ClBinding;
+import dev.granary.gpu.opencl.binding.DeviceCalls;
+import dev.granary.gpu.opencl.driver.DeviceInfo;
+import dev.granary.gpu.opencl.driver.OpenClTargets;
 
 import org.lwjgl.opencl.CL10;
 
 import java.util.List;
+import java.util.function.Supplier;
 
 /** One OpenCL device of this machine, with the properties that its driver reports. Immutable. */
 public final class OpenClDevice implements ConstantDevice {
+    private static final int CL_DEVICE_ID_INTEL = 0x4251; // cl_intel_device_attribute_query
+    // cl_nv_device_attribute_query
+    private static final int CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV = 0x4000;
+    private static final int CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV = 0x4001;
+
     private final ClBinding binding;
     private final long platform;
     private final long handle;
@@ -42,9 +52,9 @@ public final class OpenClDevice implements ConstantDevice {
     }
 
     static OpenClDevice probe(ClBinding binding, long platform, long handle) {
-        DeviceInfo info = DeviceInfo.query(binding, platform, handle);
-        boolean isProcessor =
-                (binding.deviceLong(handle, CL10.CL_DEVICE_TYPE) & CL10.CL_DEVICE_TYPE_CPU) != 0;
+        DeviceInfo info = info(binding.devices(), platform, handle);
+        long type = binding.devices().deviceLong(handle, CL10.CL_DEVICE_TYPE);
+        boolean isProcessor = (type & CL10.CL_DEVICE_TYPE_CPU) != 0;
         return new OpenClDevice(
                 binding,
                 platform,
@@ -55,6 +65,38 @@ public final class OpenClDevice implements ConstantDevice {
                 isProcessor ? EngineKind.CPU : EngineKind.GPU,
                 0,
                 false);
+    }
+
+    private static DeviceInfo info(DeviceCalls calls, long platform, long device) {
+        String extensions =
+                queryOrUnknown(() -> calls.deviceText(device, CL10.CL_DEVICE_EXTENSIONS));
+        return new DeviceInfo(
+                queryOrUnknown(() -> calls.platformText(platform, CL10.CL_PLATFORM_NAME)),
+                queryOrUnknown(() -> calls.platformText(platform, CL10.CL_PLATFORM_VERSION)),
+                queryOrUnknown(() -> calls.deviceText(device, CL10.CL_DEVICE_VENDOR)),
+                queryOrUnknown(() -> calls.deviceText(device, CL10.CL_DEVICE_NAME)),
+                queryOrUnknown(() -> calls.deviceText(device, CL10.CL_DEVICE_VERSION)),
+                queryOrUnknown(() -> calls.deviceText(device, CL10.CL_DRIVER_VERSION)),
+                extensions.contains("cl_intel_device_attribute_query")
+                        ? queryOrUnknown(() -> "0x"
+                                + Integer.toHexString(calls.deviceInt(device, CL_DEVICE_ID_INTEL)))
+                        : Target.UNKNOWN,
+                extensions.contains("cl_nv_device_attribute_query")
+                        ? queryOrUnknown(() -> calls.deviceInt(
+                                        device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV)
+                                + "."
+                                + calls.deviceInt(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV))
+                        : Target.UNKNOWN);
+    }
+
+    private static String queryOrUnknown(Supplier<String> query) {
+        try {
+            String text = query.get();
+            return text.isBlank() ? Target.UNKNOWN : text;
+        } catch (OpenClException e) {
+            // a failed query gives a stable target that differs from the regular one
+            return Target.UNKNOWN;
+        }
     }
 
     /** Returns this device with that index among the devices of its kind. */
@@ -95,7 +137,7 @@ public final class OpenClDevice implements ConstantDevice {
 
     /** Returns the number of compute units. */
     public int computeUnits() {
-        return binding.deviceInt(handle, CL10.CL_DEVICE_MAX_COMPUTE_UNITS);
+        return binding.devices().deviceInt(handle, CL10.CL_DEVICE_MAX_COMPUTE_UNITS);
     }
 
     /**
@@ -105,7 +147,7 @@ public final class OpenClDevice implements ConstantDevice {
      * @throws OpenClException if the device does not support this split
      */
     public List<OpenClDevice> split(int computeUnits) {
-        return binding.equalSubDevices(handle, computeUnits).stream()
+        return binding.devices().equalSubDevices(handle, computeUnits).stream()
                 .map(this::part)
                 .toList();
     }

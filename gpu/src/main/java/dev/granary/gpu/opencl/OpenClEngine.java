@@ -10,15 +10,14 @@ import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverTraits;
-import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.EngineSet;
-
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import dev.granary.gpu.opencl.binding.ClBinding;
+import dev.granary.gpu.opencl.lifetime.EngineLease;
+import dev.granary.gpu.opencl.lifetime.EngineLifetime;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -27,8 +26,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.Supplier;
 
 /**
  * An OpenCL device with a context and a queue, which compiles programs, takes their binaries,
@@ -39,50 +36,19 @@ import java.util.function.Supplier;
  * calls and for launches in progress; later calls throw {@link IllegalStateException}.
  */
 public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
-    private static final Logger LOG = LoggerFactory.getLogger(OpenClEngine.class);
-
-    private final OpenClDevice device;
-    private final ClBinding binding;
-    private final long context;
-    private final long queue;
-    private final ProgramBuilder programs;
-    private final Set<NativeHandle> nativeHandles = ConcurrentHashMap.newKeySet();
+    private final EngineQueue queue;
+    private final EnginePrograms programs;
+    private final PendingEvents pendingEvents;
     // caches with tensors of this context
     private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet();
-    // read: in use; write: closing
-    private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
-    private final EngineLease readLease = lock.readLock()::unlock;
-    private boolean isClosed; // guarded by lock
+    private final EngineLifetime lifetime;
     private final ReentrantLock closeLock = new ReentrantLock(); // held while closing
-    private final EnginePrograms enginePrograms = new EnginePrograms(this);
-    private final boolean retainsDevice;
-    private final PendingEvents pendingEvents;
 
-    /** Creates an engine with a new context and queue. */
-    private OpenClEngine(OpenClDevice device, ClBinding binding) {
-        this.device = device;
-        this.binding = binding;
-        this.retainsDevice = false;
-        this.context = binding.createContext(device.handle());
-        this.programs = new ProgramBuilder(binding, context, device.handle());
-        try {
-            this.queue = binding.createQueue(context, device.handle());
-            this.pendingEvents = new PendingEvents(binding, context, queue, true);
-        } catch (OpenClException | Error e) {
-            binding.releaseContext(context);
-            throw e;
-        }
-    }
-
-    /** Creates an engine over a retained queue of the application. */
-    private OpenClEngine(WrappedQueue wrapped, ClBinding binding) {
-        this.device = wrapped.device();
-        this.binding = binding;
-        this.retainsDevice = device.isPart();
-        this.context = wrapped.context();
-        this.programs = new ProgramBuilder(binding, context, device.handle());
-        this.queue = wrapped.queue();
-        this.pendingEvents = new PendingEvents(binding, context, queue, wrapped.isInOrder(binding));
+    private OpenClEngine(EngineQueue queue) {
+        this.queue = queue;
+        this.programs = new EnginePrograms(this, queue);
+        this.pendingEvents = new PendingEvents(queue);
+        this.lifetime = new EngineLifetime("The engine on " + queue.device());
     }
 
     /**
@@ -91,11 +57,11 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      * @throws OpenClException if the driver refuses
      */
     public static OpenClEngine open(OpenClDevice device) {
-        return new OpenClEngine(device, device.binding());
+        return open(device, device.binding());
     }
 
     static OpenClEngine open(OpenClDevice device, ClBinding binding) {
-        return new OpenClEngine(device, binding);
+        return new OpenClEngine(EngineQueue.create(device, binding));
     }
 
     /**
@@ -120,29 +86,26 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      * @throws OpenClException if the driver refuses
      */
     public static OpenClEngine wrap(long context, long device, long queue) {
-        return wrap(context, device, queue, new ClBinding());
+        return wrap(context, device, queue, OpenCl.binding());
     }
 
     static OpenClEngine wrap(long context, long device, long queue, ClBinding binding) {
-        WrappedQueue wrapped = WrappedQueue.of(binding, context, device, queue);
-        StackReserve.require(); // otherwise an overflow could leave the objects retained
-        wrapped.retain(binding);
-        return new OpenClEngine(wrapped, binding);
+        return new OpenClEngine(EngineQueue.wrap(binding, context, device, queue));
     }
 
     @Override
     public Target target() {
-        return device.target();
+        return queue.device().target();
     }
 
     @Override
     public EngineKind kind() {
-        return device.kind();
+        return queue.device().kind();
     }
 
     /** Returns the device. */
     public OpenClDevice device() {
-        return device;
+        return queue.device();
     }
 
     @Override
@@ -150,7 +113,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         checkTarget(descriptor);
         long start = System.nanoTime();
         try (var _ = lease()) {
-            ProgramHandle program = handle(programs.compile(descriptor));
+            ProgramHandle program = programs.compile(descriptor);
             return OpenClPrimitive.compiled(
                     descriptor, program, Duration.ofNanos(System.nanoTime() - start));
         } catch (OpenClException e) {
@@ -177,7 +140,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
                     descriptor.name() + ": one binary is needed, not " + binaries);
         }
         try (var _ = lease()) {
-            return restore(descriptor, binaries);
+            return programs.restore(descriptor, binaries);
         } catch (OpenClException e) {
             throw new RestoreException(
                     descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
@@ -225,46 +188,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      */
     @Override
     public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
-        lease().close(); // throws if the engine is closed
-        ProgramHandle program = primitive.programFor(this);
-        if (program == null) {
-            program = enginePrograms.program(primitive);
-        }
-        if (program == null) {
-            ProgramHandle made = createProgram(primitive);
-            ifOpen(() -> enginePrograms.keep(primitive, made));
-            program = made;
-        }
-        return new OpenClKernels(this, primitive, program);
-    }
-
-    /** Creates a program of this engine for that primitive, with a reference for the caller. */
-    private ProgramHandle createProgram(OpenClPrimitive primitive) throws RestoreException {
-        KernelDescriptor descriptor = primitive.descriptor();
-        checkTarget(descriptor);
-        KernelBinaries binaries = primitive.binariesForEngines();
-        if (!binaries.isEmpty()) {
-            try (var _ = lease()) {
-                ProgramBuilder.Restored restored = programs.restore(descriptor, binaries.binary(0));
-                if (restored.origin() == Primitive.Origin.RESTORED) {
-                    return handle(restored.program());
-                }
-                // The driver compiled: keep the program, so that this does not happen at each load.
-                return primitive.compiledAgain(handle(restored.program()), binaries, Duration.ZERO);
-            } catch (RestoreException | OpenClException e) {
-                LOG.warn("{} is compiled again: {}", descriptor.name(), e.getMessage());
-            }
-        }
-        long start = System.nanoTime();
-        try (var _ = lease()) {
-            ProgramHandle program = handle(programs.compile(descriptor));
-            return primitive.compiledAgain(
-                    program, binaries, Duration.ofNanos(System.nanoTime() - start));
-        } catch (CompileException | OpenClException e) {
-            throw new RestoreException(
-                    descriptor.name() + " has no binaries for this engine, and no longer compiles: "
-                            + e.getMessage());
-        }
+        lifetime.checkOpen();
+        return new OpenClKernels(this, primitive, programs.load(primitive));
     }
 
     @Override
@@ -298,7 +223,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         }
         OpenClEvent event = new OpenClEvent(pendingEvents, "A marker", new LaunchHolds(), () -> {});
         try (var _ = lease()) {
-            pendingEvents.enqueue(event, () -> binding.enqueueMarker(queue, waitList));
+            pendingEvents.enqueue(
+                    event, () -> binding().queues().enqueueMarker(queue.handle(), waitList));
         }
         return event;
     }
@@ -328,45 +254,18 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         StackReserve.require();
         closeLock.lock();
         try {
-            if (!markClosed()) {
+            if (!lifetime.refuseLeases()) {
                 return;
             }
             pendingEvents.finishAll();
-            enginePrograms.engineClosing();
-            release();
+            programs.engineClosing();
+            lifetime.releaseAll(queue::release);
+            // without the lifetime's lock: it calls user code
+            constants.forEach(cache -> cache.removeContext(this));
+            constants.clear();
         } finally {
             closeLock.unlock();
         }
-    }
-
-    /** Refuses all later use of this engine; returns false if it was closed already. */
-    private boolean markClosed() {
-        lock.writeLock().lock();
-        try {
-            boolean isFirst = !isClosed;
-            isClosed = true;
-            return isFirst;
-        } finally {
-            lock.writeLock().unlock();
-        }
-    }
-
-    private void release() {
-        lock.writeLock().lock();
-        try {
-            nativeHandles.forEach(NativeHandle::releaseNow);
-            nativeHandles.clear();
-            binding.releaseQueue(queue);
-            binding.releaseContext(context);
-            if (retainsDevice) {
-                binding.releaseDevice(device.handle());
-            }
-        } finally {
-            lock.writeLock().unlock();
-        }
-        // without the lock: it calls user code
-        constants.forEach(cache -> cache.removeContext(this));
-        constants.clear();
     }
 
     /**
@@ -381,62 +280,28 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     /**
-     * Registers a primitive whose binaries are taken before this engine closes, if it is still
-     * reachable.
-     */
-    void takeBeforeClosing(OpenClPrimitive primitive) {
-        ifOpen(() -> enginePrograms.register(primitive));
-    }
-
-    /** Runs a short action while this engine cannot close; does nothing if it is closed. */
-    private void ifOpen(Runnable action) {
-        StackReserve.requireLittle();
-        lock.readLock().lock();
-        try {
-            if (!isClosed) {
-                action.run();
-            }
-        } finally {
-            lock.readLock().unlock();
-        }
-    }
-
-    /**
      * Starts a use of the engine's native objects.
      *
      * @throws IllegalStateException if the engine is closed
      */
     EngineLease lease() {
-        EngineLease started = leaseEvenIfClosed();
-        if (isClosed) {
-            started.close();
-            throw closed();
-        }
-        return started;
+        return lifetime.lease();
     }
 
-    /** Starts a use without a check whether the engine is closed. */
-    EngineLease leaseEvenIfClosed() {
-        // a use that an overflow left open would block closing forever
-        StackReserve.requireLittle();
-        lock.readLock().lock();
-        return readLease;
+    EngineLifetime lifetime() {
+        return lifetime;
     }
 
-    private IllegalStateException closed() {
-        return new IllegalStateException("The engine on " + device + " is closed");
+    EngineQueue queue() {
+        return queue;
     }
 
     ClBinding binding() {
-        return binding;
+        return queue.binding();
     }
 
-    long context() {
-        return context;
-    }
-
-    long queue() {
-        return queue;
+    EnginePrograms programs() {
+        return programs;
     }
 
     PendingEvents pendingEvents() {
@@ -445,41 +310,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     boolean isPocl() {
         return target().vendor().equals(DriverTraits.POCL);
-    }
-
-    Set<NativeHandle> nativeHandles() {
-        return nativeHandles;
-    }
-
-    /**
-     * Takes the binaries from the driver, including the geometries not launched yet if possible;
-     * none if the program was released.
-     */
-    KernelBinaries takeBinaries(ProgramHandle program, List<Geometry> notLaunched) {
-        try (var _ = leaseEvenIfClosed()) {
-            if (program.isReleased()) {
-                return KernelBinaries.none();
-            }
-            Supplier<MemorySegment> query =
-                    () -> binding.programBinary(program.program(), device.handle());
-            MemorySegment binary = isPocl()
-                    ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(query))
-                    : query.get();
-            return binary.byteSize() == 0
-                    ? KernelBinaries.none()
-                    : KernelBinaries.ofSegments(List.of(binary));
-        }
-    }
-
-    private OpenClPrimitive restore(KernelDescriptor descriptor, KernelBinaries binaries)
-            throws RestoreException {
-        ProgramBuilder.Restored restored = programs.restore(descriptor, binaries.binary(0));
-        return OpenClPrimitive.restored(
-                descriptor, restored.origin(), handle(restored.program()), binaries);
-    }
-
-    private ProgramHandle handle(ProgramBuilder.Built built) {
-        return new ProgramHandle(this, built.program(), built.kernels());
     }
 
     private OpenClBuffer filled(MemorySegment content) {
@@ -493,7 +323,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         }
     }
 
-    private void checkTarget(KernelDescriptor descriptor) {
+    void checkTarget(KernelDescriptor descriptor) {
         if (!descriptor.target().equals(target())) {
             throw new IllegalArgumentException("The descriptor " + descriptor.name() + " is for "
                     + descriptor.target().name() + ", this engine is " + target().name()

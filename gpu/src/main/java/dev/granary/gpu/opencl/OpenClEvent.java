@@ -106,14 +106,14 @@ public final class OpenClEvent {
     /** Returns the native event, retained for the caller; 0 if the command has ended. */
     synchronized long retain() {
         if (event != 0) {
-            pending.binding().retainEvent(event);
+            pending.calls().retainEvent(event);
         }
         return event;
     }
 
     /** Releases what {@link #retain} has returned. */
     void release(long retained) {
-        pending.binding().releaseEvent(retained);
+        pending.calls().releaseEvent(retained);
     }
 
     /** Returns the failure of the command; null if it has not failed, or not yet. */
@@ -146,7 +146,7 @@ public final class OpenClEvent {
             return true;
         }
         try {
-            return pending.binding().eventStatus(retained) <= 0;
+            return pending.calls().eventStatus(retained) <= 0;
         } catch (OpenClException e) { // such as a lost device: it will not end otherwise
             return true;
         } finally {
@@ -161,7 +161,7 @@ public final class OpenClEvent {
             return;
         }
         try {
-            pending.binding().waitForEvent(retained);
+            pending.calls().waitForEvent(retained);
         } catch (OpenClException e) {
             LOG.debug("{}: {}", command, e.getMessage()); // finish() reports it
         } finally {
@@ -186,9 +186,9 @@ public final class OpenClEvent {
             event = 0;
             try (holds) {
                 if (failed == null) {
-                    pending.binding().releaseEvent(ended);
+                    pending.calls().releaseEvent(ended);
                 } else {
-                    pending.binding().releaseFailedEvent(ended);
+                    pending.calls().releaseFailedEvent(ended);
                 }
             } catch (OpenClException e) {
                 LOG.warn("{}: {}", command, e.getMessage());
@@ -205,7 +205,7 @@ public final class OpenClEvent {
 
     private @Nullable OpenClException failureOf(long ended) {
         try {
-            int status = pending.binding().eventStatus(ended);
+            int status = pending.calls().eventStatus(ended);
             return status == 0 ? null : OpenClException.ofExecution(command, status);
         } catch (OpenClException e) {
             return e;

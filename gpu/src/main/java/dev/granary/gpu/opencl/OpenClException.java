@@ -1,5 +1,7 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.opencl.binding.StatusCodes;
+
 import org.jspecify.annotations.Nullable;
 
 /**

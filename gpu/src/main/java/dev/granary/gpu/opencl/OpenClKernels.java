@@ -2,6 +2,8 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.opencl.binding.ProgramCalls;
+import dev.granary.gpu.opencl.lifetime.NativeHandle;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -59,7 +61,12 @@ public final class OpenClKernels implements LoadedKernels {
         try (var _ = engine.lease();
                 LaunchHolds holds = new LaunchHolds()) {
             long loaded = prepare(kernel, arguments, holds);
-            engine.binding().launch(engine.queue(), loaded, geometry.global(), geometry.local());
+            int status = engine.binding()
+                    .queues()
+                    .launch(engine.queue().handle(), loaded, geometry.global(), geometry.local());
+            if (status < 0) {
+                throw OpenClException.ofExecution("A kernel", status);
+            }
         }
         firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
         // without the lease: the callback may close the engine
@@ -92,7 +99,7 @@ public final class OpenClKernels implements LoadedKernels {
                 holds,
                 () -> primitive.launched(kernel, geometry));
         // before the lease: retaining an event waits for a thread that finishes it
-        try (WaitList waitList = WaitList.of(after, engine.context())) {
+        try (WaitList waitList = WaitList.of(after, engine.queue().context())) {
             OpenClException failed = waitList.failure();
             if (failed != null) {
                 return event.failed(failed);
@@ -113,9 +120,10 @@ public final class OpenClKernels implements LoadedKernels {
             Object... arguments) {
         try {
             long loaded = prepare(kernel, arguments, holds);
+            long queue = engine.queue().handle();
             engine.pendingEvents().enqueue(event, () -> engine.binding()
-                    .enqueue(
-                            engine.queue(), loaded, geometry.global(), geometry.local(), waitList));
+                    .queues()
+                    .enqueue(queue, loaded, geometry.global(), geometry.local(), waitList));
         } catch (RuntimeException | Error e) {
             holds.close();
             throw e;
@@ -154,17 +162,17 @@ public final class OpenClKernels implements LoadedKernels {
     }
 
     private Kernel create(String name) {
-        ClBinding binding = engine.binding();
+        ProgramCalls calls = engine.binding().programs();
         NativeHandle handle = new NativeHandle(
-                engine,
+                engine.lifetime(),
                 "kernel",
-                binding.createKernel(program.program(), name),
-                binding::releaseKernel);
+                calls.createKernel(program.program(), name),
+                calls::releaseKernel);
         return new Kernel(
                 handle,
-                binding.kernelArguments(handle.get()),
+                calls.kernelArguments(handle.get()),
                 engine.isPocl()
-                        && binding.hasFixedGroup(handle.get(), engine.device().handle()));
+                        && calls.hasFixedGroup(handle.get(), engine.device().handle()));
     }
 
     /**
@@ -201,7 +209,9 @@ public final class OpenClKernels implements LoadedKernels {
                                     + argument.getClass().getName()
                                     + ", which is no type of a kernel argument");
                     };
-            engine.binding().setArgument(kernel, index, value.byteSize(), value.address());
+            engine.binding()
+                    .programs()
+                    .setArgument(kernel, index, value.byteSize(), value.address());
         }
     }
 }

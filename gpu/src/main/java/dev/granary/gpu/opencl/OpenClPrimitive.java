@@ -7,6 +7,8 @@ import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
+import dev.granary.gpu.opencl.driver.BinaryReadiness;
+import dev.granary.gpu.opencl.driver.PoclSpecialization;
 
 import org.jspecify.annotations.Nullable;
 
@@ -122,7 +124,7 @@ public final class OpenClPrimitive implements Primitive {
         try {
             long start = System.nanoTime();
             KernelBinaries taken =
-                    current.engine().takeBinaries(current, readiness.pendingGeometries());
+                    current.engine().programs().take(current, readiness.pendingGeometries());
             compileNanos.add(System.nanoTime() - start);
             readiness.taken(PoclSpecialization::surelyCovers);
             synchronized (this) {
@@ -164,7 +166,7 @@ public final class OpenClPrimitive implements Primitive {
             current = program;
         }
         if (current != null) {
-            current.engine().takeBeforeClosing(this);
+            current.engine().programs().register(this);
         }
     }
 

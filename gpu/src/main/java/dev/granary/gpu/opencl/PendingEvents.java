@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.cache.build.StackReserve;
+import dev.granary.gpu.opencl.binding.QueueCalls;
 
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,29 +33,24 @@ final class PendingEvents {
     private static final long MIN_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
     private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-    private final ClBinding binding;
-    private final long context;
-    private final long queue;
-    private final boolean isInOrder;
+    private final EngineQueue queue;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition isAdded = lock.newCondition();
     // guarded by lock; in the queue's order
     private final Set<OpenClEvent> events = new LinkedHashSet<>();
     private @Nullable Thread watcher; // guarded by lock
 
-    PendingEvents(ClBinding binding, long context, long queue, boolean isInOrder) {
-        this.binding = binding;
-        this.context = context;
+    PendingEvents(EngineQueue queue) {
         this.queue = queue;
-        this.isInOrder = isInOrder;
     }
 
-    ClBinding binding() {
-        return binding;
+    /** Returns the native calls for the events. */
+    QueueCalls calls() {
+        return queue.binding().queues();
     }
 
     long context() {
-        return context;
+        return queue.context();
     }
 
     /**
@@ -81,7 +77,8 @@ final class PendingEvents {
             lock.unlock();
         }
         try {
-            binding.flush(queue); // otherwise it might wait in the driver for further commands
+            calls().flush(queue.handle()); // otherwise it might wait in the driver for further
+            // commands
         } catch (OpenClException e) {
             LOG.warn("{}: {}", event, e.getMessage()); // it is enqueued; its status has the outcome
         }
@@ -124,7 +121,7 @@ final class PendingEvents {
         long pause = MIN_PAUSE_NANOS;
         for (List<OpenClEvent> waiting = nextOrEnd(); !waiting.isEmpty(); waiting = nextOrEnd()) {
             try {
-                if (isInOrder) {
+                if (queue.isInOrder()) {
                     waiting.getFirst().awaitEnd();
                     waiting.getFirst().finish();
                 } else if (finishEnded(waiting)) {
@@ -161,7 +158,7 @@ final class PendingEvents {
             if (events.isEmpty()) {
                 watcher = null; // the next command starts another one
             }
-            return isInOrder ? events.stream().limit(1).toList() : new ArrayList<>(events);
+            return queue.isInOrder() ? events.stream().limit(1).toList() : new ArrayList<>(events);
         } finally {
             lock.unlock();
         }

@@ -5,6 +5,8 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
+import dev.granary.gpu.opencl.binding.ProgramCalls;
+import dev.granary.gpu.opencl.driver.HeaderDirectory;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -18,11 +20,11 @@ import java.util.function.Supplier;
  * Builder of the native programs of one context, from source or from a binary. A failed build
  * leaves no native objects.
  *
- * @param binding the native calls
+ * @param calls the native calls
  * @param context the context
  * @param device the device to build for
  */
-record ProgramBuilder(ClBinding binding, long context, long device) {
+record ProgramBuilder(ProgramCalls calls, long context, long device) {
     /**
      * Text of Intel's build log after the driver has recompiled the embedded intermediate code,
      * since the binary did not fit.
@@ -46,7 +48,7 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
     record Restored(Built program, Primitive.Origin origin) {}
 
     Built compile(KernelDescriptor descriptor) throws CompileException {
-        long program = binding.createProgramWithSource(context, descriptor.sources());
+        long program = calls.createProgramWithSource(context, descriptor.sources());
         try {
             build(program, descriptor);
             List<String> kernels = compiledKernels(program, descriptor);
@@ -60,25 +62,25 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
             }
             return new Built(program, kernels);
         } catch (CompileException | RuntimeException | Error e) {
-            binding.releaseProgram(program);
+            calls.releaseProgram(program);
             throw e;
         }
     }
 
     /** Restores a program from {@code binary}, which must have been verified. */
     Restored restore(KernelDescriptor descriptor, MemorySegment binary) throws RestoreException {
-        long program = binding.createProgramWithBinary(context, device, binary);
+        long program = calls.createProgramWithBinary(context, device, binary);
         try {
-            if (!binding.buildProgram(program, device, descriptor.options())) {
+            if (!calls.buildProgram(program, device, descriptor.options())) {
                 throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
-                        + binding.buildLog(program, device));
+                        + calls.buildLog(program, device));
             }
-            boolean recompiled = binding.buildLog(program, device).contains(RECOMPILED_MARK);
+            boolean recompiled = calls.buildLog(program, device).contains(RECOMPILED_MARK);
             return new Restored(
                     new Built(program, restoredKernels(program, descriptor)),
                     recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED);
         } catch (RestoreException | RuntimeException | Error e) {
-            binding.releaseProgram(program);
+            calls.releaseProgram(program);
             throw e;
         }
     }
@@ -106,8 +108,8 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
      */
     private void build(long program, KernelDescriptor descriptor, String options)
             throws CompileException {
-        for (int attempt = 1; !binding.buildProgram(program, device, options.strip()); attempt++) {
-            String log = binding.buildLog(program, device);
+        for (int attempt = 1; !calls.buildProgram(program, device, options.strip()); attempt++) {
+            String log = calls.buildLog(program, device);
             if (!log.contains(FILE_LOST_MARK)) {
                 throw new CompileException(descriptor.name() + " does not compile", log);
             }
@@ -129,7 +131,7 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
      * does not contain.
      */
     private List<String> compiledKernels(long program, KernelDescriptor descriptor) {
-        List<String> all = create(() -> binding.createKernels(program));
+        List<String> all = create(() -> calls.createKernels(program));
         return descriptor.entries().isEmpty() ? all : entriesOf(program, descriptor);
     }
 
@@ -138,7 +140,7 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
             throws RestoreException {
         try {
             List<String> kernels = descriptor.entries().isEmpty()
-                    ? create(() -> binding.createKernels(program))
+                    ? create(() -> calls.createKernels(program))
                     : entriesOf(program, descriptor);
             if (launchOfOtherKernel(kernels, descriptor).isPresent()) {
                 throw RestoreException.missingKernel(
@@ -165,7 +167,7 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
     private List<String> entriesOf(long program, KernelDescriptor descriptor) {
         List<String> names = new ArrayList<>();
         for (String entry : descriptor.entries()) {
-            names.addAll(create(() -> List.of(binding.createKernel(program, entry))));
+            names.addAll(create(() -> List.of(calls.createKernel(program, entry))));
         }
         return List.copyOf(names);
     }
@@ -174,9 +176,9 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
     private List<String> create(Supplier<List<Long>> creation) {
         List<Long> kernels = creation.get();
         try {
-            return kernels.stream().map(binding::kernelName).sorted().toList();
+            return kernels.stream().map(calls::kernelName).sorted().toList();
         } finally {
-            kernels.forEach(binding::releaseKernel);
+            kernels.forEach(calls::releaseKernel);
         }
     }
 }

@@ -1,5 +1,7 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.opencl.lifetime.NativeHandle;
+
 import java.util.List;
 
 /**
@@ -7,18 +9,20 @@ import java.util.List;
  * the engine closes.
  */
 final class ProgramHandle {
+    private final OpenClEngine engine;
     private final NativeHandle program;
     private final List<String> kernels;
     private int references = 1; // guarded by this
 
     ProgramHandle(OpenClEngine engine, long program, List<String> kernels) {
-        this.program =
-                new NativeHandle(engine, "program", program, engine.binding()::releaseProgram);
+        this.engine = engine;
+        this.program = new NativeHandle(
+                engine.lifetime(), "program", program, engine.binding().programs()::releaseProgram);
         this.kernels = kernels;
     }
 
     OpenClEngine engine() {
-        return program.engine();
+        return engine;
     }
 
     List<String> kernels() {

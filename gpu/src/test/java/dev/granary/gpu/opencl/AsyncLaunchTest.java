@@ -71,7 +71,7 @@ class AsyncLaunchTest {
     @Test
     @DisplayName("Launches of a queue in order follow each other, and numbers are copied")
     void inOrder() throws Exception {
-        try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+        try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy.binding());
                 OpenClKernels kernels = kernels(engine);
                 OpenClBuffer data = engine.bufferOf(filled(1))) {
             OpenClEvent last = kernels.launchAsync("grow", ALL, List.of(), data, 1, 0);
@@ -96,7 +96,7 @@ class AsyncLaunchTest {
     @DisplayName("A wait has a deadline, an interrupt ends it, and the launch goes on")
     void deadline() throws Exception {
         try (LwjglContext application = LwjglContext.inOrder();
-                OpenClEngine engine = application.wrap(spy);
+                OpenClEngine engine = application.wrap(spy.binding());
                 OpenClKernels kernels = kernels(engine);
                 OpenClBuffer data = engine.bufferOf(filled(1));
                 LwjglContext.Gate gate = application.gate()) {
@@ -121,7 +121,7 @@ class AsyncLaunchTest {
             + " waits: memory stays until it has completed, and no longer")
     void argumentsStay() throws Exception {
         try (LwjglContext application = LwjglContext.outOfOrder();
-                OpenClEngine engine = application.wrap(spy)) {
+                OpenClEngine engine = application.wrap(spy.binding())) {
             for (String kernel : List.of("grow", "fixed")) {
                 OpenClBuffer data = engine.bufferOf(filled(1));
                 long memory = data.handle();
@@ -158,7 +158,7 @@ class AsyncLaunchTest {
             + " order")
     void outOfOrder() throws Exception {
         try (LwjglContext application = LwjglContext.outOfOrder();
-                OpenClEngine engine = application.wrap(spy);
+                OpenClEngine engine = application.wrap(spy.binding());
                 OpenClKernels kernels = kernels(engine);
                 OpenClBuffer one = engine.bufferOf(filled(1));
                 OpenClBuffer two = engine.bufferOf(filled(1));
@@ -192,7 +192,7 @@ class AsyncLaunchTest {
         for (boolean outOfOrder : List.of(true, false)) {
             try (LwjglContext application =
                             outOfOrder ? LwjglContext.outOfOrder() : LwjglContext.inOrder();
-                    OpenClEngine engine = application.wrap(spy);
+                    OpenClEngine engine = application.wrap(spy.binding());
                     OpenClKernels kernels = kernels(engine);
                     OpenClBuffer data = engine.bufferOf(filled(1));
                     LwjglContext.Gate gate = application.gate()) {
@@ -241,7 +241,7 @@ class AsyncLaunchTest {
     void refused() throws Exception {
         try (LwjglContext stranger = LwjglContext.inOrder();
                 OpenClEngine foreign = stranger.wrap();
-                OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+                OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy.binding());
                 OpenClKernels kernels = kernels(engine)) {
             OpenClBuffer data = engine.bufferOf(filled(1));
             OpenClBuffer other = foreign.buffer(4L * COUNT);
@@ -275,7 +275,7 @@ class AsyncLaunchTest {
             assertThrows(
                     IllegalStateException.class,
                     () -> closedKernels.launchAsync("grow", ALL, List.of(), data, 1, 1));
-            OpenClEngine closedEngine = OpenClEngine.open(PoclDevice.get(), spy);
+            OpenClEngine closedEngine = OpenClEngine.open(PoclDevice.get(), spy.binding());
             closedEngine.close();
             assertThrows(IllegalStateException.class, closedEngine::marker);
         }
@@ -287,7 +287,7 @@ class AsyncLaunchTest {
             + " may close it")
     void closing() throws Exception {
         for (int i = 0; i < 20; i++) {
-            OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+            OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy.binding());
             OpenClKernels kernels = kernels(engine);
             OpenClBuffer data = engine.bufferOf(filled(1));
             List<OpenClEvent> events = new ArrayList<>();
@@ -315,7 +315,7 @@ class AsyncLaunchTest {
     @Test
     @DisplayName("Binaries that wait for a launch are complete after an asynchronous one")
     void completesBinaries() throws Exception {
-        try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+        try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy.binding());
                 OpenClBuffer data = engine.bufferOf(filled(1))) {
             OpenClPrimitive primitive = engine.create(descriptor(engine));
             CountDownLatch complete = new CountDownLatch(1);
@@ -333,7 +333,7 @@ class AsyncLaunchTest {
     @DisplayName("Binaries can be taken while launches of a required group size are in progress")
     void takenMeanwhile() throws Exception {
         try (LwjglContext application = LwjglContext.outOfOrder();
-                OpenClEngine engine = application.wrap(spy);
+                OpenClEngine engine = application.wrap(spy.binding());
                 ExecutorService threads = Executors.newFixedThreadPool(1)) {
             OpenClPrimitive primitive = engine.create(descriptor(engine));
             try (OpenClKernels kernels = engine.load(primitive);
@@ -362,7 +362,7 @@ class AsyncLaunchTest {
             + " the application's")
     void applicationsEvents() throws Exception {
         try (LwjglContext application = LwjglContext.outOfOrder();
-                OpenClEngine engine = application.wrap(spy);
+                OpenClEngine engine = application.wrap(spy.binding());
                 OpenClKernels kernels = kernels(engine);
                 OpenClBuffer data = engine.bufferOf(filled(1));
                 LwjglContext.Gate gate = application.gate()) {
@@ -372,7 +372,7 @@ class AsyncLaunchTest {
             gate.open();
             application.read(data.handle(), COUNT, event);
             engine.marker(event).await();
-            spy.releaseEvent(event);
+            spy.binding().queues().releaseEvent(event);
             check(3, data);
             engine.marker().await();
         }
@@ -387,7 +387,7 @@ class AsyncLaunchTest {
         for (boolean outOfOrder : List.of(true, false)) {
             try (LwjglContext application =
                     outOfOrder ? LwjglContext.outOfOrder() : LwjglContext.inOrder()) {
-                OpenClEngine shared = application.wrap(spy);
+                OpenClEngine shared = application.wrap(spy.binding());
                 OpenClPrimitive primitive = shared.create(descriptor(shared));
                 primitive.outliveEngine();
                 try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
@@ -419,7 +419,7 @@ class AsyncLaunchTest {
             OpenClPrimitive primitive,
             SplittableRandom random)
             throws Exception {
-        OpenClEngine engine = random.nextInt(4) == 0 ? application.wrap(spy) : shared;
+        OpenClEngine engine = random.nextInt(4) == 0 ? application.wrap(spy.binding()) : shared;
         try (OpenClKernels kernels = engine.load(primitive);
                 OpenClBuffer data = engine.bufferOf(filled(1))) {
             List<OpenClEvent> last = List.of();

@@ -7,14 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.binding.ClBinding;
+import dev.granary.gpu.opencl.binding.DeviceCalls;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.lwjgl.opencl.CL10;
 
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -120,5 +124,30 @@ class DevicesTest {
                     new OpenClConstants(caches, whole).cache(),
                     new OpenClConstants(caches, half).cache());
         }
+    }
+
+    @Test
+    @DisplayName("K10 a device whose driver fails every query is found, with a stable target")
+    void driverThatFails() {
+        ClBinding real = OpenCl.binding();
+        DeviceCalls failing = new DeviceCalls(OpenClException::new) {
+            @Override
+            public String platformText(long platform, int info) {
+                throw new OpenClException("clGetPlatformInfo", CL10.CL_OUT_OF_HOST_MEMORY);
+            }
+
+            @Override
+            public String deviceText(long device, int info) {
+                return info == CL10.CL_DEVICE_NAME ? "  " : super.deviceText(device, info);
+            }
+        };
+        ClBinding binding = new ClBinding(failing, real.programs(), real.memory(), real.queues());
+        long platform = failing.platforms().getFirst();
+        long device = failing.devices(platform).getFirst();
+        OpenClDevice found = OpenClDevice.probe(binding, platform, device);
+        assertEquals(Target.UNKNOWN, found.name());
+        assertEquals(
+                found.target(), OpenClDevice.probe(binding, platform, device).target());
+        assertNotEquals(OpenClDevice.probe(real, platform, device).target(), found.target());
     }
 }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.RestoreException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.binding.ProgramCalls;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -188,12 +189,13 @@ class EngineReopenedTest {
     @Test
     @DisplayName("A failure to take binaries does not prevent closing the engine")
     void takingFails() throws Exception {
-        OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), new ClBinding() {
+        ProgramCalls failing = new ProgramCalls(OpenClException::new) {
             @Override
-            MemorySegment programBinary(long program, long device) {
+            public MemorySegment programBinary(long program, long device) {
                 throw new OpenClException("clGetProgramInfo", -5);
             }
-        });
+        };
+        OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), SpyBinding.with(failing));
         OpenClPrimitive primitive = engine.create(sample(engine).build());
         primitive.outliveEngine();
         engine.close();

@@ -1,5 +1,7 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.opencl.binding.ClBinding;
+
 import org.lwjgl.PointerBuffer;
 import org.lwjgl.opencl.CL10;
 import org.lwjgl.opencl.CL11;

@@ -59,7 +59,7 @@ class OpenClConstantsTest {
 
     private final SpyBinding spy = new SpyBinding();
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
-    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy.binding());
     private final OpenClConstants constants = new OpenClConstants(caches, engine);
 
     @AfterEach
@@ -180,7 +180,7 @@ class OpenClConstantsTest {
     @DisplayName("M15 two contexts on one device share the budget but no tensors")
     void sameDevice() throws Exception {
         caches.setCapacity(engine.device().kind(), 2);
-        try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy)) {
+        try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy.binding())) {
             OpenClConstants others = new OpenClConstants(caches, other);
             assertSame(constants.cache(), others.cache());
             try (ConstantHold<OpenClBuffer> mine =
@@ -363,7 +363,7 @@ class OpenClConstantsTest {
         assertEquals(
                 "The maker of a constant returned 1048575 bytes instead of 1048576",
                 size.getMessage());
-        try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy)) {
+        try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy.binding())) {
             assertThrows(
                     IllegalArgumentException.class,
                     () -> constants.get("w", MEGABYTE, () -> other.buffer(MEGABYTE)));
@@ -385,7 +385,7 @@ class OpenClConstantsTest {
                 int first = t;
                 work.add(() -> {
                     for (int round = 0; round < 3; round++) {
-                        try (OpenClEngine own = OpenClEngine.open(PoclDevice.get(), spy);
+                        try (OpenClEngine own = OpenClEngine.open(PoclDevice.get(), spy.binding());
                                 OpenClKernels packing = load(own, "pack");
                                 OpenClKernels add = load(own, "add")) {
                             OpenClConstants mine = new OpenClConstants(caches, own);

@@ -13,6 +13,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.binding.ProgramCalls;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -26,7 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 @NeedsPocl
 class OpenClEngineTest {
     private final SpyBinding spy = new SpyBinding();
-    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy.binding());
 
     @AfterEach
     void close() {
@@ -193,11 +194,16 @@ class OpenClEngineTest {
         OpenClPrimitive compiled = engine.create(sample().build());
         SpyBinding recompiling = new SpyBinding() {
             @Override
-            String buildLog(long program, long device) {
-                return "warning: [-Wrecompiled-from-ir] device code did not fit";
+            ProgramCalls programs() {
+                return new Programs() {
+                    @Override
+                    public String buildLog(long program, long device) {
+                        return "warning: [-Wrecompiled-from-ir] device code did not fit";
+                    }
+                };
             }
         };
-        try (OpenClEngine other = OpenClEngine.open(engine.device(), recompiling)) {
+        try (OpenClEngine other = OpenClEngine.open(engine.device(), recompiling.binding())) {
             OpenClPrimitive again = other.create(
                     compiled.descriptor(),
                     compiled.getBinaries(BinaryKind.KERNEL),
@@ -216,13 +222,13 @@ class OpenClEngineTest {
             "D12 if the driver provides no binary, there is none, and the primitive still loads"
                     + " any number of times")
     void noBinaries() throws Exception {
-        ClBinding mute = new ClBinding() {
+        ProgramCalls mute = new ProgramCalls(OpenClException::new) {
             @Override
-            MemorySegment programBinary(long program, long device) {
+            public MemorySegment programBinary(long program, long device) {
                 return MemorySegment.ofArray(new byte[0]);
             }
         };
-        try (OpenClEngine other = OpenClEngine.open(engine.device(), mute)) {
+        try (OpenClEngine other = OpenClEngine.open(engine.device(), SpyBinding.with(mute))) {
             OpenClPrimitive primitive = other.create(sample().build());
             for (int i = 0; i < 3; i++) {
                 try (OpenClKernels kernels = other.load(primitive)) {
@@ -238,13 +244,13 @@ class OpenClEngineTest {
             "D11 if the driver refuses verified bytes, the exception has the reason, and nothing"
                     + " is retained")
     void driverRefuses() throws Exception {
-        ClBinding refusing = new ClBinding() {
+        ProgramCalls refusing = new ProgramCalls(OpenClException::new) {
             @Override
-            long createProgramWithBinary(long context, long device, MemorySegment binary) {
+            public long createProgramWithBinary(long context, long device, MemorySegment binary) {
                 throw new OpenClException("clCreateProgramWithBinary", -42);
             }
         };
-        try (OpenClEngine other = OpenClEngine.open(engine.device(), refusing)) {
+        try (OpenClEngine other = OpenClEngine.open(engine.device(), SpyBinding.with(refusing))) {
             RestoreException refused = assertThrows(
                     RestoreException.class,
                     () -> other.create(

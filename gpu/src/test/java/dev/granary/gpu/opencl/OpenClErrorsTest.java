@@ -28,7 +28,7 @@ import java.util.concurrent.Callable;
 @NeedsPocl
 class OpenClErrorsTest {
     private final SpyBinding spy = new SpyBinding();
-    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy.binding());
 
     @AfterEach
     void close() {

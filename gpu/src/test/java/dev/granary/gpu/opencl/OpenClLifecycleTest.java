@@ -13,10 +13,10 @@ import dev.granary.testing.Await;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -36,7 +36,7 @@ class OpenClLifecycleTest {
     private final SpyBinding spy = new SpyBinding();
 
     private OpenClEngine open() {
-        return OpenClEngine.open(PoclDevice.get(), spy);
+        return OpenClEngine.open(PoclDevice.get(), spy.binding());
     }
 
     private static KernelDescriptor descriptor(OpenClEngine engine, int number) {
@@ -182,6 +182,9 @@ class OpenClLifecycleTest {
      * before it begins.
      */
     private static final class ClosingBinding extends SpyBinding {
+        private static final Set<String> USES =
+                Set.of("launch", "writeBuffer", "readBuffer", "createSubBuffer");
+
         private volatile Runnable action = () -> {};
         private volatile int buffersInUse;
 
@@ -202,27 +205,10 @@ class OpenClLifecycleTest {
         }
 
         @Override
-        void launch(long queue, long kernel, List<Long> global, List<Long> local) {
-            closeNow();
-            super.launch(queue, kernel, global, local);
-        }
-
-        @Override
-        void writeBuffer(long queue, long buffer, MemorySegment from) {
-            closeNow();
-            super.writeBuffer(queue, buffer, from);
-        }
-
-        @Override
-        void readBuffer(long queue, long buffer, MemorySegment into) {
-            closeNow();
-            super.readBuffer(queue, buffer, into);
-        }
-
-        @Override
-        long createSubBuffer(long buffer, long offset, long bytes) {
-            closeNow();
-            return super.createSubBuffer(buffer, offset, bytes);
+        void before(String call) {
+            if (USES.contains(call)) {
+                closeNow();
+            }
         }
     }
 
@@ -230,8 +216,8 @@ class OpenClLifecycleTest {
     @DisplayName("M6 a buffer closed by another thread during a launch, a transfer or a slice is"
             + " released afterwards, once")
     void closedInUse() throws Exception {
-        ClosingBinding binding = new ClosingBinding();
-        try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), binding)) {
+        ClosingBinding closing = new ClosingBinding();
+        try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), closing.binding())) {
             OpenClKernels kernels = engine.load(engine.create(descriptor(engine, 1)));
             List<Consumer<OpenClBuffer>> uses = List.of(
                     buffer -> kernels.launch("k", Geometry.of(4).local(4), buffer),
@@ -240,21 +226,21 @@ class OpenClLifecycleTest {
                     buffer -> buffer.slice(0, 8192).close());
             for (Consumer<OpenClBuffer> use : uses) {
                 OpenClBuffer buffer = engine.buffer(16384);
-                binding.action = buffer::close;
+                closing.action = buffer::close;
                 use.accept(buffer);
-                assertEquals(1, binding.buffersInUse, "released in use");
-                assertEquals(0, binding.buffers(), "not released afterwards");
-                binding.action = () -> {};
+                assertEquals(1, closing.buffersInUse, "released in use");
+                assertEquals(0, closing.buffers(), "not released afterwards");
+                closing.action = () -> {};
                 assertThrows(IllegalStateException.class, () -> use.accept(buffer));
                 buffer.close();
             }
-            binding.action = () -> {};
+            closing.action = () -> {};
             OpenClBuffer refused = engine.buffer(16);
             assertThrows(
                     IllegalArgumentException.class,
                     () -> kernels.launch("k", Geometry.of(4).local(4), refused, 1));
             refused.close();
-            assertEquals(0, binding.buffers());
+            assertEquals(0, closing.buffers());
             kernels.close();
 
             KernelDescriptor two = KernelDescriptor.builder(engine.target(), "two")
@@ -266,19 +252,19 @@ class OpenClLifecycleTest {
                         IllegalArgumentException.class,
                         () -> more.launch("two", Geometry.of(4).local(4), held, "no number"));
                 held.close();
-                assertEquals(0, binding.buffers(), "the refused launch does not hold it");
+                assertEquals(0, closing.buffers(), "the refused launch does not hold it");
 
                 OpenClBuffer closedEarly = engine.buffer(16);
-                binding.action = () -> {
+                closing.action = () -> {
                     closedEarly.close();
                     assertThrows(IllegalStateException.class, () -> closedEarly.slice(0, 4));
                 };
                 more.launch("two", Geometry.of(4).local(4), closedEarly, 1);
-                assertEquals(1, binding.buffersInUse, "released in use");
+                assertEquals(1, closing.buffersInUse, "released in use");
                 assertEquals(
-                        0, binding.buffers(), "a request for the closed buffer does not hold it");
+                        0, closing.buffers(), "a request for the closed buffer does not hold it");
             }
         }
-        assertEquals(Map.of(), binding.alive());
+        assertEquals(Map.of(), closing.alive());
     }
 }

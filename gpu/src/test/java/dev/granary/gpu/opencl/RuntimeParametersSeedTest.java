@@ -47,7 +47,7 @@ class RuntimeParametersSeedTest {
         """;
 
     private final SpyBinding spy = new SpyBinding();
-    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy.binding());
     private final Partition<Product, Executor> cache =
             new RuntimeParametersCache(10).partition(Product.class, Executor.class);
     private final List<Executor> built = new ArrayList<>();

@@ -1,17 +1,42 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.opencl.binding.ClBinding;
+import dev.granary.gpu.opencl.binding.DeviceCalls;
+import dev.granary.gpu.opencl.binding.MemoryCalls;
+import dev.granary.gpu.opencl.binding.ProgramCalls;
+import dev.granary.gpu.opencl.binding.QueueCalls;
+
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Binding that records the calls to the real driver, and counts created and released objects. */
-class SpyBinding extends ClBinding {
+/** Spy that records the calls to the real driver, and counts created and released objects. */
+class SpyBinding {
     final List<String> calls = new CopyOnWriteArrayList<>();
     final List<String> builtWith = new CopyOnWriteArrayList<>();
     private final Map<String, Integer> alive = new ConcurrentHashMap<>();
     private final Map<String, Integer> created = new ConcurrentHashMap<>();
+
+    /** Returns a binding whose program calls are the given ones, and whose others are real. */
+    static ClBinding with(ProgramCalls programs) {
+        ClBinding real = OpenCl.binding();
+        return new ClBinding(real.devices(), programs, real.memory(), real.queues());
+    }
+
+    /** Returns a binding with the recorded calls. */
+    final ClBinding binding() {
+        return new ClBinding(new Devices(), programs(), new Memory(), new Queues());
+    }
+
+    /** Returns the calls for programs, which a test may change. */
+    ProgramCalls programs() {
+        return new Programs();
+    }
+
+    /** Runs before some of the native calls. */
+    void before(String call) {}
 
     long count(String call) {
         return calls.stream().filter(call::equals).count();
@@ -35,6 +60,10 @@ class SpyBinding extends ClBinding {
         return handle;
     }
 
+    private void released(String kind, long handle) {
+        add(kind, handle, -1);
+    }
+
     private void add(String kind, long handle, int change) {
         alive.compute(kind + " " + handle, (key, before) -> {
             int now = (before == null ? 0 : before) + change;
@@ -42,152 +71,195 @@ class SpyBinding extends ClBinding {
         });
     }
 
-    @Override
-    void retainDevice(long device) {
-        super.retainDevice(device);
-        created("device", device);
+    private final class Devices extends DeviceCalls {
+        Devices() {
+            super(OpenClException::new);
+        }
+
+        @Override
+        public void retainDevice(long device) {
+            super.retainDevice(device);
+            created("device", device);
+        }
+
+        @Override
+        public void releaseDevice(long device) {
+            released("device", device);
+            super.releaseDevice(device);
+        }
+
+        @Override
+        public long createContext(long device) {
+            return created("context", super.createContext(device));
+        }
+
+        @Override
+        public void retainContext(long context) {
+            super.retainContext(context);
+            created("context", context);
+        }
+
+        @Override
+        public void releaseContext(long context) {
+            released("context", context);
+            super.releaseContext(context);
+        }
     }
 
-    @Override
-    void releaseDevice(long device) {
-        add("device", device, -1);
-        super.releaseDevice(device);
+    /** The recorded calls for programs. */
+    class Programs extends ProgramCalls {
+        Programs() {
+            super(OpenClException::new);
+        }
+
+        @Override
+        public long createProgramWithSource(long context, List<String> sources) {
+            before("createProgramWithSource");
+            calls.add("createProgramWithSource");
+            return created("program", super.createProgramWithSource(context, sources));
+        }
+
+        @Override
+        public long createProgramWithBinary(long context, long device, MemorySegment binary) {
+            before("createProgramWithBinary");
+            calls.add("createProgramWithBinary");
+            return created("program", super.createProgramWithBinary(context, device, binary));
+        }
+
+        @Override
+        public boolean buildProgram(long program, long device, String options) {
+            builtWith.add(options);
+            return super.buildProgram(program, device, options);
+        }
+
+        @Override
+        public MemorySegment programBinary(long program, long device) {
+            calls.add("programBinary");
+            return super.programBinary(program, device);
+        }
+
+        @Override
+        public void releaseProgram(long program) {
+            released("program", program);
+            super.releaseProgram(program);
+        }
+
+        @Override
+        public long createKernel(long program, String name) {
+            before("createKernel");
+            long kernel = created("kernel", super.createKernel(program, name));
+            calls.add("createKernel");
+            return kernel;
+        }
+
+        @Override
+        public List<Long> createKernels(long program) {
+            List<Long> kernels = super.createKernels(program);
+            kernels.forEach(kernel -> created("kernel", kernel));
+            calls.add("createKernel");
+            return kernels;
+        }
+
+        @Override
+        public void releaseKernel(long kernel) {
+            released("kernel", kernel);
+            super.releaseKernel(kernel);
+        }
     }
 
-    @Override
-    long createContext(long device) {
-        return created("context", super.createContext(device));
+    private final class Queues extends QueueCalls {
+        Queues() {
+            super(OpenClException::new);
+        }
+
+        @Override
+        public long createQueue(long context, long device) {
+            return created("queue", super.createQueue(context, device));
+        }
+
+        @Override
+        public void retainQueue(long queue) {
+            super.retainQueue(queue);
+            created("queue", queue);
+        }
+
+        @Override
+        public void releaseQueue(long queue) {
+            released("queue", queue);
+            super.releaseQueue(queue);
+        }
+
+        @Override
+        public int launch(long queue, long kernel, List<Long> global, List<Long> local) {
+            before("launch");
+            calls.add("launch");
+            return super.launch(queue, kernel, global, local);
+        }
+
+        @Override
+        public long enqueue(
+                long queue, long kernel, List<Long> global, List<Long> local, List<Long> waitList) {
+            return created("event", super.enqueue(queue, kernel, global, local, waitList));
+        }
+
+        @Override
+        public long enqueueMarker(long queue, List<Long> waitList) {
+            return created("event", super.enqueueMarker(queue, waitList));
+        }
+
+        @Override
+        public void retainEvent(long event) {
+            super.retainEvent(event);
+            created("event", event);
+        }
+
+        @Override
+        public void releaseEvent(long event) {
+            released("event", event);
+            super.releaseEvent(event);
+        }
     }
 
-    @Override
-    void retainContext(long context) {
-        super.retainContext(context);
-        created("context", context);
-    }
+    private final class Memory extends MemoryCalls {
+        Memory() {
+            super(OpenClException::new);
+        }
 
-    @Override
-    void releaseContext(long context) {
-        add("context", context, -1);
-        super.releaseContext(context);
-    }
+        @Override
+        public long createBuffer(long context, long bytes) {
+            before("createBuffer");
+            return created("buffer", super.createBuffer(context, bytes));
+        }
 
-    @Override
-    long createQueue(long context, long device) {
-        return created("queue", super.createQueue(context, device));
-    }
+        @Override
+        public long createSubBuffer(long buffer, long offset, long bytes) {
+            before("createSubBuffer");
+            calls.add("createSubBuffer");
+            return created("buffer", super.createSubBuffer(buffer, offset, bytes));
+        }
 
-    @Override
-    void retainQueue(long queue) {
-        super.retainQueue(queue);
-        created("queue", queue);
-    }
+        @Override
+        public void retainBuffer(long buffer) {
+            super.retainBuffer(buffer);
+            created("buffer", buffer);
+        }
 
-    @Override
-    void releaseQueue(long queue) {
-        add("queue", queue, -1);
-        super.releaseQueue(queue);
-    }
+        @Override
+        public void releaseBuffer(long buffer) {
+            released("buffer", buffer);
+            super.releaseBuffer(buffer);
+        }
 
-    @Override
-    long createProgramWithSource(long context, List<String> sources) {
-        calls.add("createProgramWithSource");
-        return created("program", super.createProgramWithSource(context, sources));
-    }
+        @Override
+        public void readBuffer(long queue, long buffer, MemorySegment into) {
+            before("readBuffer");
+            super.readBuffer(queue, buffer, into);
+        }
 
-    @Override
-    long createProgramWithBinary(long context, long device, MemorySegment binary) {
-        calls.add("createProgramWithBinary");
-        return created("program", super.createProgramWithBinary(context, device, binary));
-    }
-
-    @Override
-    boolean buildProgram(long program, long device, String options) {
-        builtWith.add(options);
-        return super.buildProgram(program, device, options);
-    }
-
-    @Override
-    MemorySegment programBinary(long program, long device) {
-        calls.add("programBinary");
-        return super.programBinary(program, device);
-    }
-
-    @Override
-    void releaseProgram(long program) {
-        add("program", program, -1);
-        super.releaseProgram(program);
-    }
-
-    @Override
-    long createKernel(long program, String name) {
-        long kernel = created("kernel", super.createKernel(program, name));
-        calls.add("createKernel");
-        return kernel;
-    }
-
-    @Override
-    List<Long> createKernels(long program) {
-        List<Long> kernels = super.createKernels(program);
-        kernels.forEach(kernel -> created("kernel", kernel));
-        calls.add("createKernel");
-        return kernels;
-    }
-
-    @Override
-    void releaseKernel(long kernel) {
-        add("kernel", kernel, -1);
-        super.releaseKernel(kernel);
-    }
-
-    @Override
-    void launch(long queue, long kernel, List<Long> global, List<Long> local) {
-        calls.add("launch");
-        super.launch(queue, kernel, global, local);
-    }
-
-    @Override
-    long enqueue(
-            long queue, long kernel, List<Long> global, List<Long> local, List<Long> waitList) {
-        return created("event", super.enqueue(queue, kernel, global, local, waitList));
-    }
-
-    @Override
-    long enqueueMarker(long queue, List<Long> waitList) {
-        return created("event", super.enqueueMarker(queue, waitList));
-    }
-
-    @Override
-    void retainEvent(long event) {
-        super.retainEvent(event);
-        created("event", event);
-    }
-
-    @Override
-    void releaseEvent(long event) {
-        add("event", event, -1);
-        super.releaseEvent(event);
-    }
-
-    @Override
-    long createBuffer(long context, long bytes) {
-        return created("buffer", super.createBuffer(context, bytes));
-    }
-
-    @Override
-    long createSubBuffer(long buffer, long offset, long bytes) {
-        calls.add("createSubBuffer");
-        return created("buffer", super.createSubBuffer(buffer, offset, bytes));
-    }
-
-    @Override
-    void retainBuffer(long buffer) {
-        super.retainBuffer(buffer);
-        created("buffer", buffer);
-    }
-
-    @Override
-    void releaseBuffer(long buffer) {
-        add("buffer", buffer, -1);
-        super.releaseBuffer(buffer);
+        @Override
+        public void writeBuffer(long queue, long buffer, MemorySegment from) {
+            before("writeBuffer");
+            super.writeBuffer(queue, buffer, from);
+        }
     }
 }

@@ -1,7 +1,8 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.opencl.binding.ProgramCalls;
+
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -16,7 +17,7 @@ public final class SpyDriver {
 
     /** Opens an engine with its own context on the device. */
     public OpenClEngine open() {
-        return OpenClEngine.open(PoclDevice.get(), spy);
+        return OpenClEngine.open(PoclDevice.get(), spy.binding());
     }
 
     /** Returns the number of compiles from source. */
@@ -62,7 +63,8 @@ public final class SpyDriver {
     }
 
     private final class FailingBinding extends SpyBinding {
-        private void check(String call) {
+        @Override
+        void before(String call) {
             Integer remaining = failures.computeIfPresent(call, (_, calls) -> calls - 1);
             if (remaining != null && remaining < 0) {
                 failures.remove(call);
@@ -71,46 +73,15 @@ public final class SpyDriver {
         }
 
         @Override
-        MemorySegment programBinary(long program, long device) {
-            return withholdsBinaries
-                    ? MemorySegment.ofArray(new byte[0])
-                    : super.programBinary(program, device);
-        }
-
-        @Override
-        long createProgramWithSource(long context, List<String> sources) {
-            check("createProgramWithSource");
-            return super.createProgramWithSource(context, sources);
-        }
-
-        @Override
-        long createProgramWithBinary(long context, long device, MemorySegment binary) {
-            check("createProgramWithBinary");
-            return super.createProgramWithBinary(context, device, binary);
-        }
-
-        @Override
-        long createKernel(long program, String name) {
-            check("createKernel");
-            return super.createKernel(program, name);
-        }
-
-        @Override
-        long createBuffer(long context, long bytes) {
-            check("createBuffer");
-            return super.createBuffer(context, bytes);
-        }
-
-        @Override
-        long createSubBuffer(long buffer, long offset, long bytes) {
-            check("createSubBuffer");
-            return super.createSubBuffer(buffer, offset, bytes);
-        }
-
-        @Override
-        void writeBuffer(long queue, long buffer, MemorySegment from) {
-            check("writeBuffer");
-            super.writeBuffer(queue, buffer, from);
+        ProgramCalls programs() {
+            return new Programs() {
+                @Override
+                public MemorySegment programBinary(long program, long device) {
+                    return withholdsBinaries
+                            ? MemorySegment.ofArray(new byte[0])
+                            : super.programBinary(program, device);
+                }
+            };
         }
     }
 }

@@ -41,7 +41,7 @@ class WrappedEngineTest {
         SpyBinding spy = new SpyBinding();
         try (LwjglContext application = LwjglContext.inOrder();
                 OpenClEngine own = OpenClEngine.open(PoclDevice.get());
-                OpenClEngine wrapped = application.wrap(spy)) {
+                OpenClEngine wrapped = application.wrap(spy.binding())) {
             assertEquals(own.target(), wrapped.target());
             KernelDescriptor descriptor =
                     SampleKernels.builder(wrapped.target()).build();
@@ -89,7 +89,7 @@ class WrappedEngineTest {
     void applicationReleasesFirst() throws Exception {
         SpyBinding spy = new SpyBinding();
         LwjglContext application = LwjglContext.inOrder();
-        OpenClEngine engine = application.wrap(spy);
+        OpenClEngine engine = application.wrap(spy.binding());
         application.close();
         runShift(engine);
         engine.close();
@@ -110,8 +110,8 @@ class WrappedEngineTest {
             for (int t = 0; t < 16; t++) {
                 boolean closesFirst = t % 2 == 0;
                 work.add(() -> {
-                    OpenClEngine one = application.wrap(spy);
-                    try (OpenClEngine other = application.wrap(spy)) {
+                    OpenClEngine one = application.wrap(spy.binding());
+                    try (OpenClEngine other = application.wrap(spy.binding())) {
                         OpenClPrimitive primitive = one.create(descriptor);
                         primitive.outliveEngine();
                         if (closesFirst) {
@@ -160,7 +160,7 @@ class WrappedEngineTest {
                 IllegalArgumentException refused = assertThrows(
                         IllegalArgumentException.class,
                         () -> OpenClEngine.wrap(
-                                handles.get(0), handles.get(1), handles.get(2), spy),
+                                handles.get(0), handles.get(1), handles.get(2), spy.binding()),
                         expected);
                 String message = String.valueOf(refused.getMessage());
                 assertTrue(message.contains(expected), message);
@@ -179,7 +179,7 @@ class WrappedEngineTest {
         long part = main.split(1).getFirst().handle();
         SpyBinding spy = new SpyBinding();
         LwjglContext application = LwjglContext.on(part);
-        OpenClEngine engine = application.wrap(spy);
+        OpenClEngine engine = application.wrap(spy.binding());
         assertEquals(1, spy.created("device"));
         assertEquals(main.target(), engine.target());
         assertEquals(main.index(), engine.device().index());
@@ -195,7 +195,7 @@ class WrappedEngineTest {
         SpyBinding spy = new SpyBinding();
         try (LwjglContext application = LwjglContext.inOrder();
                 LwjglContext stranger = LwjglContext.inOrder();
-                OpenClEngine engine = application.wrap(spy);
+                OpenClEngine engine = application.wrap(spy.binding());
                 OpenClKernels kernels = engine.load(
                         engine.create(SampleKernels.builder(engine.target()).build()))) {
             long in = application.buffer(4L * COUNT);

@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -11,7 +11,6 @@ import dev.granary.gpu.DriverTraits;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.lwjgl.opencl.CL10;
 
 import java.util.HashSet;
 import java.util.Set;
@@ -148,30 +147,5 @@ class OpenClTargetsTest {
         String[] allFailed = new String[8];
         java.util.Arrays.fill(allFailed, NONE);
         assertTrue(target(allFailed).name().startsWith("unknown_"));
-    }
-
-    @Test
-    @NeedsPocl
-    @DisplayName("K10 a device whose driver fails every query is found, with a stable target")
-    void driverThatFails() {
-        ClBinding failing = new ClBinding() {
-            @Override
-            String platformText(long platform, int info) {
-                throw new OpenClException("clGetPlatformInfo", CL10.CL_OUT_OF_HOST_MEMORY);
-            }
-
-            @Override
-            String deviceText(long device, int info) {
-                return info == CL10.CL_DEVICE_NAME ? "  " : super.deviceText(device, info);
-            }
-        };
-        long platform = failing.platforms().getFirst();
-        long device = failing.devices(platform).getFirst();
-        OpenClDevice found = OpenClDevice.probe(failing, platform, device);
-        assertEquals(Target.UNKNOWN, found.name());
-        assertEquals(
-                found.target(), OpenClDevice.probe(failing, platform, device).target());
-        assertNotEquals(
-                OpenClDevice.probe(new ClBinding(), platform, device).target(), found.target());
     }
 }

@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.lifetime;
 
 import java.util.function.LongConsumer;
 
@@ -6,8 +6,8 @@ import java.util.function.LongConsumer;
  * A native object of one engine that is released exactly once, by its owner or when the engine
  * closes. A release during a native call takes effect after that call. Thread-safe.
  */
-final class NativeHandle {
-    private final OpenClEngine engine;
+public final class NativeHandle {
+    private final EngineLifetime lifetime;
     private final String description;
     private final LongConsumer releaser;
     private volatile long handle; // 0: released; written under the monitor
@@ -18,17 +18,15 @@ final class NativeHandle {
      * releases the object.
      *
      * @param description the object's name in messages
+     * @param releaser releases the native object of that handle
      */
-    NativeHandle(OpenClEngine engine, String description, long handle, LongConsumer releaser) {
-        this.engine = engine;
+    public NativeHandle(
+            EngineLifetime lifetime, String description, long handle, LongConsumer releaser) {
+        this.lifetime = lifetime;
         this.description = description;
         this.handle = handle;
         this.releaser = releaser;
-        engine.nativeHandles().add(this);
-    }
-
-    OpenClEngine engine() {
-        return engine;
+        lifetime.add(this);
     }
 
     /**
@@ -37,7 +35,7 @@ final class NativeHandle {
      *
      * @throws IllegalStateException if it was released
      */
-    long get() {
+    public long get() {
         long current = handle;
         if (current == 0) {
             throw closed();
@@ -49,14 +47,15 @@ final class NativeHandle {
      * A hold that keeps the native object until it is closed. It must be closed before the engine
      * lease.
      */
-    final class Hold implements AutoCloseable {
+    public final class Hold implements AutoCloseable {
         private final long object;
 
         private Hold(long object) {
             this.object = object;
         }
 
-        long handle() {
+        /** Returns the native handle. */
+        public long handle() {
             return object;
         }
 
@@ -71,7 +70,7 @@ final class NativeHandle {
      *
      * @throws IllegalStateException if it was released
      */
-    synchronized Hold hold() {
+    public synchronized Hold hold() {
         Hold hold = new Hold(get()); // may throw, so before the count
         holds++;
         return hold;
@@ -90,14 +89,15 @@ final class NativeHandle {
         return new IllegalStateException("The " + description + " is closed");
     }
 
-    boolean isReleased() {
+    /** Returns true if the object was released, by its owner or with the engine. */
+    public boolean isReleased() {
         return handle == 0;
     }
 
     /** Releases the object for its owner; it cannot be used afterwards. */
-    void release() {
-        try (var _ = engine.leaseEvenIfClosed()) {
-            engine.nativeHandles().remove(this);
+    public void release() {
+        try (var _ = lifetime.leaseEvenIfClosed()) {
+            lifetime.remove(this);
             releaseNow();
         }
     }

@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.driver;
 
 import dev.granary.cache.support.FileTrees;
 import dev.granary.gpu.BuildOptions;
@@ -19,7 +19,7 @@ import java.util.Map;
  * A private temporary directory with the headers of one build, removed when closed. The compiler
  * reads exactly the hashed content, even if the original files change.
  */
-final class HeaderDirectory implements AutoCloseable {
+public final class HeaderDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HeaderDirectory.class);
 
     /** Depth of the source's directory, so that paths that begin with {@code ../} stay inside. */
@@ -36,7 +36,7 @@ final class HeaderDirectory implements AutoCloseable {
      * @throws IOException if the temporary directory cannot be written, or a header path is outside
      *     of it
      */
-    HeaderDirectory(KernelDescriptor descriptor, Path parent) throws IOException {
+    public HeaderDirectory(KernelDescriptor descriptor, Path parent) throws IOException {
         top = Files.createTempDirectory(parent, "granary-headers-").toRealPath();
         Path deep = top;
         for (int i = 0; i < DEPTH; i++) {
@@ -61,7 +61,7 @@ final class HeaderDirectory implements AutoCloseable {
     }
 
     /** Returns the {@code -I} options for this directory, the source's own directory first. */
-    String options() {
+    public String options() {
         return BuildOptions.format(
                 directories.stream().map(directory -> "-I" + directory).toList());
     }

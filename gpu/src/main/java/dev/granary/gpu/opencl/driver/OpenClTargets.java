@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.driver;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
@@ -14,10 +14,11 @@ import java.util.Locale;
  * Other drivers are identified by all properties, which shares less than possible but never
  * wrongly.
  */
-final class OpenClTargets {
+public final class OpenClTargets {
     private OpenClTargets() {}
 
-    static Target targetOf(DeviceInfo info) {
+    /** Returns the target of binaries for the device with these properties. */
+    public static Target targetOf(DeviceInfo info) {
         String platform = info.platformName().toLowerCase(Locale.ROOT);
         if (platform.contains("portable computing language")) {
             return target(

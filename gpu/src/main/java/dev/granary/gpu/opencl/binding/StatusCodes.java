@@ -1,11 +1,11 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.binding;
 
 import java.util.Map;
 
 /**
  * Names of the OpenCL status codes (The OpenCL Specification, version 3.0, appendix "Error Codes").
  */
-final class StatusCodes {
+public final class StatusCodes {
     private static final Map<Integer, String> NAMES = Map.ofEntries(
             Map.entry(-1, "CL_DEVICE_NOT_FOUND"),
             Map.entry(-2, "CL_DEVICE_NOT_AVAILABLE"),
@@ -41,7 +41,8 @@ final class StatusCodes {
 
     private StatusCodes() {}
 
-    static String name(int code) {
+    /** Returns the name of a status code, or where to find it. */
+    public static String name(int code) {
         return NAMES.getOrDefault(code, "see cl.h");
     }
 }

@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.driver;
 
 import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.Geometry;
@@ -27,7 +27,7 @@ import java.util.function.Supplier;
  * variable is never removed, so that setting it again only swaps a pointer. glibc moves the array
  * of the environment only for a new name, and keeps the initial array.
  */
-final class PoclSpecialization {
+public final class PoclSpecialization {
     private static final String VARIABLE = "POCL_BINARY_SPECIALIZE_WG";
 
     /**
@@ -47,7 +47,7 @@ final class PoclSpecialization {
     private PoclSpecialization() {}
 
     /** Adds geometries that all binaries taken from now on without a launch cover too. */
-    static void expect(Collection<Geometry> geometries) {
+    public static void expect(Collection<Geometry> geometries) {
         LOCK.lock();
         try {
             EXPECTED.addAll(shapes(geometries));
@@ -60,7 +60,7 @@ final class PoclSpecialization {
      * Runs {@code takeBinary} so that the binary covers the geometries, if the driver supports it,
      * in addition to those in the environment.
      */
-    static <T> T covering(Collection<Geometry> geometries, Supplier<T> takeBinary) {
+    public static <T> T covering(Collection<Geometry> geometries, Supplier<T> takeBinary) {
         StackReserve.require(); // an overflow while it is locked would block all others
         Set<String> shapes = shapes(geometries);
         if (shapes.isEmpty()) {
@@ -91,7 +91,7 @@ final class PoclSpecialization {
      * Returns true if a binary taken by {@link #covering} certainly contains the function of that
      * geometry, in any version of PoCL.
      */
-    static boolean surelyCovers(Geometry geometry) {
+    public static boolean surelyCovers(Geometry geometry) {
         if (geometry.local().isEmpty()) {
             return false;
         }
@@ -109,7 +109,7 @@ final class PoclSpecialization {
      * Returns the name of PoCL's work-group function for that geometry, such as
      * {@code 16-16-1-goffs0-smallgrid}.
      */
-    static String shape(Geometry geometry) {
+    private static String shape(Geometry geometry) {
         StringBuilder shape = new StringBuilder();
         for (int i = 0; i < 3; i++) {
             shape.append(i < geometry.dimensions() ? geometry.local().get(i) : 1L)

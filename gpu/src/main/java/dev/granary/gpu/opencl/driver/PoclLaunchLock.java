@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.driver;
 
 import dev.granary.cache.build.StackReserve;
 
@@ -19,7 +19,7 @@ import java.util.function.Supplier;
  * <p>The lock belongs to launches, not to threads: a launch may end in another thread than it began
  * in.
  */
-final class PoclLaunchLock {
+public final class PoclLaunchLock {
     private static final int ALL = Integer.MAX_VALUE;
     private static final long COURTESY_MILLIS = 100;
 
@@ -33,7 +33,7 @@ final class PoclLaunchLock {
      * taker that waits for launches goes first for a short time only: one of these launches may
      * wait for an event that the caller completes later.
      */
-    static void begin() {
+    public static void begin() {
         StackReserve.requireLittle(); // an overflow while it is locked would block all others
         boolean wasInterrupted = false;
         try {
@@ -57,12 +57,12 @@ final class PoclLaunchLock {
     }
 
     /** Ends a launch, after the kernel has completed. */
-    static void end() {
+    public static void end() {
         PERMITS.release();
     }
 
     /** Takes a binary. */
-    static <T> T take(Supplier<T> query) {
+    public static <T> T take(Supplier<T> query) {
         StackReserve.require();
         PERMITS.acquireUninterruptibly(ALL);
         try {

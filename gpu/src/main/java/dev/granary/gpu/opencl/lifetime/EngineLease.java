@@ -1,9 +1,9 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.lifetime;
 
 /**
  * A use of an engine's native objects. The engine releases them only after all leases are closed.
  */
-interface EngineLease extends AutoCloseable {
+public interface EngineLease extends AutoCloseable {
     @Override
     void close();
 }

@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.driver;
 
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
@@ -17,7 +17,7 @@ import java.util.function.Predicate;
  * <p>If the driver compiles at build time, no launch is needed. If it compiles at launch, the
  * announced launches are needed; if none are announced, the first launch of any kernel is.
  */
-final class BinaryReadiness {
+public final class BinaryReadiness {
     private final TreeSet<Launch> covered = new TreeSet<>();
     private final TreeSet<Launch> pending = new TreeSet<>();
     private final List<Runnable> actions = new ArrayList<>();
@@ -27,7 +27,7 @@ final class BinaryReadiness {
     private BinaryReadiness() {}
 
     /** Returns a tracker of the launches that {@code descriptor} announces for these kernels. */
-    static BinaryReadiness of(KernelDescriptor descriptor, List<String> kernels) {
+    public static BinaryReadiness of(KernelDescriptor descriptor, List<String> kernels) {
         BinaryReadiness readiness = new BinaryReadiness();
         for (Launch launch : descriptor.launches()) {
             if (launch.kernel().equals(Launch.EVERY_KERNEL)) {
@@ -43,7 +43,7 @@ final class BinaryReadiness {
     }
 
     /** Marks all announced launches as covered: the binaries came with them. */
-    synchronized BinaryReadiness completed() {
+    public synchronized BinaryReadiness completed() {
         covered.addAll(pending);
         pending.clear();
         waitsForAnyLaunch = false;
@@ -57,13 +57,13 @@ final class BinaryReadiness {
      *
      * @param isCovered returns true for a geometry that the driver certainly covers
      */
-    synchronized void taken(Predicate<Geometry> isCovered) {
+    public synchronized void taken(Predicate<Geometry> isCovered) {
         isTaken = true;
         pending.stream().filter(launch -> isCovered.test(launch.geometry())).forEach(covered::add);
     }
 
     /** Returns the announced geometries that a binary taken now would lack. */
-    synchronized List<Geometry> pendingGeometries() {
+    public synchronized List<Geometry> pendingGeometries() {
         return pending.stream().map(Launch::geometry).distinct().toList();
     }
 
@@ -71,12 +71,12 @@ final class BinaryReadiness {
      * Returns the launches that the binaries cover: those before the binaries were taken, and those
      * covered without a launch.
      */
-    synchronized Set<Launch> covered() {
+    public synchronized Set<Launch> covered() {
         return new TreeSet<>(covered);
     }
 
     /** Runs {@code action} once no launch is pending; at once if none is. */
-    void onComplete(Runnable action) {
+    public void onComplete(Runnable action) {
         synchronized (this) {
             if (isPending()) {
                 actions.add(action);
@@ -87,7 +87,7 @@ final class BinaryReadiness {
     }
 
     /** Records that a launch has completed. */
-    void launched(String kernel, Geometry geometry) {
+    public void launched(String kernel, Geometry geometry) {
         List<Runnable> due;
         synchronized (this) {
             if (!isPending()) {

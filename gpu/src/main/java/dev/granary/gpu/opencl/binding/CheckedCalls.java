@@ -1,0 +1,70 @@
+package dev.granary.gpu.opencl.binding;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.lwjgl.opencl.CL10;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Base of native calls: checks of their status, and queries of values of variable size. */
+abstract class CheckedCalls {
+    private final CallFailure failure;
+
+    CheckedCalls(CallFailure failure) {
+        this.failure = failure;
+    }
+
+    /** A call of OpenCL that returns a value of variable size, or the size that it needs. */
+    interface Query {
+        int get(long size, long value, long neededSize);
+    }
+
+    final String text(String call, Query query) {
+        byte[] bytes = query(call, query).toArray(JAVA_BYTE);
+        int length = bytes.length;
+        while (length > 0 && bytes[length - 1] == 0) {
+            length--;
+        }
+        return new String(bytes, 0, length, UTF_8).strip();
+    }
+
+    final MemorySegment query(String call, Query query) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment needed = arena.allocate(JAVA_LONG);
+            check(call, query.get(0, 0, needed.address()));
+            MemorySegment value = Arena.ofAuto()
+                    .allocate(Math.max(Long.BYTES, needed.get(JAVA_LONG, 0)), Long.BYTES);
+            check(call, query.get(needed.get(JAVA_LONG, 0), value.address(), 0));
+            return value;
+        }
+    }
+
+    static List<Long> longs(MemorySegment segment) {
+        List<Long> values = new ArrayList<>();
+        for (long value : segment.toArray(JAVA_LONG)) {
+            values.add(value);
+        }
+        return values;
+    }
+
+    final long checked(String call, long handle, MemorySegment status) {
+        check(call, status.get(JAVA_INT, 0));
+        return handle;
+    }
+
+    final void check(String call, int status) {
+        if (status != CL10.CL_SUCCESS) {
+            throw failed(call, status);
+        }
+    }
+
+    final RuntimeException failed(String call, int status) {
+        return failure.of(call, status);
+    }
+}

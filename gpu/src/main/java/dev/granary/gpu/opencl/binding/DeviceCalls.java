@@ -1,0 +1,144 @@
+package dev.granary.gpu.opencl.binding;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import org.lwjgl.opencl.CL10;
+import org.lwjgl.opencl.CL12;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/** Native calls for platforms, devices and contexts. Thread-safe. */
+public class DeviceCalls extends CheckedCalls {
+    private static final int PLATFORM_NOT_FOUND_KHR = -1001;
+
+    /**
+     * Creates the calls.
+     *
+     * @param failure the factory of the exceptions for failed calls
+     */
+    public DeviceCalls(CallFailure failure) {
+        super(failure);
+    }
+
+    public List<Long> platforms() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_INT);
+            int status = CL10.nclGetPlatformIDs(0, 0, count.address());
+            int found = count.get(JAVA_INT, 0);
+            if (status == PLATFORM_NOT_FOUND_KHR || found == 0) {
+                return List.of();
+            }
+            check("clGetPlatformIDs", status);
+            MemorySegment ids = arena.allocate(JAVA_LONG, found);
+            check("clGetPlatformIDs", CL10.nclGetPlatformIDs(found, ids.address(), 0));
+            return longs(ids);
+        }
+    }
+
+    public List<Long> devices(long platform) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_INT);
+            int status =
+                    CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, 0, 0, count.address());
+            int found = count.get(JAVA_INT, 0);
+            if (status == CL10.CL_DEVICE_NOT_FOUND || found == 0) {
+                return List.of();
+            }
+            check("clGetDeviceIDs", status);
+            MemorySegment ids = arena.allocate(JAVA_LONG, found);
+            check(
+                    "clGetDeviceIDs",
+                    CL10.nclGetDeviceIDs(
+                            platform, CL10.CL_DEVICE_TYPE_ALL, found, ids.address(), 0));
+            return longs(ids);
+        }
+    }
+
+    /** Splits a device into sub-devices of that many compute units each. */
+    public List<Long> equalSubDevices(long device, int computeUnits) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment properties = arena.allocateFrom(
+                    JAVA_LONG, CL12.CL_DEVICE_PARTITION_EQUALLY, computeUnits, 0);
+            MemorySegment count = arena.allocate(JAVA_INT);
+            check(
+                    "clCreateSubDevices",
+                    CL12.nclCreateSubDevices(device, properties.address(), 0, 0, count.address()));
+            MemorySegment ids = arena.allocate(JAVA_LONG, count.get(JAVA_INT, 0));
+            check(
+                    "clCreateSubDevices",
+                    CL12.nclCreateSubDevices(
+                            device,
+                            properties.address(),
+                            count.get(JAVA_INT, 0),
+                            ids.address(),
+                            0));
+            return longs(ids);
+        }
+    }
+
+    /** Returns the device that this one is a part of; 0 for a main device. */
+    public long parentDevice(long device) {
+        return deviceLong(device, CL12.CL_DEVICE_PARENT_DEVICE);
+    }
+
+    /** Retains a sub-device. */
+    public void retainDevice(long device) {
+        check("clRetainDevice", CL12.clRetainDevice(device));
+    }
+
+    /** Releases a sub-device. */
+    public void releaseDevice(long device) {
+        check("clReleaseDevice", CL12.clReleaseDevice(device));
+    }
+
+    public String platformText(long platform, int info) {
+        return text(
+                "clGetPlatformInfo",
+                (size, value, needed) ->
+                        CL10.nclGetPlatformInfo(platform, info, size, value, needed));
+    }
+
+    public String deviceText(long device, int info) {
+        return text(
+                "clGetDeviceInfo",
+                (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed));
+    }
+
+    public int deviceInt(long device, int info) {
+        return query(
+                        "clGetDeviceInfo",
+                        (size, value, needed) ->
+                                CL10.nclGetDeviceInfo(device, info, size, value, needed))
+                .get(JAVA_INT, 0);
+    }
+
+    public long deviceLong(long device, int info) {
+        return query(
+                        "clGetDeviceInfo",
+                        (size, value, needed) ->
+                                CL10.nclGetDeviceInfo(device, info, size, value, needed))
+                .get(JAVA_LONG, 0);
+    }
+
+    public long createContext(long device) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
+            return checked(
+                    "clCreateContext",
+                    CL10.nclCreateContext(0, 1, devices.address(), 0, 0, status.address()),
+                    status);
+        }
+    }
+
+    public void retainContext(long context) {
+        check("clRetainContext", CL10.clRetainContext(context));
+    }
+
+    public void releaseContext(long context) {
+        check("clReleaseContext", CL10.clReleaseContext(context));
+    }
+}

@@ -1,0 +1,104 @@
+package dev.granary.gpu.opencl.lifetime;
+
+import dev.granary.cache.build.StackReserve;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+/**
+ * The time in which an engine's native objects may be used. Leases extend it: the objects are
+ * released only after all leases are closed. Thread-safe.
+ */
+public final class EngineLifetime {
+    private final String engine;
+    private final Set<NativeHandle> handles = ConcurrentHashMap.newKeySet();
+    // read: in use; write: closing
+    private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+    private final EngineLease readLease = lock.readLock()::unlock;
+    private boolean isClosed; // guarded by lock
+
+    /**
+     * Creates the lifetime of an open engine.
+     *
+     * @param engine the engine's name in messages
+     */
+    public EngineLifetime(String engine) {
+        this.engine = engine;
+    }
+
+    /**
+     * Starts a use of the engine's native objects.
+     *
+     * @throws IllegalStateException if the engine is closed
+     */
+    public EngineLease lease() {
+        EngineLease started = leaseEvenIfClosed();
+        if (isClosed) {
+            started.close();
+            throw new IllegalStateException(engine + " is closed");
+        }
+        return started;
+    }
+
+    /** Starts a use without a check whether the engine is closed. */
+    public EngineLease leaseEvenIfClosed() {
+        // a use that an overflow left open would block closing forever
+        StackReserve.requireLittle();
+        lock.readLock().lock();
+        return readLease;
+    }
+
+    /**
+     * Throws if the engine is closed.
+     *
+     * @throws IllegalStateException if it is
+     */
+    public void checkOpen() {
+        lease().close();
+    }
+
+    /** Runs a short action while the engine cannot close; does nothing if it is closed. */
+    public void ifOpen(Runnable action) {
+        try (var _ = leaseEvenIfClosed()) {
+            if (!isClosed) {
+                action.run();
+            }
+        }
+    }
+
+    /** Refuses all later leases; returns false if they were refused already. */
+    public boolean refuseLeases() {
+        lock.writeLock().lock();
+        try {
+            boolean isFirst = !isClosed;
+            isClosed = true;
+            return isFirst;
+        } finally {
+            lock.writeLock().unlock();
+        }
+    }
+
+    /**
+     * Waits for the running uses, and releases the native objects that their owners have not
+     * released, then the engine's own.
+     */
+    public void releaseAll(Runnable releaseEngine) {
+        lock.writeLock().lock();
+        try {
+            handles.forEach(NativeHandle::releaseNow);
+            handles.clear();
+            releaseEngine.run();
+        } finally {
+            lock.writeLock().unlock();
+        }
+    }
+
+    void add(NativeHandle handle) {
+        handles.add(handle);
+    }
+
+    void remove(NativeHandle handle) {
+        handles.remove(handle);
+    }
+}
