@@ -1,15 +1,11 @@
 package dev.granary.gpu;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.granary.cache.Id;
 import dev.granary.cache.PrimitiveDescriptor;
-import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 
 import org.jspecify.annotations.Nullable;
 
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -37,11 +33,6 @@ import java.util.TreeSet;
  * makes such a descriptor cacheable.
  */
 public final class KernelDescriptor implements PrimitiveDescriptor {
-    private static final int MAX_READABLE_HEADERS = 4;
-
-    /** Represents {@link Builder#everyFileListed} in keys; must never change. */
-    private static final String EVERY_FILE = "every file of the include directories is a header";
-
     private final String name;
     private final Target target;
     private final List<String> sources;
@@ -62,7 +53,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     private KernelDescriptor(Builder builder) {
         name = builder.name;
         target = builder.target;
-        sources = withFinalNewline(builder.sources);
+        sources = SourceText.ended(builder.sources);
         headers = Collections.unmodifiableNavigableMap(new TreeMap<>(builder.headers));
         includeDirectories = List.copyOf(builder.includeDirectories);
         options = BuildOptions.ordered(builder.options);
@@ -91,34 +82,6 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
                         tag,
                         environment)
                 .hashCode();
-    }
-
-    /**
-     * Returns the texts with exactly one line ending at the end of the last, since neither a
-     * missing nor a further one changes a program. A text that ends with a continued line stays as
-     * it is.
-     */
-    private static List<String> withFinalNewline(List<String> texts) {
-        String last = texts.getLast();
-        int end = last.length();
-        while (end > 0 && last.charAt(end - 1) == '\n') {
-            end--;
-        }
-        if (end == last.length() - 1 || isContinued(last)) {
-            return List.copyOf(texts);
-        }
-        List<String> ended = new ArrayList<>(texts);
-        ended.set(texts.size() - 1, last.substring(0, end) + "\n");
-        return List.copyOf(ended);
-    }
-
-    /** Returns true if the last line of a text would continue on a line that is added. */
-    private static boolean isContinued(String text) {
-        int end = text.length();
-        while (end > 0 && Character.isWhitespace(text.charAt(end - 1))) {
-            end--;
-        }
-        return text.startsWith("\\", end - 1) || text.startsWith("??/", end - 3);
     }
 
     /** Returns the launches, with those of every kernel as one launch for each entry point. */
@@ -163,7 +126,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
         /** Adds a source text. Several texts are compiled as one program, in order. */
         public Builder source(String text) {
-            sources.add(normalized(text));
+            sources.add(SourceText.normalized(text));
             return this;
         }
 
@@ -174,7 +137,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
          * @throws IllegalArgumentException if the path is empty or absolute
          */
         public Builder header(String path, String text) {
-            headers.put(relativePath(path), normalized(text));
+            headers.put(relativePath(path), SourceText.normalized(text));
             return this;
         }
 
@@ -294,7 +257,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     public Id getId() {
         Id cached = id;
         if (cached == null) {
-            cached = computeId();
+            cached = KernelKey.id(this);
             id = cached;
         }
         return cached;
@@ -378,31 +341,14 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return environment.variables();
     }
 
-    @Override
-    public String readableKey() {
-        int characters = sources.stream().mapToInt(String::length).sum();
-        return name + ", " + characters + " characters of source"
-                + (headers.isEmpty() ? "" : ", headers " + readableHeaders())
-                + (options.isEmpty() ? "" : ", options " + BuildOptions.format(options))
-                + (entries.isEmpty() ? "" : ", entries " + String.join(" ", entries))
-                + (launches.isEmpty()
-                        ? ""
-                        : ", launches "
-                                + String.join(
-                                        " ",
-                                        launches.stream().map(Launch::toString).toList()))
-                + (tag.isEmpty() ? "" : ", tag " + tag)
-                + (environment.variables().isEmpty()
-                        ? ""
-                        : ", environment " + environment.variables());
+    /** Returns the environment that affects the compiler. */
+    CompilerEnvironment environment() {
+        return environment;
     }
 
-    private String readableHeaders() {
-        String first = String.join(
-                " ", headers.keySet().stream().limit(MAX_READABLE_HEADERS).toList());
-        return headers.size() <= MAX_READABLE_HEADERS
-                ? first
-                : first + " and " + (headers.size() - MAX_READABLE_HEADERS) + " more";
+    @Override
+    public String readableKey() {
+        return KernelKey.readable(this);
     }
 
     @Override
@@ -431,39 +377,5 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     @Override
     public String toString() {
         return name + " for " + target.name();
-    }
-
-    private Id computeId() {
-        Optional<String> untracked = extraDigest.isEmpty()
-                ? environment.untracked().or(this::untrackedInputs)
-                : Optional.empty();
-        if (untracked.isPresent()) {
-            return Id.notCacheable(untracked.get());
-        }
-        Id.Builder key = Id.builder(target).field("kind", "kernel-source");
-        sources.forEach(text -> key.field("source", text));
-        // Headers by digest: they may be megabytes, and the key is stored in every entry.
-        headers.forEach((path, text) -> key.field("header", path)
-                .field("sha256", Sha256.of(text.getBytes(UTF_8)).bytes()));
-        includeDirectories.forEach(directory -> key.field("include-directory", directory));
-        options.forEach(option -> key.field("option", option));
-        launches.forEach(launch -> key.field("launch", launch.toString()));
-        if (!extraDigest.isEmpty() || areFilesListed) {
-            key.field("extra-digest", extraDigest.isEmpty() ? EVERY_FILE : extraDigest);
-        }
-        if (!tag.isEmpty()) {
-            key.field("tag", tag);
-        }
-        environment.variables().forEach((name, value) -> key.field("environment", name)
-                .field("value", value));
-        return key.build();
-    }
-
-    private Optional<String> untrackedInputs() {
-        return new UntrackedInputs(Path.of("")).reason(sources, headers, options, areFilesListed);
-    }
-
-    static String normalized(String text) {
-        return text.replace("\r\n", "\n").replace('\r', '\n');
     }
 }

@@ -56,7 +56,7 @@ final class PreprocessedText {
     /** Scans {@code source}, with any line endings. */
     static PreprocessedText of(String source) {
         PreprocessedText scan = new PreprocessedText(
-                LINE_SPLICE.matcher(KernelDescriptor.normalized(source)).replaceAll(""));
+                LINE_SPLICE.matcher(SourceText.normalized(source)).replaceAll(""));
         if (source.contains("??=") || source.contains("??/")) {
             scan.unclear =
                     "a trigraph of a hash or of a backslash, which compilers read differently";

@@ -180,7 +180,7 @@ record UntrackedInputs(Path workingDirectory) {
                 .map(Map.Entry::getValue)
                 .toList();
         try {
-            String found = KernelDescriptor.normalized(new String(Files.readAllBytes(file), UTF_8));
+            String found = SourceText.normalized(new String(Files.readAllBytes(file), UTF_8));
             return !listed.isEmpty() && listed.stream().allMatch(found::equals);
         } catch (IOException e) {
             return false; // unreadable: cannot be compared

@@ -178,7 +178,7 @@ class IncludesAgainstClangTest {
 
     private boolean isSeen(String source, String language, Path all)
             throws IOException, InterruptedException {
-        String given = KernelDescriptor.normalized(source);
+        String given = SourceText.normalized(source);
         IncludeDirectives directives = IncludeDirectives.of(given);
         if (directives.hasComputed() || directives.unclear().isPresent()) {
             return false;

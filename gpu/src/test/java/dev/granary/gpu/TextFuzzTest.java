@@ -81,7 +81,7 @@ class TextFuzzTest {
                                     && !read.hasComputed()
                                     && PreprocessedText.of(text)
                                             .withoutComments()
-                                            .equals(KernelDescriptor.normalized(text))) {
+                                            .equals(SourceText.normalized(text))) {
                                 assertEquals(read, IncludeDirectives.of(text + "\n"));
                             }
                             new UntrackedInputs(Path.of("/nowhere"))
