@@ -16,6 +16,9 @@ final class ExpansionLimits {
     /** The largest number of files and directories that all patterns are compared with. */
     static final int MAX_FILES = 200_000;
 
+    /** The longest name that is made of a path and the values of macros. */
+    static final int MAX_NAME_CHARACTERS = 1_000;
+
     private int manifests;
     private long kernels;
     private long options;

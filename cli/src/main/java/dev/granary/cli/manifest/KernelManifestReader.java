@@ -1,11 +1,7 @@
 package dev.granary.cli.manifest;
 
-import dev.granary.cli.manifest.SourcePattern.TooManyFilesException;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
-import dev.granary.gpu.BuildOptions;
-import dev.granary.gpu.Geometry;
-import dev.granary.gpu.Launch;
 
 import org.jspecify.annotations.Nullable;
 import org.tomlj.TomlArray;
@@ -16,18 +12,14 @@ import org.tomlj.TomlTable;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
-import java.util.regex.PatternSyntaxException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -53,19 +45,11 @@ final class KernelManifestReader {
             "launch",
             "tag",
             "extra-digest");
-    private static final Set<String> GEOMETRY_KEYS = Set.of("global", "local");
-    private static final Set<String> LAUNCH_KEYS = Set.of("kernel", "global", "local");
-
-    /** The longest name that is made of a path and the values of macros. */
-    private static final int MAX_NAME_CHARACTERS = 1_000;
 
     private final ExpansionLimits limits = new ExpansionLimits();
     private final Map<Path, List<Path>> chains = new HashMap<>();
     private final Set<String> names = new HashSet<>();
     private final List<KernelSpec> kernels = new ArrayList<>();
-
-    /** One program of a table, before its macros are defined. */
-    private record Program(String name, List<Path> sources) {}
 
     /** Returns the programs of a manifest; at least one. */
     List<KernelSpec> read(Path file) throws KernelManifestException {
@@ -201,14 +185,12 @@ final class KernelManifestReader {
             return KernelDefaults.NONE;
         }
         table.checkKeys(DEFAULTS_KEYS, "[defaults]");
-        List<Path> includes = new ArrayList<>();
-        List<String> options = new ArrayList<>();
-        readOptions(table, includes, options);
+        TableOptions options = TableOptions.of(table);
         return new KernelDefaults(
-                includes,
-                options,
+                options.includeDirectories(),
+                options.tokens(),
                 MacroMatrix.of(table),
-                geometryLaunch(table),
+                LaunchReader.everyKernel(table),
                 table.textOrEmpty("tag"),
                 table.textOrEmpty("extra-digest"));
     }
@@ -232,32 +214,29 @@ final class KernelManifestReader {
             ManifestTable table, @Nullable TomlPosition position, KernelDefaults defaults)
             throws KernelManifestException {
         table.checkKeys(KERNEL_KEYS, "a kernel");
-        List<Program> programs = programs(table, position);
-        List<Path> includes = new ArrayList<>();
-        List<String> options = new ArrayList<>(defaults.options());
-        readOptions(table, includes, options);
-        includes.addAll(defaults.includeDirectories());
+        List<ProgramReader.Program> programs = new ProgramReader(table, limits).read(position);
+        TableOptions options = TableOptions.of(table).over(defaults);
         MacroMatrix macros = MacroMatrix.of(table).over(defaults.macros());
         checkSize(
                 table,
                 position,
                 programs,
                 macros,
-                options.size() + includes.size(),
+                options.count(),
                 !defaults.equals(KernelDefaults.NONE));
         KernelSpec common = new KernelSpec(
                 "",
                 List.of(),
-                includes,
-                options,
+                options.includeDirectories(),
+                options.tokens(),
                 table.texts("entry"),
-                launches(table, defaults),
+                LaunchReader.launches(table, defaults),
                 table.value("tag") == null ? defaults.tag() : table.textOrEmpty("tag"),
                 table.value("extra-digest") == null
                         ? defaults.extraDigest()
                         : table.textOrEmpty("extra-digest"));
         List<MacroMatrix.Variant> variants = macros.variants();
-        for (Program program : programs) {
+        for (ProgramReader.Program program : programs) {
             for (MacroMatrix.Variant variant : variants) {
                 add(
                         table,
@@ -273,15 +252,16 @@ final class KernelManifestReader {
     private void checkSize(
             ManifestTable table,
             @Nullable TomlPosition position,
-            List<Program> programs,
+            List<ProgramReader.Program> programs,
             MacroMatrix macros,
             int options,
             boolean isInherited)
             throws KernelManifestException {
-        if (macros.longestSuffix() > MAX_NAME_CHARACTERS) {
+        if (macros.longestSuffix() > ExpansionLimits.MAX_NAME_CHARACTERS) {
             throw table.error(
                     position,
-                    "the lists of define make names of more than " + MAX_NAME_CHARACTERS
+                    "the lists of define make names of more than "
+                            + ExpansionLimits.MAX_NAME_CHARACTERS
                             + " characters; use fewer lists or shorter values");
         }
         long size = programs.size() * macros.size();
@@ -311,196 +291,5 @@ final class KernelManifestReader {
                             + "' is used twice; names must differ");
         }
         kernels.add(kernel);
-    }
-
-    /** Returns the programs of a table: several only if its source is a pattern. */
-    private List<Program> programs(ManifestTable table, @Nullable TomlPosition position)
-            throws KernelManifestException {
-        Object source = table.value("source");
-        boolean isPattern = source instanceof String text && SourcePattern.isPattern(text);
-        String name = table.text("name");
-        if ((name == null && !isPattern) || (name != null && name.isBlank())) {
-            throw table.error(position, "this kernel has no name; add: name = \"...\"");
-        }
-        if (source instanceof String text && SourcePattern.isPattern(text)) {
-            return perFile(table, text, name);
-        }
-        String shown = TomlFile.harmless(Objects.requireNonNull(name));
-        if (source == null || (source instanceof String text && text.isBlank())) {
-            throw table.error(
-                    position,
-                    "kernel '" + shown + "' has no source; add: source = \"path/to/file.cl\"");
-        }
-        if (source instanceof String text) {
-            return List.of(new Program(name, List.of(table.path("source", text))));
-        }
-        if (!(source instanceof TomlArray)) {
-            throw table.error(
-                    "source",
-                    "source must be a string or a list of strings, such as source =" + " \"...\"");
-        }
-        return List.of(new Program(name, listed(table, shown)));
-    }
-
-    private List<Program> perFile(ManifestTable table, String text, @Nullable String name)
-            throws KernelManifestException {
-        SourcePattern pattern = pattern(table, text);
-        List<Program> programs = new ArrayList<>();
-        for (Path file : matches(table, pattern, text)) {
-            String below = pattern.base().relativize(file).toString();
-            int extension = below.lastIndexOf('.');
-            String stem =
-                    extension > below.lastIndexOf('/') + 1 ? below.substring(0, extension) : below;
-            String full = name == null ? stem : name + "/" + stem;
-            if (full.length() > MAX_NAME_CHARACTERS) {
-                throw table.error(
-                        "source",
-                        "a name of more than " + MAX_NAME_CHARACTERS + " characters is made of "
-                                + TomlFile.harmless(below));
-            }
-            programs.add(new Program(full, List.of(file)));
-        }
-        return programs;
-    }
-
-    /**
-     * Returns the sources of one program. A pattern adds the files that no other item of the list
-     * has.
-     */
-    private List<Path> listed(ManifestTable table, String name) throws KernelManifestException {
-        List<String> texts = table.texts("source");
-        Set<Path> named = new HashSet<>();
-        for (String text : texts) {
-            if (text.isBlank()) {
-                throw table.error("source", "kernel '" + name + "' has a source without a path");
-            }
-            if (!SourcePattern.isPattern(text)) {
-                named.add(table.path("source", text));
-            }
-        }
-        List<Path> sources = new ArrayList<>();
-        for (String text : texts) {
-            if (SourcePattern.isPattern(text)) {
-                Set<Path> added = new LinkedHashSet<>(matches(table, pattern(table, text), text));
-                added.removeIf(file -> !named.add(file));
-                sources.addAll(added);
-            } else {
-                sources.add(table.path("source", text));
-            }
-        }
-        if (sources.isEmpty()) {
-            throw table.error(
-                    "source",
-                    "kernel '" + name + "' has no source; add: source = [\"path/to/file.cl\"]");
-        }
-        return sources;
-    }
-
-    private static SourcePattern pattern(ManifestTable table, String text)
-            throws KernelManifestException {
-        try {
-            Path directory = table.path("source", "");
-            return SourcePattern.parse(directory, text);
-        } catch (InvalidPathException e) {
-            throw table.notPath("source", text);
-        } catch (PatternSyntaxException e) {
-            throw table.error(
-                    "source",
-                    "the pattern '" + TomlFile.harmless(text) + "' is wrong: "
-                            + TomlFile.harmless(String.valueOf(e.getDescription())));
-        }
-    }
-
-    private List<Path> matches(ManifestTable table, SourcePattern pattern, String text)
-            throws KernelManifestException {
-        List<Path> files;
-        try {
-            files = pattern.matches(limits);
-        } catch (TooManyFilesException e) {
-            throw table.error(
-                    "source",
-                    "patterns reach more than " + ExpansionLimits.MAX_FILES + " files, here below "
-                            + TomlFile.harmless(pattern.base().toString())
-                            + "; name a smaller directory");
-        } catch (IOException e) {
-            throw table.error(
-                    "source",
-                    "a directory of the pattern '" + TomlFile.harmless(text) + "' cannot be read: "
-                            + TomlFile.harmless(e.toString()));
-        }
-        if (files.isEmpty()) {
-            throw table.error(
-                    "source",
-                    "no file matches '" + TomlFile.harmless(text) + "' below "
-                            + TomlFile.harmless(pattern.base().toString()));
-        }
-        return files;
-    }
-
-    /** Adds the include directories and the build options of a table to these lists. */
-    private static void readOptions(ManifestTable table, List<Path> includes, List<String> options)
-            throws KernelManifestException {
-        for (String directory : table.texts("include")) {
-            includes.add(table.path("include", directory));
-        }
-        for (String option : optionTokens(table)) {
-            if (option.startsWith("-I")) {
-                includes.add(table.path("options", option.substring(2)));
-            } else {
-                options.add(option);
-            }
-        }
-    }
-
-    private static List<String> optionTokens(ManifestTable table) throws KernelManifestException {
-        String options = table.text("options");
-        try {
-            return options == null ? List.of() : BuildOptions.parse(options);
-        } catch (IllegalArgumentException e) {
-            throw table.error("options", TomlFile.harmless(String.valueOf(e.getMessage())));
-        }
-    }
-
-    private static List<Launch> launches(ManifestTable table, KernelDefaults defaults)
-            throws KernelManifestException {
-        if (table.value("geometry") == null && table.value("launch") == null) {
-            return defaults.geometry();
-        }
-        List<Launch> launches = new ArrayList<>(geometryLaunch(table));
-        for (ManifestTable launch :
-                table.tables("launch", "[{ kernel = \"...\", global = [1024], local = [64] }]")) {
-            launch.checkKeys(LAUNCH_KEYS, "a launch");
-            String kernel = launch.text("kernel");
-            if (kernel == null || kernel.isBlank()) {
-                throw table.error(
-                        "launch",
-                        "a launch has no kernel; add: kernel = \"...\", or use geometry for"
-                                + " all kernels");
-            }
-            launches.add(new Launch(kernel, geometry(launch, "launch", launch.position("kernel"))));
-        }
-        return launches;
-    }
-
-    /** Returns the launch of every kernel in {@code geometry}; empty if there is none. */
-    private static List<Launch> geometryLaunch(ManifestTable table) throws KernelManifestException {
-        ManifestTable sizes =
-                table.table("geometry", "{ global = [1024], local = [64] }").orElse(null);
-        if (sizes == null) {
-            return List.of();
-        }
-        sizes.checkKeys(GEOMETRY_KEYS, "a geometry");
-        return List.of(new Launch(
-                Launch.EVERY_KERNEL, geometry(sizes, "geometry", table.position("geometry"))));
-    }
-
-    private static Geometry geometry(
-            ManifestTable sizes, String key, @Nullable TomlPosition position)
-            throws KernelManifestException {
-        try {
-            return new Geometry(sizes.numbers("global"), sizes.numbers("local"));
-        } catch (IllegalArgumentException e) {
-            throw sizes.error(position, key + ": " + e.getMessage());
-        }
     }
 }
