@@ -54,6 +54,7 @@ public final class Main {
             Map.entry("verify", VerifyCommand.class),
             Map.entry("evict", EvictCommand.class),
             Map.entry("clear", ClearCommand.class),
+            Map.entry("quarantine", QuarantineCommand.class),
             Map.entry("export", ExportCommand.class),
             Map.entry("import", ImportCommand.class),
             Map.entry("stats", StatsCommand.class),

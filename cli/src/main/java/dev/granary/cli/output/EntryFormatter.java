@@ -99,7 +99,12 @@ public final class EntryFormatter {
     }
 
     static String lastUsed(EntryCatalog.Listed entry) {
-        return TIME.format(Instant.ofEpochMilli(entry.lastUsedMillis()));
+        return minute(entry.lastUsedMillis());
+    }
+
+    /** Returns a time as date, hour and minute in the zone of this machine. */
+    public static String minute(long epochMillis) {
+        return TIME.format(Instant.ofEpochMilli(epochMillis));
     }
 
     public static JsonObject json(EntryCatalog.Listed entry) {

@@ -17,6 +17,7 @@ import java.util.BitSet;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * File of the restores that are under way in one process. Each restore has a slot with the digests
@@ -27,6 +28,7 @@ final class RestoreMarks implements AutoCloseable {
     private static final int SLOT_BYTES = 2 * Sha256.BYTES;
     private static final int MAX_FILE_BYTES = 1 << 20; // of another process, possibly damaged
     private static final byte[] FREE_SLOT = new byte[SLOT_BYTES];
+    private static final Pattern NAME = Pattern.compile("[0-9a-f]{64}-[0-9a-f]{64}");
 
     private final Path path;
     private final BitSet used = new BitSet(); // guarded by this
@@ -137,6 +139,11 @@ final class RestoreMarks implements AutoCloseable {
     /** Returns the name of the mark of {@code entry}, in the form of {@link #read}. */
     static String name(Entry entry) {
         return name(entry.id().hash().bytes(), entry.contentHash().bytes());
+    }
+
+    /** Returns true for a name in the form of {@link #read}. */
+    static boolean isName(String name) {
+        return NAME.matcher(name).matches();
     }
 
     private static String name(byte[] id, byte[] content) {

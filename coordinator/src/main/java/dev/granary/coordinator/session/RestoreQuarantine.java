@@ -4,15 +4,11 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.support.LogOnce;
 
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Quarantine of entries whose restore ended a process: drivers abort the process on some binaries,
@@ -25,12 +21,8 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** The file of a {@link ProcessSession} with the marks of running restores. */
     static final String MARKS_FILE = "restoring";
 
-    private static final Duration DURATION = Duration.ofDays(1);
-
     private final RestoreMarks marks;
-    private final Path directory;
-    private final InstantSource clock;
-    private final Map<String, Instant> endTimes = new ConcurrentHashMap<>();
+    private final QuarantineDirectory directory;
 
     /**
      * Reads the quarantine of {@code localDirectory}.
@@ -40,20 +32,26 @@ public final class RestoreQuarantine implements AutoCloseable {
     public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
             throws IOException {
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
-        this.directory = localDirectory.resolve("quarantine");
-        this.clock = clock;
-        if (Files.isDirectory(directory)) {
-            readEndTimes();
-        }
+        this.directory = new QuarantineDirectory(localDirectory, clock);
     }
 
     /** Returns true if {@code entry} is in quarantine now. */
     public boolean contains(Entry entry) {
-        if (endTimes.isEmpty()) {
-            return false;
-        }
-        Instant end = endTimes.get(RestoreMarks.name(entry));
-        return end != null && clock.instant().isBefore(end);
+        return !directory.isEmpty() && directory.contains(RestoreMarks.name(entry));
+    }
+
+    /** Returns the ends of the quarantine by mark: id and content in hexadecimal digits. */
+    public Map<String, Instant> endTimes() {
+        return directory.endTimes();
+    }
+
+    /**
+     * Ends the quarantine of the entry with this mark; false if it had ended already.
+     *
+     * @throws IOException if its file cannot be deleted
+     */
+    public boolean remove(String mark) throws IOException {
+        return directory.remove(mark);
     }
 
     /** A restore that is under way. */
@@ -80,14 +78,8 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** Puts the entries that a dead session was restoring into quarantine. */
     public void inherit(Path deadSession) throws IOException {
         Path deadMarks = deadSession.resolve(MARKS_FILE);
-        Instant now = clock.instant();
         for (String mark : RestoreMarks.read(deadMarks)) {
-            Files.createDirectories(directory);
-            Path file = directory.resolve(mark);
-            Files.write(file, new byte[0]);
-            // the quarantine starts when the mark is found
-            Files.setLastModifiedTime(file, FileTime.from(now));
-            endTimes.put(mark, now.plus(DURATION));
+            directory.add(mark); // the quarantine starts when the mark is found
             LogOnce.warn(
                     "quarantined",
                     "A process ended while it restored entry "
@@ -104,20 +96,6 @@ public final class RestoreQuarantine implements AutoCloseable {
             marks.close();
         } catch (IOException e) {
             LogOnce.warn("quarantine", "The marks of restores could not be removed: " + e);
-        }
-    }
-
-    private void readEndTimes() throws IOException {
-        Instant now = clock.instant();
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
-            for (Path file : files) {
-                Instant end = Files.getLastModifiedTime(file).toInstant().plus(DURATION);
-                if (now.isBefore(end)) {
-                    endTimes.put(file.getFileName().toString(), end);
-                } else {
-                    Files.deleteIfExists(file);
-                }
-            }
         }
     }
 }

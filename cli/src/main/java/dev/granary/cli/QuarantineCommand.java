@@ -1,0 +1,23 @@
+package dev.granary.cli;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code granary quarantine}: the commands on entries whose restore ended a process. */
+@Command(
+        name = "quarantine",
+        mixinStandardHelpOptions = true,
+        description = "List the entries whose restore ended a process, or allow them again.",
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {QuarantineListCommand.class, QuarantineClearCommand.class})
+final class QuarantineCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "Missing command: list or clear");
+    }
+}

@@ -1,0 +1,83 @@
+package dev.granary.cli;
+
+import com.google.gson.JsonArray;
+
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Units;
+import dev.granary.coordinator.admin.QuarantineInventory;
+import dev.granary.coordinator.admin.QuarantineInventory.QuarantinedEntry;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.local.LocalTier;
+
+import picocli.CommandLine.Command;
+
+import java.io.IOException;
+import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** {@code granary quarantine list}: lists the entries in quarantine on this machine. */
+@Command(
+        name = "list",
+        mixinStandardHelpOptions = true,
+        description = {
+            "List the entries whose restore ended a process of this machine. They are not tried"
+                    + " for a day."
+        })
+final class QuarantineListCommand extends LocalTierCommand {
+    @Override
+    String failureMessage() {
+        return "the quarantine cannot be read";
+    }
+
+    @Override
+    int run(LocalTier tier, GranaryConfig config) throws IOException {
+        List<QuarantinedEntry> entries;
+        try (QuarantineInventory inventory =
+                QuarantineInventory.open(tier.directory(), InstantSource.system())) {
+            entries = inventory.entries();
+        }
+        Map<String, String> namespaces = namespaces(tier);
+        if (isJson()) {
+            JsonArray all = new JsonArray();
+            for (QuarantinedEntry entry : entries) {
+                all.add(JsonOutput.object(
+                        "id", entry.id().hex(),
+                        "content", entry.content().hex(),
+                        "namespace", namespaces.get(entry.id().hex()),
+                        "end", entry.end().toString()));
+            }
+            JsonOutput.print(
+                    out(), JsonOutput.object("directory", config.directory(), "quarantine", all));
+            return 0;
+        }
+        out().println(config.directory());
+        if (!entries.isEmpty()) {
+            TextTable table = new TextTable("id", "<until", "<target of the local entry");
+            for (QuarantinedEntry entry : entries) {
+                table.row(
+                        entry.id().hex().substring(0, Units.SHORT_ID),
+                        EntryFormatter.minute(entry.end().toEpochMilli()),
+                        namespaces.getOrDefault(entry.id().hex(), "-"));
+            }
+            table.print(out());
+        }
+        out().println(Units.plural(entries.size(), "entry") + " in quarantine"
+                + (entries.isEmpty() ? "" : "; granary quarantine clear allows them again"));
+        out().flush();
+        return 0;
+    }
+
+    private static Map<String, String> namespaces(LocalTier tier) throws IOException {
+        Map<String, String> namespaces = new HashMap<>();
+        for (EntryCatalog.Listed listed : TierInventory.entries(tier)) {
+            namespaces.put(listed.hash().hex(), listed.namespace());
+        }
+        return namespaces;
+    }
+}

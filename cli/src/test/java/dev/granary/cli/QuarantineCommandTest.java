@@ -1,0 +1,182 @@
+package dev.granary.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Target;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.stores.LocalTierFactory;
+import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.local.LocalTier;
+import dev.granary.testing.ChildJvm;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The commands {@code quarantine list} and {@code quarantine clear}, after processes that died. */
+class QuarantineCommandTest {
+    private static final Target TARGET = new Target(Backend.OPENCL, "acme", "gpu one", "1.0");
+    private static final int DEATH = 41;
+
+    @TempDir
+    private Path directory;
+
+    /** A process that ends during the restore of entries, as a driver ends it by an abort. */
+    static final class DiesInRestore {
+        private DiesInRestore() {}
+
+        public static void main(String[] arguments) throws Exception {
+            OpenStores stores = OpenStores.open(config(Path.of(arguments[0])));
+            for (String name : List.of(arguments).subList(1, arguments.length)) {
+                LoadResult loaded = stores.local().cache().load(id(name));
+                stores.quarantine().orElseThrow().begin(((LoadResult.Hit) loaded).entry());
+            }
+            Runtime.getRuntime().halt(DEATH);
+        }
+    }
+
+    private static GranaryConfig config(Path directory) throws Exception {
+        return GranaryConfig.builder().directory(directory).build();
+    }
+
+    private static Id id(String name) {
+        return Id.builder(TARGET).field("source", name).build();
+    }
+
+    private static String digest(String name) {
+        return id(name).hash().hex();
+    }
+
+    private void storeAndDie(String... names) throws Exception {
+        try (LocalTier tier = LocalTierFactory.open(config(directory))) {
+            for (String name : names) {
+                tier.store(Entry.of(
+                        id(name),
+                        KernelBinaries.of(name.getBytes(StandardCharsets.UTF_8)),
+                        Duration.ofSeconds(1),
+                        new EntryMetadata(
+                                "0.1", "host/1", Instant.EPOCH, List.of(name), List.of(), "")));
+            }
+        }
+        List<String> arguments = new ArrayList<>(List.of(directory.toString()));
+        arguments.addAll(List.of(names));
+        assertEquals(
+                DEATH,
+                ChildJvm.of(DiesInRestore.class)
+                        .shortLived()
+                        .run(arguments.toArray(String[]::new))
+                        .exitCode());
+    }
+
+    private Cli run(String... arguments) {
+        List<String> all = new ArrayList<>(List.of("quarantine"));
+        all.addAll(List.of(arguments));
+        all.addAll(List.of("--dir", directory.toString()));
+        return Cli.run(all.toArray(String[]::new));
+    }
+
+    private List<String> listed() {
+        JsonArray all = run("list", "--json").exits(0).json().getAsJsonArray("quarantine");
+        return all.asList().stream()
+                .map(JsonElement::getAsJsonObject)
+                .map(entry -> entry.get("id").getAsString())
+                .sorted()
+                .toList();
+    }
+
+    private boolean isQuarantined(String name) throws Exception {
+        OpenStores stores = OpenStores.open(config(directory));
+        try {
+            Entry entry = assertInstanceOf(
+                            LoadResult.Hit.class, stores.local().cache().load(id(name)))
+                    .entry();
+            return stores.quarantine().orElseThrow().contains(entry);
+        } finally {
+            stores.session().orElseThrow().close();
+            stores.local().cache().close();
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "N7 list has each entry whose restore ended a process, before any other process ran")
+    void list() throws Exception {
+        storeAndDie("a", "b");
+        Instant before = Instant.now();
+        assertEquals(List.of(digest("a"), digest("b")).stream().sorted().toList(), listed());
+        JsonObject first =
+                run("list", "--json").json().getAsJsonArray("quarantine").get(0).getAsJsonObject();
+        assertEquals(TARGET.path(), first.get("namespace").getAsString());
+        Duration rest = Duration.between(before, Instant.parse(first.get("end").getAsString()));
+        assertTrue(
+                rest.compareTo(Duration.ofHours(23)) > 0
+                        && rest.compareTo(Duration.ofHours(25)) < 0,
+                rest::toString);
+        run("list").exits(0).prints(digest("a").substring(0, 16), "2 entries in quarantine");
+        assertTrue(isQuarantined("a"));
+    }
+
+    @Test
+    @DisplayName("N7 clear ends the quarantine of the given ids, or the whole quarantine")
+    void clear() throws Exception {
+        storeAndDie("a", "b", "c");
+        run("clear", digest("b").substring(0, 12))
+                .exits(0)
+                .prints("1 entry allowed again, 2 entries in quarantine");
+        assertEquals(List.of(digest("a"), digest("c")).stream().sorted().toList(), listed());
+        assertFalse(isQuarantined("b"));
+        assertTrue(isQuarantined("a"));
+        JsonObject cleared = run("clear", "--json").exits(0).json();
+        assertEquals(2, cleared.get("cleared").getAsInt());
+        assertEquals(0, cleared.get("kept").getAsInt());
+        assertFalse(isQuarantined("a"));
+        assertFalse(isQuarantined("c"));
+    }
+
+    @Test
+    @DisplayName("An id that is not in quarantine is an error, and clears nothing")
+    void unknown() throws Exception {
+        storeAndDie("a");
+        run("clear", digest("a"), digest("b"))
+                .exits(1)
+                .reports("no entry in quarantine has an id that begins with " + digest("b"));
+        assertEquals(List.of(digest("a")), listed());
+        run("clear", "../..").exits(2).reports("is not an id");
+        Cli.run("quarantine").exits(2).reports("list or clear");
+    }
+
+    @Test
+    @DisplayName("Other files in the directory of the quarantine are left alone")
+    void others() throws Exception {
+        Path quarantine = Files.createDirectories(directory.resolve("quarantine"));
+        Path old = Files.createFile(quarantine.resolve("notes"));
+        Files.setLastModifiedTime(old, FileTime.from(Instant.EPOCH));
+        Path nested = Files.createDirectories(
+                quarantine.resolve(digest("a") + "-" + digest("b")).resolve("x"));
+        run("list").exits(0).prints("0 entries in quarantine");
+        run("clear").exits(0).prints("0 entries allowed again");
+        assertTrue(Files.exists(old) && Files.exists(nested));
+    }
+}
