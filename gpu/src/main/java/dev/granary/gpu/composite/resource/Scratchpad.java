@@ -1,4 +1,4 @@
-package dev.granary.gpu.composite;
+package dev.granary.gpu.composite.resource;
 
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.KernelEngine;
@@ -14,16 +14,16 @@ import java.util.Map;
  * The scratchpad of one handle: one buffer, split into parts for the outermost primitive and its
  * nested ones. Not thread-safe.
  */
-final class Scratchpad implements AutoCloseable {
+public final class Scratchpad implements AutoCloseable {
     private final @Nullable DeviceBuffer whole; // null if none is needed
     private final Map<ScratchpadLayout.Part, DeviceBuffer> parts = new HashMap<>();
 
-    Scratchpad(KernelEngine<?> engine, long bytes) {
+    public Scratchpad(KernelEngine<?> engine, long bytes) {
         whole = bytes == 0 ? null : engine.buffer(bytes);
     }
 
     /** Returns the part at that range of the whole scratchpad, sliced at its first use. */
-    DeviceBuffer part(ScratchpadLayout.Part range) {
+    public DeviceBuffer part(ScratchpadLayout.Part range) {
         DeviceBuffer buffer = whole;
         if (buffer == null) {
             throw new IllegalStateException("The primitive has no scratchpad");

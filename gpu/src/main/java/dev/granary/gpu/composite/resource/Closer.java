@@ -1,21 +1,21 @@
-package dev.granary.gpu.composite;
+package dev.granary.gpu.composite.resource;
 
 import org.jspecify.annotations.Nullable;
 
 import java.util.Collection;
 
 /** Utility that closes several objects, even if some fail to close. */
-final class Closer {
+public final class Closer {
     private Closer() {}
 
     /** An object whose {@code close} declares no checked exception. */
     @FunctionalInterface
-    interface Closeable {
+    public interface Closeable {
         void close();
     }
 
     /** Closes each; throws the first failure after all were closed. */
-    static void closeAll(Collection<? extends Closeable> closeables) {
+    public static void closeAll(Collection<? extends Closeable> closeables) {
         Throwable first = null;
         for (Closeable closeable : closeables) {
             first = closeOne(closeable, first);
@@ -31,7 +31,7 @@ final class Closer {
     }
 
     /** Closes an object after {@code failure}; a failure to close is added to it as suppressed. */
-    static void closeAfter(Throwable failure, Closeable closeable) {
+    public static void closeAfter(Throwable failure, Closeable closeable) {
         try {
             closeable.close();
         } catch (Throwable e) {

@@ -1,4 +1,4 @@
-package dev.granary.gpu.composite;
+package dev.granary.gpu.composite.creation;
 
 import dev.granary.cache.CompileException;
 
@@ -12,7 +12,7 @@ import java.util.concurrent.FutureTask;
 import java.util.stream.Stream;
 
 /** Utility that runs calls in parallel, on threads of their own. */
-final class ParallelCalls {
+public final class ParallelCalls {
     private ParallelCalls() {}
 
     /**
@@ -22,7 +22,7 @@ final class ParallelCalls {
      * @throws CompileException if the first failed call, in order, threw it; unchecked exceptions
      *     and errors are rethrown likewise
      */
-    static <T> List<T> call(List<Callable<T>> calls) throws CompileException {
+    public static <T> List<T> call(List<Callable<T>> calls) throws CompileException {
         List<FutureTask<T>> tasks = calls.stream().map(FutureTask::new).toList();
         run(tasks, tasks.size());
         List<T> results = new ArrayList<>(tasks.size());
@@ -35,7 +35,7 @@ final class ParallelCalls {
     /**
      * Runs all tasks to their end, whether they succeed or fail, at most {@code atOnce} at once.
      */
-    static void run(Collection<? extends FutureTask<?>> tasks, int atOnce) {
+    public static void run(Collection<? extends FutureTask<?>> tasks, int atOnce) {
         Queue<FutureTask<?>> waiting = new ConcurrentLinkedQueue<>(tasks);
         Runnable worker = () -> {
             for (FutureTask<?> task = waiting.poll(); task != null; task = waiting.poll()) {
@@ -60,7 +60,7 @@ final class ParallelCalls {
      * @throws CompileException if the task threw it; unchecked exceptions and errors are rethrown
      *     likewise
      */
-    static <T> T result(FutureTask<T> task) throws CompileException {
+    public static <T> T result(FutureTask<T> task) throws CompileException {
         return switch (task.state()) {
             case SUCCESS -> task.resultNow();
             case FAILED -> throw failure(task.exceptionNow());

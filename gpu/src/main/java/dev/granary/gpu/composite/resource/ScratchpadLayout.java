@@ -1,6 +1,5 @@
-package dev.granary.gpu.composite;
+package dev.granary.gpu.composite.resource;
 
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -9,12 +8,12 @@ import java.util.Map;
  * primitives. Nested primitives run in sequence and keep nothing, so they share one region of the
  * largest size needed.
  */
-final class ScratchpadLayout {
+public final class ScratchpadLayout {
     /** Alignment of parts in bytes: more than any device requires of sub-buffers. */
     static final int ALIGNMENT = 4096;
 
     /** A part, in bytes from the start of the primitive's scratchpad. */
-    record Part(long offset, long bytes) {}
+    public record Part(long offset, long bytes) {}
 
     private final Map<String, Part> parts = new LinkedHashMap<>();
     private long ownBytes;
@@ -25,7 +24,7 @@ final class ScratchpadLayout {
      *
      * @throws IllegalArgumentException if there is a part of that name, or its size is not positive
      */
-    void add(String name, long size) {
+    public void add(String name, long size) {
         if (size <= 0) {
             throw new IllegalArgumentException(
                     "The part " + name + " of a scratchpad needs a positive size, not " + size);
@@ -37,17 +36,13 @@ final class ScratchpadLayout {
         bytes = ownBytes;
     }
 
-    /** Completes the layout with the nested primitives. */
-    void complete(Collection<CompositePrimitive> nested) {
-        bytes = Math.addExact(
-                ownBytes,
-                nested.stream()
-                        .mapToLong(CompositePrimitive::scratchpadBytes)
-                        .max()
-                        .orElse(0));
+    /** Completes the layout with the largest scratchpad that a nested primitive needs. */
+    public void complete(long nestedBytes) {
+        bytes = Math.addExact(ownBytes, nestedBytes);
     }
 
-    Part part(String name) {
+    /** Returns the part of that name. */
+    public Part part(String name) {
         Part found = parts.get(name);
         if (found == null) {
             throw new IllegalArgumentException(
@@ -57,12 +52,12 @@ final class ScratchpadLayout {
     }
 
     /** Returns the offset of the nested primitives' scratchpad. */
-    long nestedOffset() {
+    public long nestedOffset() {
         return ownBytes;
     }
 
     /** Returns the total size, including that of nested primitives. */
-    long bytes() {
+    public long bytes() {
         return bytes;
     }
 
