@@ -105,7 +105,7 @@ class ArchitectureTest {
                                 "opencl.binding",
                                 "opencl.driver",
                                 "opencl.lifetime"),
-                "s3", List.of("aws", "minio", "publish", "resilience", "write"),
+                "s3", List.of("aws", "minio", "publish", "resilience", "transport", "write"),
                 "coordinator",
                         List.of("claim", "dispatch", "layer", "lookup", "publish", "session"));
         inner.forEach((module, packages) -> packages.forEach(name -> assertRule(noClasses()

@@ -1,4 +1,6 @@
-package dev.granary.s3.store;
+package dev.granary.s3.transport;
+
+import dev.granary.s3.store.StoreFailure;
 
 import org.jspecify.annotations.Nullable;
 

@@ -1,4 +1,4 @@
-package dev.granary.s3.store;
+package dev.granary.s3.transport;
 
 import static dev.granary.testing.BucketAssertions.assertThat;
 
@@ -6,7 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.s3.store.MissingCredentialsException;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.SecretRedactor;
 import dev.granary.s3.store.StoreFailure.Kind;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

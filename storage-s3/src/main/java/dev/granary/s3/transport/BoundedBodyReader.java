@@ -1,4 +1,4 @@
-package dev.granary.s3.store;
+package dev.granary.s3.transport;
 
 import org.jspecify.annotations.Nullable;
 

@@ -1,4 +1,4 @@
-package dev.granary.s3.store;
+package dev.granary.s3.transport;
 
 import static dev.granary.s3.store.StoreFailure.Kind.BROKEN;
 import static dev.granary.s3.store.StoreFailure.Kind.CLOCK_SKEW;
@@ -12,6 +12,11 @@ import static dev.granary.s3.store.StoreFailure.Kind.TIMEOUT;
 import static dev.granary.s3.store.StoreFailure.Kind.TLS;
 import static dev.granary.s3.store.StoreFailure.Kind.UNREACHABLE;
 import static dev.granary.s3.store.StoreFailure.Kind.WRONG_REGION;
+
+import dev.granary.s3.store.MissingCredentialsException;
+import dev.granary.s3.store.SecretRedactor;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
 
 import java.io.EOFException;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.granary.s3.store;
+package dev.granary.s3.transport;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.TestSeed;
 
 import org.jspecify.annotations.Nullable;
