@@ -1,6 +1,21 @@
 package dev.granary.cli;
 
+import dev.granary.cli.entry.ClearCommand;
+import dev.granary.cli.entry.DiffCommand;
+import dev.granary.cli.entry.EvictCommand;
+import dev.granary.cli.entry.ExportCommand;
+import dev.granary.cli.entry.ImportCommand;
+import dev.granary.cli.entry.InspectCommand;
+import dev.granary.cli.entry.LsCommand;
+import dev.granary.cli.kernel.ManifestCommand;
+import dev.granary.cli.kernel.PopulateCommand;
+import dev.granary.cli.kernel.RunCommand;
 import dev.granary.cli.manifest.KernelManifestException;
+import dev.granary.cli.operation.CompactCommand;
+import dev.granary.cli.operation.DoctorCommand;
+import dev.granary.cli.operation.StatsCommand;
+import dev.granary.cli.operation.VerifyCommand;
+import dev.granary.cli.operation.WarmCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;

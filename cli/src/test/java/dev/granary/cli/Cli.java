@@ -21,9 +21,9 @@ import java.io.StringWriter;
  * @param out the text of standard output
  * @param err the text of standard error
  */
-record Cli(int status, String out, String err) {
+public record Cli(int status, String out, String err) {
     /** Runs the command in this JVM. */
-    static Cli run(String... arguments) {
+    public static Cli run(String... arguments) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
         CommandLine line = Main.commandLine(arguments)
@@ -36,18 +36,18 @@ record Cli(int status, String out, String err) {
     }
 
     /** Returns the result of the command in its own JVM. */
-    static Cli of(ChildJvm.Result result) {
+    public static Cli of(ChildJvm.Result result) {
         return new Cli(result.exitCode(), result.out(), result.err());
     }
 
     /** Checks the exit code. */
-    Cli exits(int expected) {
+    public Cli exits(int expected) {
         assertEquals(expected, status, this::toString);
         return this;
     }
 
     /** Checks that standard error contains each of these texts. */
-    Cli reports(String... parts) {
+    public Cli reports(String... parts) {
         for (String part : parts) {
             assertTrue(err.contains(part), () -> "'" + part + "' is not in: " + err);
         }
@@ -55,7 +55,7 @@ record Cli(int status, String out, String err) {
     }
 
     /** Checks that standard output contains each of these texts. */
-    Cli prints(String... parts) {
+    public Cli prints(String... parts) {
         for (String part : parts) {
             assertTrue(out.contains(part), () -> "'" + part + "' is not in: " + out);
         }
@@ -63,7 +63,7 @@ record Cli(int status, String out, String err) {
     }
 
     /** Checks that no line of standard output is wider than 80 columns. */
-    Cli isNarrow() {
+    public Cli isNarrow() {
         out.lines()
                 .forEach(line ->
                         assertTrue(line.length() <= 80, () -> line.length() + " columns: " + line));
@@ -71,7 +71,7 @@ record Cli(int status, String out, String err) {
     }
 
     /** Returns standard output, which must be one JSON object and nothing else. */
-    JsonObject json() {
+    public JsonObject json() {
         return JsonParser.parseString(out).getAsJsonObject();
     }
 }

@@ -8,21 +8,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
-import dev.granary.cache.memory.PrimitiveCache;
-import dev.granary.cache.support.LogOnce;
-import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.dispatch.EventDispatcher;
-import dev.granary.coordinator.dispatch.EventKind;
-import dev.granary.coordinator.dispatch.EventSpan;
-import dev.granary.coordinator.event.EvictionEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.lookup.EngineSwitch;
@@ -34,15 +26,12 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.gpu.KernelEngine;
-import dev.granary.gpu.composite.CompositeCache;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.EngineSet;
-import dev.granary.local.config.EvictionListener;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -62,19 +51,12 @@ import java.util.function.BiConsumer;
  * caller has its primitive.
  */
 public final class Granary implements AutoCloseable {
-    /** The id of no entry: a lookup of it opens the connection. */
-    private static final Id CONNECT_ID = Id.builder(
-                    new Target(Backend.OPENCL, "granary", "none", "none"))
-            .field("kind", "connect")
-            .build();
-
     /** The longest wait, of which the end does not overflow. */
     private static final Duration MAX_FLUSH = Duration.ofDays(365);
 
     private final GranaryConfig config;
     private final OpenStores stores;
-    private final PrimitiveCache<PrimitiveDescriptor, Primitive> memory;
-    private final CompositeCache composites;
+    private final MemoryTier memory;
     private final ConstantTensorCaches constants;
     private final LookupCounters counters = new LookupCounters();
     private final SilenceMonitor waits = new SilenceMonitor();
@@ -86,7 +68,7 @@ public final class Granary implements AutoCloseable {
     private final EngineSwitch enabled;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    private Granary(
+    Granary(
             GranaryConfig config,
             OpenStores opened,
             PublishMode publishing,
@@ -96,34 +78,17 @@ public final class Granary implements AutoCloseable {
         this.events = new EventDispatcher(listeners, counters);
         this.stores = opened.withEvents(events);
         this.enabled = new EngineSwitch(config.enabled());
-        this.memory = new PrimitiveCache<>(
-                config.primitiveCacheCapacity(), config.primitiveCachePolicy());
-        this.composites = new CompositeCache(
-                new PrimitiveCache<>(
-                        config.primitiveCacheCapacity(), config.primitiveCachePolicy()),
-                this::primitive);
         this.constants = new ConstantTensorCaches(config.constantLimits());
         this.layers = RemoteLayers.open(
                 stores.local(), stores.layers(), config.bucketWait(), publishing, counters, waits);
         this.writeBehind = new WriteBehindQueue(
                 stores.local(), layers, counters, stores.clock(), whenPublished);
-        Optional<ClaimCoordinator> coordinator = stores.claims()
-                .map(claims -> ClaimCoordinator.over(claims, config.localWait(), counters, events));
-        this.tiers = new LookupTiers(
-                stores.local(),
-                layers,
-                stores.quarantine(),
-                coordinator,
-                writeBehind,
-                counters,
-                events,
-                enabled);
-        stores.setEvictionListener(this::beginEviction);
+        this.tiers = LookupTiers.over(
+                stores, config.localWait(), layers, writeBehind, counters, events, enabled);
+        stores.setEvictionListener(() -> events.beginEviction(counters));
         this.recorder = config.recording().map(file -> new KernelRecorder(file, counters));
-        for (OpenLayer layer : stores.layers()) {
-            layer.bucketTier()
-                    .ifPresent(bucket -> waits.watch(layer.name(), bucket.traffic()::quiet));
-        }
+        this.memory = new MemoryTier(config, this::primitive, counters, recorder);
+        stores.watchTraffic(waits);
     }
 
     /** Returns a builder, for caches that the application plugs in. */
@@ -149,9 +114,7 @@ public final class Granary implements AutoCloseable {
     public static Granary open(
             GranaryConfig config, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished)
             throws ConfigException {
-        if (config.recording().isPresent()) {
-            KernelRecorder.check(config.recording().get());
-        }
+        KernelRecorder.check(config);
         return over(config, OpenStores.open(config), publishing, whenPublished);
     }
 
@@ -164,16 +127,7 @@ public final class Granary implements AutoCloseable {
             OpenStores stores,
             PublishMode publishing,
             BiConsumer<Id, StoreResult> whenPublished) {
-        return over(config, stores, publishing, whenPublished, List.of());
-    }
-
-    static Granary over(
-            GranaryConfig config,
-            OpenStores stores,
-            PublishMode publishing,
-            BiConsumer<Id, StoreResult> whenPublished,
-            List<GranaryListener> listeners) {
-        return new Granary(config, stores, publishing, whenPublished, listeners);
+        return new Granary(config, stores, publishing, whenPublished, List.of());
     }
 
     /**
@@ -186,25 +140,20 @@ public final class Granary implements AutoCloseable {
         if (events.observesMemoryHits()) {
             return obtain(engine, descriptor).primitive();
         }
-        Primitive primitive = memory.get(
-                descriptor, _ -> retain(tiers.lookup(engine, descriptor).find()));
-        return cast(primitive);
+        return memory.program(tiers, engine, descriptor);
     }
 
-    /**
-     * Returns the same as {@link #primitive}, with the source of the primitive and the time of the
-     * lookup.
-     */
+    /** Returns the same as {@link #primitive}, with its source and the time of the lookup. */
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> obtain(
             Engine<D, P> engine, D descriptor) throws CompileException {
         long start = System.nanoTime();
         PrimitiveLookup<D, P> lookup = tiers.lookup(engine, descriptor);
-        Primitive primitive = memory.get(descriptor, _ -> retain(lookup.find()));
+        P primitive = memory.program(lookup, descriptor);
         if (lookup.source() == PrimitiveSource.MEMORY && events.observesMemoryHits()) {
             events.memoryHit(primitive, System.nanoTime() - start);
         }
         return new LookupResult<>(
-                cast(primitive),
+                primitive,
                 lookup.source(),
                 lookup.layer(),
                 Duration.ofNanos(System.nanoTime() - start));
@@ -231,18 +180,7 @@ public final class Granary implements AutoCloseable {
      */
     public CompositePrimitive primitive(EngineSet engines, CompositeDescriptor<?> descriptor)
             throws CompileException {
-        return composites.primitive(engines, descriptor);
-    }
-
-    /**
-     * Prepares a primitive for the memory tier, from which engines that do not exist yet will load
-     * it, and records it. A hit of the memory tier was recorded when it came there.
-     */
-    private <P extends Primitive> P retain(P primitive) {
-        recorder.ifPresent(recording -> recording.record(primitive.descriptor()));
-        primitive.onCompiledAgain(() -> counters.increment(LookupCounter.COMPILED_AGAIN));
-        primitive.outliveEngine();
-        return primitive;
+        return memory.composite(engines, descriptor);
     }
 
     /**
@@ -265,15 +203,7 @@ public final class Granary implements AutoCloseable {
      * lookups.
      */
     public void connect() {
-        // In parallel: a silent bucket must not delay the others.
-        stores.layers().parallelStream().forEach(layer -> {
-            try {
-                layer.tier().cache().load(CONNECT_ID);
-            } catch (Throwable e) { // left to the lookups, as documented
-                LogOnce.warn(
-                        "connect", "The first connection to " + layer.name() + " failed: " + e);
-            }
-        });
+        stores.connect();
     }
 
     /** Returns the version of this library, such as {@code 0.1.0}. */
@@ -286,7 +216,7 @@ public final class Granary implements AutoCloseable {
      * engine that is no {@link KernelEngine} has no kind, and is disabled with its backend only.
      */
     public boolean isEnabled(Backend backend, EngineKind kind) {
-        return enabled.engines().contains(new EnabledEngines.Family(backend, Optional.of(kind)));
+        return enabled.isEnabled(backend, kind);
     }
 
     /**
@@ -296,13 +226,12 @@ public final class Granary implements AutoCloseable {
      * lookups go on, and stored entries stay.
      */
     public void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
-        EnabledEngines.Family family = new EnabledEngines.Family(backend, Optional.of(kind));
-        enabled.change(engines -> engines.with(family, isEnabled));
+        enabled.setEnabled(backend, kind, isEnabled);
     }
 
     /** Enables or disables the tiers beyond memory for all engines. */
     public void setEnabled(boolean isEnabled) {
-        enabled.change(_ -> isEnabled ? EnabledEngines.ALL : EnabledEngines.none());
+        enabled.setEnabled(isEnabled);
     }
 
     /** Returns the directory of this cache; with the capacity 0 at its opening it is not used. */
@@ -352,12 +281,12 @@ public final class Granary implements AutoCloseable {
 
     /** Returns the capacity of the memory tier in programs. */
     public int programCacheCapacity() {
-        return memory.capacity();
+        return memory.programCapacity();
     }
 
     /** Returns the number of programs in the memory tier. */
     public int programCacheSize() {
-        return memory.size();
+        return memory.programCount();
     }
 
     /**
@@ -367,17 +296,17 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if {@code programs} is negative
      */
     public void setProgramCacheCapacity(int programs) {
-        memory.setCapacity(programs);
+        memory.setProgramCapacity(programs);
     }
 
     /** Returns the capacity of the memory tier in composite primitives. */
     public int compositeCacheCapacity() {
-        return composites.statistics().capacity();
+        return memory.composites().capacity();
     }
 
     /** Returns the number of composite primitives in the memory tier. */
     public int compositeCacheSize() {
-        return composites.statistics().size();
+        return memory.composites().size();
     }
 
     /**
@@ -387,7 +316,7 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if {@code primitives} is negative
      */
     public void setCompositeCacheCapacity(int primitives) {
-        composites.setCapacity(primitives);
+        memory.setCompositeCapacity(primitives);
     }
 
     /**
@@ -398,8 +327,8 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if {@code primitives} is negative
      */
     public void setPrimitiveCacheCapacity(int primitives) {
-        composites.setCapacity(primitives);
-        memory.setCapacity(primitives);
+        memory.setCompositeCapacity(primitives);
+        memory.setProgramCapacity(primitives);
     }
 
     /**
@@ -411,10 +340,7 @@ public final class Granary implements AutoCloseable {
         return constants;
     }
 
-    /**
-     * Returns the monitor of the buckets that this cache may wait for, for tools that show
-     * progress.
-     */
+    /** Returns the monitor of the buckets that this cache may wait for, to show progress. */
     public SilenceMonitor waits() {
         return waits;
     }
@@ -422,9 +348,9 @@ public final class Granary implements AutoCloseable {
     /** Returns a snapshot of the counters. */
     public GranaryStatistics statistics() {
         return new GranaryStatistics(
-                composites.statistics(),
-                memory.hits(),
-                memory.misses(),
+                memory.composites(),
+                memory.programHits(),
+                memory.programMisses(),
                 stores.local().statistics().snapshot(),
                 layers.statistics(),
                 counters.snapshot());
@@ -468,22 +394,5 @@ public final class Granary implements AutoCloseable {
 
     private static Duration limited(Duration limit) {
         return limit.compareTo(MAX_FLUSH) > 0 ? MAX_FLUSH : limit;
-    }
-
-    private EvictionListener.Eviction beginEviction() {
-        EventSpan span = events.begin(EventKind.EVICTION);
-        return (entries, bytes) -> {
-            counters.add(LookupCounter.EVICTED, entries);
-            span.end(took -> new EvictionEvent(entries, bytes, took));
-        };
-    }
-
-    /**
-     * Casts a cached primitive to the type of the engine: a descriptor belongs to one kind of
-     * engine.
-     */
-    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
-    private static <P extends Primitive> P cast(Primitive primitive) {
-        return (P) primitive;
     }
 }

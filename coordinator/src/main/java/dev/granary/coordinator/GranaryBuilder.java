@@ -140,15 +140,13 @@ public final class GranaryBuilder {
      */
     public Granary open() throws ConfigException {
         GranaryConfig chosen = config == null ? GranaryConfig.fromEnvironment() : config;
-        if (chosen.recording().isPresent()) {
-            KernelRecorder.check(chosen.recording().get());
-        }
+        KernelRecorder.check(chosen);
         List<OpenLayer> opened = new ArrayList<>(OpenStores.layers(chosen));
         for (int i = 0; i < layers.size(); i++) {
             int position = i < layersBeforeBuckets ? i : opened.size();
             opened.add(position, layers.get(i).open(chosen));
         }
-        return Granary.over(
+        return new Granary(
                 chosen,
                 OpenStores.open(
                         chosen,

@@ -98,8 +98,14 @@ class ArchitectureTest {
     void innerPackages() {
         Map<String, List<String>> inner = Map.of(
                 "local", List.of("eviction", "file", "store"),
-                "gpu", List.of("opencl.binding", "opencl.driver", "opencl.lifetime"),
-                "s3", List.of("aws", "minio", "publish", "resilience", "write"),
+                "gpu",
+                        List.of(
+                                "composite.creation",
+                                "composite.resource",
+                                "opencl.binding",
+                                "opencl.driver",
+                                "opencl.lifetime"),
+                "s3", List.of("aws", "minio", "publish", "resilience", "transport", "write"),
                 "coordinator",
                         List.of("claim", "dispatch", "layer", "lookup", "publish", "session"));
         inner.forEach((module, packages) -> packages.forEach(name -> assertRule(noClasses()

@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /**
@@ -44,6 +43,7 @@ public final class ConstantTensorCache {
                     RefCountedTensor.class,
                     ConstantHold.class,
                     EvictionSelector.class,
+                    ConstantCounters.class,
                     ConstantStatistics.class)) {
                 lookup.ensureInitialized(used);
             }
@@ -61,11 +61,7 @@ public final class ConstantTensorCache {
     private final Duration maxWait;
     private volatile boolean recordsUses; // if false, a hit writes no shared memory
 
-    private final LongAdder made = new LongAdder();
-    private final LongAdder reused = new LongAdder();
-    private final LongAdder waited = new LongAdder();
-    private final LongAdder notKept = new LongAdder();
-    private final LongAdder failed = new LongAdder();
+    private final ConstantCounters counters = new ConstantCounters();
 
     ConstantTensorCache(ConstantLimit limit, LongSupplier nanos, Duration maxWait) {
         this.ledger = new ConstantLedger(limit);
@@ -184,10 +180,10 @@ public final class ConstantTensorCache {
         if (recordsUses) {
             touch(slot);
         }
-        reused.increment();
+        counters.reused.increment();
         ConstantHold<B> constant = tensor.open(); // last: an error after it would leak the hold
         if (constant == null) {
-            reused.decrement();
+            counters.reused.decrement();
         }
         return constant;
     }
@@ -213,8 +209,8 @@ public final class ConstantTensorCache {
         }
         return switch (await(slot)) {
             case ConstantSlot.WaitResult.Completed<B> completed -> {
-                reused.increment();
-                waited.increment();
+                counters.reused.increment();
+                counters.waited.increment();
                 yield new ConstantLookup.Hit<>(completed.constant());
             }
             case ConstantSlot.WaitResult.Failed<B> other ->
@@ -293,16 +289,7 @@ public final class ConstantTensorCache {
     /** Returns the counters and the content at one moment. */
     public ConstantStatistics statistics() {
         synchronized (lock) {
-            return new ConstantStatistics(
-                    made.sum(),
-                    reused.sum(),
-                    waited.sum(),
-                    notKept.sum(),
-                    ledger.evicted(),
-                    failed.sum(),
-                    ledger.tensors(),
-                    ledger.cachedBytes(),
-                    ledger.promisedBytes());
+            return counters.snapshot(ledger);
         }
     }
 
@@ -369,8 +356,7 @@ public final class ConstantTensorCache {
                 boolean isCached = ledger.add(slot, removed);
                 touch(slot);
                 slot.complete(tensor, isCached);
-                made.increment();
-                notKept.add(isCached ? 0 : 1);
+                counters.made(isCached);
             }
         } finally {
             removed.forEach(RefCountedTensor::notifyAndRelease);
@@ -390,7 +376,7 @@ public final class ConstantTensorCache {
             if (!slot.isEnded()) {
                 ledger.remove(slot, new ArrayList<>()); // there is no tensor to remove
                 slot.fail(cause);
-                failed.increment();
+                counters.failed.increment();
             }
         }
     }

@@ -2,13 +2,19 @@ package dev.granary.coordinator.config;
 
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.s3.config.S3ClientLibrary;
 
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.net.URI;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -79,6 +85,33 @@ final class ConfigSources {
         }
         ConstantLimits inFile = file.value(setting);
         return inEnvironment.limits().orElse(inFile == null ? ConstantLimits.NONE : inFile);
+    }
+
+    /**
+     * Returns the buckets in lookup order; none if no source names one.
+     *
+     * @param inCode the buckets that code has set; none if it is empty
+     * @param endpoint the endpoint for buckets without one, if code has set it
+     * @param client the client library for buckets without one, if code has set it
+     */
+    List<BucketConfig> buckets(
+            List<BucketUri> inCode, @Nullable URI endpoint, @Nullable S3ClientLibrary client)
+            throws ConfigException {
+        List<BucketUri> configured = first(inCode.isEmpty() ? null : inCode, Setting.BUCKET);
+        Optional<URI> defaultEndpoint = Optional.ofNullable(first(endpoint, Setting.ENDPOINT));
+        S3ClientLibrary chosenClient = first(client, Setting.CLIENT);
+        List<BucketConfig> layers = new ArrayList<>();
+        Set<String> names = new HashSet<>();
+        for (BucketUri each : configured == null ? List.<BucketUri>of() : configured) {
+            BucketConfig layer = each.with(
+                    defaultEndpoint, chosenClient == null ? S3ClientLibrary.AWS : chosenClient);
+            if (!names.add(layer.name())) {
+                throw new ConfigException("The bucket " + layer.name()
+                        + " is named twice; name each once, in lookup order.");
+            }
+            layers.add(layer);
+        }
+        return layers;
     }
 
     /** Returns the directory of the local tier if no source names one. */

@@ -17,11 +17,9 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * Configuration of Granary in this process. Immutable.
@@ -358,7 +356,7 @@ public record GranaryConfig(
             Duration chosenBucketWait = sources.first(bucketWait, Setting.BUCKET_WAIT);
             EnabledEngines chosenEnabled = sources.first(enabled, Setting.ENABLED);
             return new GranaryConfig(
-                    isOffline ? List.of() : chooseBuckets(sources),
+                    isOffline ? List.of() : sources.buckets(buckets, endpoint, client),
                     capacity == 0 ? configured : PrivateSubdirectory.resolve(configured),
                     capacity,
                     chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
@@ -385,26 +383,6 @@ public record GranaryConfig(
                         name + " is " + wait + ", but should be from 0 to a year.");
             }
             return wait;
-        }
-
-        private List<BucketConfig> chooseBuckets(ConfigSources sources) throws ConfigException {
-            List<BucketUri> configured =
-                    sources.first(buckets.isEmpty() ? null : buckets, Setting.BUCKET);
-            Optional<URI> defaultEndpoint =
-                    Optional.ofNullable(sources.first(endpoint, Setting.ENDPOINT));
-            S3ClientLibrary chosenClient = sources.first(client, Setting.CLIENT);
-            List<BucketConfig> layers = new ArrayList<>();
-            Set<String> names = new HashSet<>();
-            for (BucketUri each : configured == null ? List.<BucketUri>of() : configured) {
-                BucketConfig layer = each.with(
-                        defaultEndpoint, chosenClient == null ? S3ClientLibrary.AWS : chosenClient);
-                if (!names.add(layer.name())) {
-                    throw new ConfigException("The bucket " + layer.name()
-                            + " is named twice; name each once, in lookup order.");
-                }
-                layers.add(layer);
-            }
-            return layers;
         }
     }
 }

@@ -3,11 +3,14 @@ package dev.granary.coordinator.dispatch;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.support.LogOnce;
+import dev.granary.coordinator.event.EvictionEvent;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.event.LookupEvent;
+import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.local.config.EvictionListener;
 
 import org.jspecify.annotations.Nullable;
 
@@ -50,9 +53,18 @@ public final class EventDispatcher {
                 : EventSpan.UNOBSERVED;
     }
 
+    /** Begins an eviction from the local directory, whose entries {@code counters} receives. */
+    public EvictionListener.Eviction beginEviction(LookupCounters counters) {
+        EventSpan span = begin(EventKind.EVICTION);
+        return (entries, bytes) -> {
+            counters.add(LookupCounter.EVICTED, entries);
+            span.end(took -> new EvictionEvent(entries, bytes, took));
+        };
+    }
+
     /** Returns true if hits in memory have an observer. */
     public boolean observesMemoryHits() {
-        return areMemoryHitsWanted || RecordedEvent.MemoryHit.isRecorded();
+        return areMemoryHitsWanted || RecordedMemoryHit.isRecorded();
     }
 
     /** Dispatches the event of a hit in memory that took {@code nanos} nanoseconds. */
@@ -71,7 +83,7 @@ public final class EventDispatcher {
                     queue.add(event);
                 }
             }
-            new RecordedEvent.MemoryHit().commit(event);
+            new RecordedMemoryHit().commit(event);
         } catch (Throwable e) { // an error too: the caller has its primitive
             LogOnce.warn("events", "An event was lost: " + e);
         }

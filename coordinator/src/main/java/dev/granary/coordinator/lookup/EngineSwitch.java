@@ -1,11 +1,12 @@
 package dev.granary.coordinator.lookup;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.Engine;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.gpu.KernelEngine;
 
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 
 /** The engines of which lookups go beyond memory, which change at run time. Thread-safe. */
 public final class EngineSwitch {
@@ -16,14 +17,23 @@ public final class EngineSwitch {
         this.engines = configured;
     }
 
-    /** Returns the current engines. */
-    public EnabledEngines engines() {
-        return engines;
+    /** Returns true if lookups of engines of this backend and kind go beyond memory. */
+    public boolean isEnabled(Backend backend, EngineKind kind) {
+        return engines.contains(family(backend, kind));
     }
 
-    /** Changes the engines. */
-    public synchronized void change(UnaryOperator<EnabledEngines> update) {
-        engines = update.apply(engines);
+    /** Changes whether lookups of engines of this backend and kind go beyond memory. */
+    public synchronized void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
+        engines = engines.with(family(backend, kind), isEnabled);
+    }
+
+    /** Changes whether lookups of any engine go beyond memory. */
+    public synchronized void setEnabled(boolean isEnabled) {
+        engines = isEnabled ? EnabledEngines.ALL : EnabledEngines.none();
+    }
+
+    private static EnabledEngines.Family family(Backend backend, EngineKind kind) {
+        return new EnabledEngines.Family(backend, Optional.of(kind));
     }
 
     /** Returns true if lookups of this engine go beyond memory. */

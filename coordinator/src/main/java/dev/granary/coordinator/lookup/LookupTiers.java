@@ -10,7 +10,9 @@ import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.coordinator.stores.OpenStores;
 
+import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -34,6 +36,27 @@ public record LookupTiers(
         LookupCounters counters,
         EventDispatcher events,
         EngineSwitch enabled) {
+    /** Returns the tiers of these stores, with claims that wait at most {@code localWait}. */
+    public static LookupTiers over(
+            OpenStores stores,
+            Duration localWait,
+            RemoteLayers layers,
+            WriteBehindQueue writeBehind,
+            LookupCounters counters,
+            EventDispatcher events,
+            EngineSwitch enabled) {
+        return new LookupTiers(
+                stores.local(),
+                layers,
+                stores.quarantine(),
+                stores.claims()
+                        .map(claims -> ClaimCoordinator.over(claims, localWait, counters, events)),
+                writeBehind,
+                counters,
+                events,
+                enabled);
+    }
+
     /** Returns a lookup that has not begun. */
     public <D extends PrimitiveDescriptor, P extends Primitive> PrimitiveLookup<D, P> lookup(
             Engine<D, P> engine, D descriptor) {

@@ -5,6 +5,7 @@ import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.layer.OpenTaskCounter;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
@@ -73,11 +74,15 @@ public final class KernelRecorder implements AutoCloseable {
     }
 
     /**
-     * Checks that a recording can be written to {@code file}.
+     * Checks that the recording that {@code config} names, if any, can be written.
      *
      * @throws ConfigException if not, with the necessary change
      */
-    public static void check(Path file) throws ConfigException {
+    public static void check(GranaryConfig config) throws ConfigException {
+        if (config.recording().isEmpty()) {
+            return;
+        }
+        Path file = config.recording().get();
         try {
             new RecordingFile(file).check();
         } catch (IOException e) {

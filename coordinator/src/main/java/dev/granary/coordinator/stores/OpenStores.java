@@ -1,6 +1,9 @@
 package dev.granary.coordinator.stores;
 
+import dev.granary.cache.Backend;
+import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
+import dev.granary.cache.Target;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -47,6 +50,12 @@ public record OpenStores(
      * a layer contains a line break.
      */
     private static final String OF_PLUGGED_LOCAL = "\nof a plugged local cache";
+
+    /** The id of no entry: a lookup of it opens the connection. */
+    private static final Id CONNECT_ID = Id.builder(
+                    new Target(Backend.OPENCL, "granary", "none", "none"))
+            .field("kind", "connect")
+            .build();
 
     /** Opens the tiers that {@code config} names. */
     public static OpenStores open(GranaryConfig config) throws ConfigException {
@@ -133,6 +142,25 @@ public record OpenStores(
                 quarantine,
                 totals,
                 clock);
+    }
+
+    /** Opens a connection to each layer, and logs failures. */
+    public void connect() {
+        // In parallel: a silent bucket must not delay the others.
+        layers.parallelStream().forEach(layer -> {
+            try {
+                layer.tier().cache().load(CONNECT_ID);
+            } catch (Throwable e) { // left to the lookups
+                LogOnce.warn(
+                        "connect", "The first connection to " + layer.name() + " failed: " + e);
+            }
+        });
+    }
+
+    /** Adds the buckets to a monitor of silent connections. */
+    public void watchTraffic(SilenceMonitor waits) {
+        layers.forEach(layer -> layer.bucketTier()
+                .ifPresent(bucket -> waits.watch(layer.name(), bucket.traffic()::quiet)));
     }
 
     /** Sets the listener of evictions from the directory, if this process evicts there. */

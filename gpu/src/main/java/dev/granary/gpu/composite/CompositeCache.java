@@ -7,6 +7,8 @@ import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.composite.creation.CreationCycleDetector;
+import dev.granary.gpu.composite.creation.ParallelCalls;
 
 import java.util.LinkedHashMap;
 import java.util.Map;

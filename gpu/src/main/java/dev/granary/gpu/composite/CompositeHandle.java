@@ -3,6 +3,8 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.DeviceBuffer;
+import dev.granary.gpu.composite.resource.Closer;
+import dev.granary.gpu.composite.resource.Scratchpad;
 
 import java.util.List;
 import java.util.Map;

@@ -9,6 +9,7 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.composite.creation.ValueEncoder;
 
 import org.jspecify.annotations.Nullable;
 

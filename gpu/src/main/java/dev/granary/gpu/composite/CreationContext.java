@@ -4,6 +4,8 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.composite.creation.ParallelCalls;
+import dev.granary.gpu.composite.resource.ScratchpadLayout;
 
 import org.jspecify.annotations.Nullable;
 
@@ -132,7 +134,10 @@ public final class CreationContext {
     }
 
     private synchronized CompositePrimitive complete(ExecutionBody body) {
-        scratchpad.complete(nested.values());
+        scratchpad.complete(nested.values().stream()
+                .mapToLong(CompositePrimitive::scratchpadBytes)
+                .max()
+                .orElse(0));
         return new CompositePrimitive(descriptor, body, kernels, nested, constants, scratchpad);
     }
 

@@ -3,6 +3,8 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.Primitive;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
+import dev.granary.gpu.composite.resource.Scratchpad;
+import dev.granary.gpu.composite.resource.ScratchpadLayout;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

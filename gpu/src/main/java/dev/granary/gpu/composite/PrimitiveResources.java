@@ -7,6 +7,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.composite.resource.Closer;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -1,6 +1,7 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
+import dev.granary.gpu.composite.resource.Closer;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.build.StackEdge;
+import dev.granary.gpu.composite.resource.Closer;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;

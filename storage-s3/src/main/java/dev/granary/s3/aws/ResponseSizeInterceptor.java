@@ -1,7 +1,7 @@
 package dev.granary.s3.aws;
 
-import dev.granary.s3.store.ResponseSizeLimit;
 import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.transport.ResponseSizeLimit;
 
 import software.amazon.awssdk.core.interceptor.Context;
 import software.amazon.awssdk.core.interceptor.ExecutionAttributes;

@@ -1,8 +1,8 @@
 package dev.granary.s3.minio;
 
-import dev.granary.s3.store.ResponseClassifier;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.transport.ResponseClassifier;
 
 import io.minio.errors.ErrorResponseException;
 import io.minio.errors.InvalidResponseException;

@@ -1,17 +1,17 @@
 package dev.granary.s3.minio;
 
-import dev.granary.s3.store.BoundedBodyReader;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ListingGuard;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ResponseClassifier;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.transport.BoundedBodyReader;
+import dev.granary.s3.transport.ListingGuard;
+import dev.granary.s3.transport.ResponseClassifier;
 
 import io.minio.GetObjectArgs;
 import io.minio.GetObjectResponse;

@@ -1,6 +1,6 @@
 package dev.granary.s3.minio;
 
-import dev.granary.s3.store.ResponseSizeLimit;
+import dev.granary.s3.transport.ResponseSizeLimit;
 
 import okhttp3.Interceptor;
 import okhttp3.MediaType;

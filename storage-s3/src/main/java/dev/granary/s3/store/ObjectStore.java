@@ -88,7 +88,7 @@ public interface ObjectStore extends AutoCloseable {
     /**
      * Passes every object whose key begins with {@code prefix} to {@code visitor}, in the order of
      * keys. At most one page is in memory. Objects with another key, or without one, are skipped.
-     * {@link ListingGuard} limits the listing as a whole.
+     * The transport limits the listing as a whole.
      *
      * @param visitor called by the calling thread; its exceptions end the listing and propagate
      */

@@ -6,10 +6,10 @@ import dev.granary.s3.contract.Fault.Change;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
-import dev.granary.s3.store.ResponseClassifier;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.transport.ResponseClassifier;
 
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;

@@ -1,0 +1,67 @@
+package dev.granary.cli.entry;
+
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.command.LocalTierCommand;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.local.LocalTier;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+import java.util.List;
+
+/** {@code granary clear}: removes every entry of the local tier. */
+@Command(
+        name = "clear",
+        mixinStandardHelpOptions = true,
+        description = "Remove all entries of the local tier; without --yes, only report how many.")
+public final class ClearCommand extends LocalTierCommand {
+    @Option(names = "--yes", description = "remove them")
+    private boolean isConfirmed;
+
+    @Override
+    protected String failureMessage() {
+        return "the local directory cannot be cleared";
+    }
+
+    @Override
+    protected int run(LocalTier tier, GranaryConfig config) throws Exception {
+        List<EntryCatalog.Listed> before = TierInventory.entries(tier);
+        if (isConfirmed) {
+            tier.clear();
+        }
+        List<EntryCatalog.Listed> after = isConfirmed ? TierInventory.entries(tier) : before;
+        if (isJson()) {
+            JsonOutput.print(
+                    out(),
+                    JsonOutput.object(
+                            "directory",
+                            config.directory(),
+                            "dryRun",
+                            !isConfirmed,
+                            "entries",
+                            before.size(),
+                            "bytes",
+                            EntryFormatter.bytes(before),
+                            "keptEntries",
+                            after.size(),
+                            "keptBytes",
+                            EntryFormatter.bytes(after)));
+        } else {
+            out().println(config.directory());
+            out().println(EntryFormatter.inSentence(before)
+                    + (isConfirmed
+                            ? " removed"
+                            : " would be removed; granary clear --yes removes them"));
+            if (isConfirmed && !after.isEmpty()) {
+                out().println(EntryFormatter.inSentence(after)
+                        + " remain: they were in use, or are new");
+            }
+        }
+        out().flush();
+        return 0;
+    }
+}

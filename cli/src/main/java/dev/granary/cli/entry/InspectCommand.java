@@ -1,0 +1,186 @@
+package dev.granary.cli.entry;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.key.EntryFinder;
+import dev.granary.cli.key.KeyText;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.IdPrefixConverter;
+import dev.granary.cli.option.TierOption;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Units;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.admin.TierVerifier;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.lang.foreign.Arena;
+import java.util.List;
+
+/** {@code granary inspect}: verifies one entry and shows all its fields. */
+@Command(
+        name = "inspect",
+        mixinStandardHelpOptions = true,
+        description = "Verify the entry whose id begins with ID, and show it.")
+public final class InspectCommand extends TierCommand {
+    private static final int MAX_CHARACTERS = 40;
+    private static final int MAX_FIELDS = 30;
+
+    /** Number of target fields, which come first in every id and are shown separately. */
+    private static final int TARGET_FIELDS = 4;
+
+    @Parameters(paramLabel = "ID", description = "the first digits of an id, as ls shows it")
+    private String prefix = "";
+
+    @Option(
+            names = "--key",
+            description = "print only the key, with all fields in full (docs/ids.md)")
+    private boolean isKeyOnly;
+
+    @Mixin
+    private TierOption tier = new TierOption();
+
+    @Override
+    public Integer call() throws Exception {
+        prefix = IdPrefixConverter.parse(prefix);
+        try (TierInventory inventory = tier.open(stores());
+                Arena memory = Arena.ofConfined()) {
+            EntryCatalog.Listed listed = EntryFinder.find(inventory, prefix);
+            return switch (inventory.read(listed, memory)) {
+                case LoadResult.Hit hit -> {
+                    print(listed, hit.entry());
+                    yield 0;
+                }
+                case LoadResult.Damaged damaged -> {
+                    if (isJson()) {
+                        JsonObject object = EntryFormatter.json(listed);
+                        object.addProperty("damage", TierVerifier.name(damaged.damage()));
+                        object.addProperty("detail", damaged.detail());
+                        JsonOutput.print(out(), object);
+                    }
+                    throw new CommandFailedException(message(listed, damaged));
+                }
+                case LoadResult.Absent _ ->
+                    throw new CommandFailedException(
+                            "entry " + listed.hash() + " has just been removed");
+                case LoadResult.Unavailable unavailable ->
+                    throw new CommandFailedException(
+                            "entry " + listed.hash() + " cannot be read: " + unavailable.cause());
+            };
+        } catch (IOException e) {
+            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
+        }
+    }
+
+    private static String message(EntryCatalog.Listed listed, LoadResult.Damaged damaged) {
+        return TierVerifier.isOtherVersion(damaged.damage())
+                ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": "
+                        + damaged.detail()
+                        + "); this version does not use it, and replaces it only when it stores"
+                        + " this id"
+                : "entry " + listed.hash() + " is damaged (" + damaged.damage() + ": "
+                        + damaged.detail()
+                        + "); it is never used, and the next store of this id replaces it";
+    }
+
+    private void print(EntryCatalog.Listed listed, Entry entry) {
+        PrintWriter out = out();
+        if (isJson()) {
+            JsonOutput.print(out, json(listed, entry));
+            return;
+        }
+        if (isKeyOnly) {
+            KeyText.print(entry.id(), out);
+            return;
+        }
+        TextTable table = new TextTable("id", "<" + entry.id().hash());
+        table.row("verified", "yes: full key, checksums, SHA-256 of the content");
+        table.row("target", entry.id().target().path());
+        table.row("device", entry.id().target().device());
+        table.row("driver", entry.id().target().driver());
+        table.row(
+                "binaries",
+                entry.binaries().count() + ", " + Units.bytes(entry.binaries().byteSize()));
+        table.row("stored", Units.bytes(listed.bytes()));
+        table.row("compiled in", Units.time(entry.compileTime()));
+        table.row("content", "sha256 " + entry.contentHash());
+        entry.metadata().ifPresent(metadata -> {
+            table.row("kernels", String.join(", ", metadata.kernels()));
+            table.row(
+                    "covers",
+                    metadata.geometries().isEmpty()
+                            ? "any launch"
+                            : String.join(", ", metadata.geometries()));
+            table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
+            table.row("made at", metadata.createdAt().toString());
+            table.row("key", abbreviated(metadata.readableKey()));
+        });
+        List<Id.Field> fields =
+                entry.id().fields().subList(TARGET_FIELDS, entry.id().fields().size());
+        fields.stream()
+                .limit(MAX_FIELDS)
+                .forEach(field -> table.row("  " + field.name(), displayText(field)));
+        table.print(out);
+        if (fields.size() > MAX_FIELDS) {
+            out.println("  ... and " + (fields.size() - MAX_FIELDS)
+                    + " more fields of the key; --key shows all");
+            out.flush();
+        }
+    }
+
+    private static JsonObject json(EntryCatalog.Listed listed, Entry entry) {
+        JsonArray fields = new JsonArray();
+        entry.id()
+                .fields()
+                .forEach(field -> fields.add(
+                        JsonOutput.object("name", field.name(), "value", KeyText.of(field))));
+        JsonObject object = JsonOutput.object(
+                "id",
+                entry.id().hash().hex(),
+                "namespace",
+                listed.namespace(),
+                "storedBytes",
+                listed.bytes(),
+                "bytes",
+                entry.binaries().byteSize(),
+                "compileMillis",
+                Units.millis(entry.compileTime()),
+                "contentSha256",
+                entry.contentHash().hex(),
+                "key",
+                fields);
+        entry.metadata().ifPresent(metadata -> {
+            object.add("kernels", JsonOutput.strings(metadata.kernels()));
+            object.add("geometries", JsonOutput.strings(metadata.geometries()));
+            object.addProperty("producer", metadata.producer());
+            object.addProperty("createdAt", metadata.createdAt().toString());
+            object.addProperty("libraryVersion", metadata.libraryVersion());
+        });
+        return object;
+    }
+
+    private static String displayText(Id.Field field) {
+        String text = KeyText.of(field).strip().replaceAll("\\s+", " ");
+        String start = abbreviated(text);
+        return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
+    }
+
+    private static String abbreviated(String text) {
+        int end = text.offsetByCodePoints(
+                0, Math.min(MAX_CHARACTERS, text.codePointCount(0, text.length())));
+        return end == text.length() ? text : text.substring(0, end) + "...";
+    }
+}

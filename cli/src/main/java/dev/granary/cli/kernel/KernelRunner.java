@@ -1,0 +1,204 @@
+package dev.granary.cli.kernel;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine;
+import dev.granary.cache.Primitive;
+import dev.granary.cli.compiler.CompilerProcessException;
+import dev.granary.cli.manifest.KernelSourceResolver;
+import dev.granary.cli.manifest.KernelSources;
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.output.BuildLog;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.LookupResult;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.Launch;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Runner that gets the kernels of a manifest through the cache, and records the results in the
+ * order of the manifest.
+ */
+final class KernelRunner {
+    private final Granary granary;
+    private final Engine<KernelDescriptor, ?> engine;
+    private List<Result> results = List.of();
+
+    KernelRunner(Granary granary, Engine<KernelDescriptor, ?> engine) {
+        this.granary = granary;
+        this.engine = engine;
+    }
+
+    /** The result for one kernel. */
+    sealed interface Result {
+        String name();
+
+        /**
+         * A kernel that was obtained; {@code layer} is the position of its bucket if it came from
+         * one.
+         */
+        record Obtained(
+                String name,
+                KernelDescriptor descriptor,
+                PrimitiveSource source,
+                OptionalInt layer,
+                Duration took,
+                long bytes)
+                implements Result {}
+
+        /** A kernel that was not obtained, with its build log. */
+        record Failed(String name, Duration took, FailureKind kind, String reason, BuildLog log)
+                implements Result {}
+    }
+
+    /** The kind of a failure to obtain a kernel. */
+    enum FailureKind {
+        /** A source or an included file cannot be read. */
+        UNREADABLE,
+        /** The compiler refuses the program. */
+        COMPILE,
+        /** The process of the compiler ended. */
+        CRASHED,
+        /** The compiler did not end within its limit. */
+        TIMED_OUT;
+
+        static FailureKind of(CompileException e) {
+            return e.getCause() instanceof CompilerProcessException process
+                    ? switch (process.kind()) {
+                        case CRASHED -> CRASHED;
+                        case TIMED_OUT -> TIMED_OUT;
+                    }
+                    : COMPILE;
+        }
+    }
+
+    /** Returns the distinct launch geometries of the kernels, as far as they are known. */
+    static List<Geometry> geometries(List<KernelSpec> kernels) {
+        return kernels.stream()
+                .flatMap(kernel -> kernel.launches().stream())
+                .map(Launch::geometry)
+                .distinct()
+                .toList();
+    }
+
+    /** Gets all kernels, one after the other. A failure of one does not affect the others. */
+    List<Result> runAll(List<KernelSpec> kernels, ProgressLine progress) {
+        List<Result> all = new ArrayList<>();
+        for (KernelSpec kernel : kernels) {
+            progress.at(all.size(), kernel.name());
+            all.add(runOne(kernel));
+        }
+        results = all;
+        return results;
+    }
+
+    /**
+     * Gets all kernels on {@code jobs} threads.
+     *
+     * @throws InterruptedException if the current thread is interrupted; running compiles are
+     *     interrupted too
+     */
+    List<Result> runAll(List<KernelSpec> kernels, ProgressLine progress, int jobs)
+            throws InterruptedException {
+        AtomicInteger begun = new AtomicInteger();
+        ExecutorService threads = Executors.newFixedThreadPool(
+                jobs, Thread.ofPlatform().daemon().name("granary-job-", 1).factory());
+        try {
+            List<Callable<Result>> tasks = new ArrayList<>();
+            for (KernelSpec kernel : kernels) {
+                tasks.add(() -> {
+                    progress.at(begun.getAndIncrement(), kernel.name());
+                    return runOne(kernel);
+                });
+            }
+            List<Result> all = new ArrayList<>();
+            for (Future<Result> task : threads.invokeAll(tasks)) {
+                all.add(task.get());
+            }
+            results = all;
+            return results;
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e.getCause());
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private Result runOne(KernelSpec kernel) {
+        long start = System.nanoTime();
+        KernelSources sources = new KernelSources(kernel.sources().getFirst(), Map.of());
+        try {
+            KernelSourceResolver.Resolved resolved =
+                    KernelSourceResolver.resolve(kernel, engine.target());
+            sources = resolved.sources();
+            KernelDescriptor descriptor = resolved.descriptor();
+            LookupResult<? extends Primitive> lookup = granary.obtain(engine, descriptor);
+            // makes some drivers finish compiling
+            long bytes = lookup.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
+            // stores the entry for other processes now, not at the end
+            granary.flush(Duration.ZERO);
+            return new Result.Obtained(
+                    kernel.name(),
+                    descriptor,
+                    lookup.source(),
+                    lookup.layer(),
+                    Duration.ofNanos(System.nanoTime() - start),
+                    bytes);
+        } catch (CompileException e) {
+            // the first line is Granary's, the others the compiler's
+            String message = String.valueOf(e.getMessage());
+            return failed(
+                    kernel,
+                    start,
+                    FailureKind.of(e),
+                    message.lines().findFirst().orElse(message),
+                    new BuildLog(e.buildLog(), sources));
+        } catch (IOException | RuntimeException e) {
+            return failed(
+                    kernel,
+                    start,
+                    e instanceof IOException ? FailureKind.UNREADABLE : FailureKind.COMPILE,
+                    e.getMessage() == null ? e.toString() : e.getMessage(),
+                    new BuildLog("", sources));
+        }
+    }
+
+    private static Result failed(
+            KernelSpec kernel, long start, FailureKind kind, String reason, BuildLog log) {
+        return new Result.Failed(
+                kernel.name(), Duration.ofNanos(System.nanoTime() - start), kind, reason, log);
+    }
+
+    /** Returns all results, in the order of the manifest. */
+    List<Result> results() {
+        return results;
+    }
+
+    /** Returns the results of the kernels that were obtained. */
+    List<Result.Obtained> obtained() {
+        return results.stream()
+                .filter(Result.Obtained.class::isInstance)
+                .map(Result.Obtained.class::cast)
+                .toList();
+    }
+
+    /** Returns a report of the results so far. */
+    KernelReport report() {
+        return new KernelReport(results, granary.statistics());
+    }
+}

@@ -1,0 +1,198 @@
+package dev.granary.cli.kernel;
+
+import com.google.gson.JsonObject;
+
+import dev.granary.cache.Id;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Units;
+import dev.granary.coordinator.admin.ReadbackVerifier;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
+
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * The state of the bucket after {@code populate}: which of the obtained kernels it has. Not
+ * thread-safe.
+ */
+final class PopulateResult {
+    private final BucketConfig target;
+    private final int uploadLimit;
+    private final PublishResults published;
+    private final Set<Id> expected = new LinkedHashSet<>();
+    private final Set<Id> pending = new LinkedHashSet<>();
+    private final Set<Id> toReadBack = new LinkedHashSet<>();
+    private final Map<String, String> notCacheable = new TreeMap<>();
+    private final List<KernelRunner.Result> results;
+    private Map<Id, String> unreadable = Map.of();
+
+    PopulateResult(
+            BucketConfig target, int uploadLimit, PublishResults published, KernelRunner runner) {
+        this.target = target;
+        this.uploadLimit = uploadLimit;
+        this.published = published;
+        this.results = runner.results();
+        for (KernelRunner.Result.Obtained obtained : runner.obtained()) {
+            Id id = obtained.descriptor().getId();
+            if (id.isEmpty()) {
+                notCacheable.put(obtained.name(), id.reason());
+            } else {
+                expected.add(id);
+            }
+        }
+        for (Id id : expected) {
+            switch (published.state(id)) {
+                case DONE -> toReadBack.add(id);
+                case FAILED -> {}
+                case UNANSWERED -> pending.add(id);
+            }
+        }
+        // An entry from a bucket was not published by this process; it is only read back.
+        runner.obtained().stream()
+                .filter(obtained -> obtained.layer().isPresent())
+                .map(obtained -> obtained.descriptor().getId())
+                .forEach(id -> {
+                    if (pending.remove(id)) {
+                        toReadBack.add(id);
+                    }
+                });
+    }
+
+    /** Returns the ids that the bucket should have. */
+    Set<Id> toReadBack() {
+        return toReadBack;
+    }
+
+    void readBack(ReadbackVerifier readback, ProgressLine progress)
+            throws ConfigException, InterruptedException {
+        unreadable = readback.unreadable(
+                toReadBack,
+                read -> progress.passing(
+                        Units.count(read) + " of " + Units.count(toReadBack.size())));
+    }
+
+    /** Returns true if every kernel can be read from the bucket. */
+    boolean isComplete() {
+        return outcomes().keySet().stream().allMatch(PopulateOutcome::isSuccess);
+    }
+
+    /** Returns the number of kernels by outcome, without outcomes of no kernel. */
+    Map<PopulateOutcome, Integer> outcomes() {
+        Map<PopulateOutcome, Integer> counts = new EnumMap<>(PopulateOutcome.class);
+        results.forEach(result -> counts.merge(outcome(result), 1, Integer::sum));
+        return counts;
+    }
+
+    private PopulateOutcome outcome(KernelRunner.Result result) {
+        return switch (result) {
+            case KernelRunner.Result.Failed failed ->
+                switch (failed.kind()) {
+                    case UNREADABLE -> PopulateOutcome.UNREADABLE;
+                    case COMPILE -> PopulateOutcome.FAILED_TO_COMPILE;
+                    case CRASHED -> PopulateOutcome.CRASHED;
+                    case TIMED_OUT -> PopulateOutcome.TIMED_OUT;
+                };
+            case KernelRunner.Result.Obtained obtained -> {
+                Id id = obtained.descriptor().getId();
+                if (id.isEmpty()) {
+                    yield PopulateOutcome.NOT_CACHEABLE;
+                }
+                if (!toReadBack.contains(id)) {
+                    yield PopulateOutcome.NOT_STORED;
+                }
+                if (unreadable.containsKey(id)) {
+                    yield PopulateOutcome.NOT_READ_BACK;
+                }
+                yield switch (obtained.source()) {
+                    case COMPILED -> PopulateOutcome.COMPILED;
+                    case LOCAL ->
+                        published.isStored(id) ? PopulateOutcome.RESTORED : PopulateOutcome.PRESENT;
+                    case BUCKET -> PopulateOutcome.PRESENT;
+                    case MEMORY -> PopulateOutcome.SAME_AS_ANOTHER;
+                };
+            }
+        };
+    }
+
+    /** Returns the numbers of {@link #outcomes} as JSON, with every outcome. */
+    JsonObject outcomesJson() {
+        Map<PopulateOutcome, Integer> counts = outcomes();
+        JsonObject json = new JsonObject();
+        for (PopulateOutcome outcome : PopulateOutcome.values()) {
+            json.addProperty(outcome.key(), counts.getOrDefault(outcome, 0));
+        }
+        return json;
+    }
+
+    /** Prints the numbers of {@link #outcomes} as a table. */
+    void printOutcomes(PrintWriter out) {
+        TextTable table = new TextTable("outcome", "kernels");
+        outcomes().forEach((outcome, count) -> table.row(outcome.words(), Units.count(count)));
+        table.print(out);
+    }
+
+    /**
+     * Returns a summary, such as {@code s3://kernels/team-a: 3 published, 2 there already, 0
+     * failed}.
+     */
+    String summary() {
+        return target.location() + ": " + published.stored() + " published, " + published.present()
+                + " there already, " + published.failed() + " failed"
+                + (pending.isEmpty() ? "" : ", " + pending.size() + " pending")
+                + (unreadable.isEmpty()
+                        ? ""
+                        : ", " + unreadable.size() + " of them cannot be read");
+    }
+
+    JsonObject json() {
+        return JsonOutput.object(
+                "stored",
+                published.stored(),
+                "present",
+                published.present(),
+                "failed",
+                published.failed(),
+                "pending",
+                pending.size(),
+                "unreadable",
+                unreadable.size(),
+                "notCacheable",
+                notCacheable.size(),
+                "readBack",
+                toReadBack.size() - unreadable.size());
+    }
+
+    /** Prints each cause of a missing entry once, with an example, and the remedy. */
+    void printProblems(PrintWriter err, Path directory) {
+        published
+                .causes()
+                .forEach(
+                        (cause, id) -> err.println("granary: not published: " + id + ": " + cause));
+        if (!pending.isEmpty()) {
+            err.println("granary: not published: " + Units.plural(pending.size(), "entry")
+                    + ": no answer from " + target.name() + " within " + uploadLimit
+                    + " s (--upload-limit)");
+        }
+        Map<String, Id> examples = new TreeMap<>();
+        unreadable.forEach((id, cause) -> examples.putIfAbsent(cause, id));
+        examples.forEach((cause, id) ->
+                err.println("granary: published, but cannot be read back: " + id + ": " + cause));
+        notCacheable.forEach((kernel, reason) ->
+                err.println("granary: not cacheable: " + kernel + ": " + reason));
+        if (toReadBack.size() < expected.size() || !unreadable.isEmpty()) {
+            err.println("granary: all kernels that compiled are in " + directory
+                    + "; remove the cause and populate again, which"
+                    + " uploads them without compiling.");
+        }
+        err.flush();
+    }
+}

@@ -1,0 +1,131 @@
+package dev.granary.cli.kernel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+
+import dev.granary.cache.TierStatistics;
+import dev.granary.cli.Cli;
+import dev.granary.cli.output.BuildLog;
+import dev.granary.coordinator.FakeBucket;
+import dev.granary.coordinator.FakeDescriptor;
+import dev.granary.coordinator.FakeEngine;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.TestNode;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.coordinator.statistics.LostPackCounter;
+import dev.granary.coordinator.statistics.TierCounter;
+import dev.granary.gpu.composite.CompositeStatistics;
+import dev.granary.s3.statistics.BucketTierStatistics;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** Tests that each counter reaches the output of commands and the documentation. */
+class CountersTest {
+    private static final Path OPERATIONS = Path.of("..", "docs", "operations.md");
+
+    private final TestNode node;
+
+    CountersTest(@TempDir Path directory) {
+        this.node = new TestNode(directory.resolve("local"), new FakeBucket());
+    }
+
+    /** Returns the description of each counter by its name. */
+    private static Map<String, String> descriptions() {
+        Map<String, String> descriptions = new TreeMap<>();
+        for (TierCounter counter : TierCounter.values()) {
+            assertNull(descriptions.put(counter.label(), counter.description()), counter::label);
+        }
+        for (LookupCounter counter : LookupCounter.values()) {
+            assertNull(descriptions.put(counter.label(), counter.description()), counter::label);
+        }
+        return descriptions;
+    }
+
+    @Test
+    @DisplayName("O1 each counter is a row of stats, and a property of its JSON")
+    void stats() throws Exception {
+        try (Granary granary = node.open()) {
+            granary.primitive(new FakeEngine("one"), FakeDescriptor.of("a"));
+        }
+        String directory = node.directory.toString();
+        List<String> rows = Cli.run("stats", "--dir", directory)
+                .exits(0)
+                .out()
+                .lines()
+                .map(line -> line.split(" ")[0])
+                .toList();
+        JsonObject json = Cli.run("stats", "--dir", directory, "--json")
+                .exits(0)
+                .json()
+                .getAsJsonObject("totals");
+        for (String name : descriptions().keySet()) {
+            assertTrue(rows.contains(name), name);
+            assertTrue(json.has(name), name);
+        }
+        assertEquals(1, json.get(LookupCounter.COMPILED.label()).getAsLong());
+    }
+
+    private static GranaryStatistics statistics(LayerStatistics... layers) {
+        return new GranaryStatistics(
+                new CompositeStatistics(0, 0, 0, 0, 0, 0, 0),
+                0,
+                0,
+                new TierStatistics().snapshot(),
+                List.of(layers),
+                new LookupCounters().snapshot());
+    }
+
+    private static LayerStatistics layer() {
+        return new LayerStatistics(
+                "s3://kernels",
+                new TierStatistics().snapshot(),
+                0,
+                Optional.empty(),
+                0,
+                0,
+                new LostPackCounter().snapshot(),
+                Optional.of(new LayerStatistics.Requests(
+                        0, 0, BucketTierStatistics.Breaker.CLOSED, 0)));
+    }
+
+    @Test
+    @DisplayName("O1 each counter is in the JSON of run and populate, and each counter of buckets"
+            + " in that of each bucket")
+    void reports() {
+        JsonObject json =
+                new KernelReport(List.of(), statistics(layer())).json(BuildLog.Extent.FIRST_LINES);
+        assertEquals(descriptions().keySet(), json.getAsJsonObject("counters").keySet());
+        Set<String> ofBuckets = new TreeSet<>(descriptions().keySet());
+        ofBuckets.removeAll(statistics().counters().keySet());
+        assertTrue(ofBuckets.contains(TierCounter.BUCKET_HITS.label()), ofBuckets::toString);
+        JsonObject bucket = json.getAsJsonArray("buckets").get(0).getAsJsonObject();
+        assertEquals(ofBuckets, bucket.getAsJsonObject("counters").keySet());
+    }
+
+    @Test
+    @DisplayName("Each counter is in docs/operations.md with its description")
+    void documentation() throws Exception {
+        List<String> lines = Files.readAllLines(OPERATIONS);
+        descriptions().forEach((name, description) -> {
+            String row = "| `" + name + "` | " + description + " |";
+            assertTrue(lines.contains(row), row);
+        });
+    }
+}

@@ -1,0 +1,316 @@
+package dev.granary.cli.kernel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+
+import dev.granary.cli.Cli;
+import dev.granary.cli.output.BuildLog;
+import dev.granary.coordinator.TestFleet;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.embedded.EmbeddedS3;
+
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Tests of {@code populate} and {@code run} with a real driver, and a real client against an
+ * embedded server.
+ */
+class PopulateTest {
+    private final Path directory;
+
+    PopulateTest(@TempDir Path directory) {
+        Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
+        this.directory = directory;
+    }
+
+    private String manifest(String more) throws IOException {
+        Files.createDirectories(directory.resolve("include"));
+        Files.writeString(
+                directory.resolve("include").resolve("scale.h"),
+                "#define SCALE(x) ((x) * FACTOR)\n");
+        Files.writeString(
+                directory.resolve("scale.cl"),
+                "#include \"scale.h\"\n"
+                        + "__kernel void scale(__global float *v) {"
+                        + " size_t i = get_global_id(0); v[i] = SCALE(v[i]); }\n");
+        Files.writeString(
+                directory.resolve("add.cl"),
+                "__kernel void add(__global float *a, __global const float *b) { size_t i ="
+                        + " get_global_id(0); a[i] += b[i]; }\n");
+        return Files.writeString(directory.resolve("kernels.toml"), """
+            [[kernel]]
+            name = "scale"
+            source = "scale.cl"
+            include = ["include"]
+            options = "-D FACTOR=3.0f"
+
+            [[kernel]]
+            name = "add"
+            source = "add.cl"
+            geometry = { global = [1024], local = [64] }
+            """ + more).toString();
+    }
+
+    private static void assertSummary(
+            JsonObject result, int compiled, int local, int bucket, int failed) {
+        assertEquals(
+                Set.of("compiled", "memory", "local", "bucket", "failed"),
+                result.getAsJsonObject("summary").keySet());
+        JsonObject summary = result.getAsJsonObject("summary");
+        assertEquals(
+                List.of(compiled, 0, local, bucket, failed),
+                List.of("compiled", "memory", "local", "bucket", "failed").stream()
+                        .map(name -> summary.get(name).getAsInt())
+                        .toList(),
+                result::toString);
+    }
+
+    @Test
+    @DisplayName(
+            "R7 populate compiles and publishes; another machine gets all from the bucket, then"
+                    + " from its disk, then offline")
+    void populateAndRun() throws Exception {
+        String manifest = manifest("");
+        try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
+            s3.createBucket("kernels");
+            System.setProperty("aws.accessKeyId", s3.accessKey());
+            System.setProperty("aws.secretAccessKey", s3.secretKey());
+            List<String> bucket = List.of(
+                    "--bucket", "s3://kernels/ci", "--endpoint", s3.endpoint().toString());
+
+            JsonObject first = run("populate", "builder", bucket, manifest, "--json")
+                    .exits(0)
+                    .json();
+            assertSummary(first, 2, 0, 0, 0);
+            assertEquals(2, first.getAsJsonObject("published").get("stored").getAsInt());
+            for (JsonElement element : first.getAsJsonArray("results")) {
+                JsonObject one = element.getAsJsonObject();
+                assertEquals(Set.of("name", "id", "outcome", "millis", "bytes"), one.keySet());
+                assertTrue(
+                        one.get("bytes").getAsLong() > 0
+                                && one.get("id").getAsString().length() == 64,
+                        one::toString);
+            }
+            assertSummary(
+                    run("populate", "other", bucket, manifest, "--json")
+                            .exits(0)
+                            .json(),
+                    0,
+                    0,
+                    2,
+                    0);
+            assertSummary(
+                    run("run", "other", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
+            JsonObject again = run("populate", "builder", bucket, manifest, "--json")
+                    .exits(0)
+                    .json();
+            assertSummary(again, 0, 2, 0, 0);
+            assertEquals(2, again.getAsJsonObject("published").get("present").getAsInt());
+            run(
+                            "populate",
+                            "builder",
+                            List.of(
+                                    "--bucket",
+                                    "s3://kernels/second",
+                                    "--endpoint",
+                                    s3.endpoint().toString()),
+                            manifest)
+                    .exits(0)
+                    .prints("2 from disk", "s3://kernels/second: 2 published")
+                    .isNarrow();
+            assertSummary(
+                    run("run", "other", List.of(), manifest, "--json").exits(0).json(), 0, 2, 0, 0);
+            run("warm", "warmed", bucket)
+                    .exits(0)
+                    .prints("2 entries (", "installed, 0 there already, 0 skipped");
+            assertSummary(
+                    run("run", "warmed", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
+            Cli listed =
+                    run("ls", "other", bucket, "--tier", "bucket", "--json").exits(0);
+            assertEquals(2, listed.json().getAsJsonArray("entries").size());
+            run("stats", "other", List.of()).exits(0).prints("2 entries", "bucket-hits");
+            List<String> layers = List.of(
+                    "--bucket",
+                    "s3://kernels/team",
+                    "--bucket",
+                    "s3://kernels/ci?access=read",
+                    "--endpoint",
+                    s3.endpoint().toString());
+            JsonObject layered =
+                    run("run", "layered", layers, manifest, "--json").exits(0).json();
+            assertSummary(layered, 0, 0, 2, 0);
+            assertEquals(
+                    "s3://kernels/ci at " + s3.endpoint(),
+                    layered.getAsJsonArray("results")
+                            .get(0)
+                            .getAsJsonObject()
+                            .get("layer")
+                            .getAsString());
+            JsonObject second = layered.getAsJsonArray("buckets")
+                    .get(1)
+                    .getAsJsonObject()
+                    .getAsJsonObject("counters");
+            assertEquals(
+                    List.of(2, 0),
+                    List.of(
+                            second.get("bucket-hits").getAsInt(),
+                            second.get("bucket-skipped").getAsInt()));
+            run("populate", "again", layers, manifest)
+                    .exits(0)
+                    .prints("bucket 1", "bucket 1: 2 from s3://kernels/team at", "bucket 2: 0 from")
+                    .isNarrow();
+            run("ls", "again", layers, "--tier", "s3://kernels/team").exits(0).prints("2 entries");
+            run("stats", "again", layers, "--tier", "s3://kernels/ci").exits(0).prints("2 entries");
+            run("stats", "again", List.of()).exits(0).prints("bucket-hits s3://kernels/team");
+            run("doctor", "other", bucket).exits(0).prints("ok       bucket");
+        } finally {
+            System.clearProperty("aws.accessKeyId");
+            System.clearProperty("aws.secretAccessKey");
+        }
+        run(
+                        "run",
+                        "other",
+                        List.of("--bucket", "s3://kernels/ci", "--endpoint", "http://127.0.0.1:1"),
+                        manifest)
+                .exits(0)
+                .prints("0 compiled", "2 from disk")
+                .isNarrow();
+    }
+
+    @Test
+    @DisplayName(
+            "A1 A2 R21 B11 a pack cannot be written: populate reports cause and remedy and ends"
+                    + " with 1; the next one uploads without compiling")
+    void packRefused() throws Exception {
+        String manifest = manifest("");
+        try (TestFleet fleet = new TestFleet(directory)) {
+            List<String> bucket =
+                    List.of("--bucket", "s3://kernels/ci", "--endpoint", fleet.endpoint());
+            fleet.plan(FaultPlan.when(
+                    request -> request.operation().startsWith("PUT")
+                            && request.key().contains("/p/"),
+                    new Fault.Lost(Fault.DENIED)));
+            // B11: from the second on, the outbox uploads the same entries first
+            for (int i = 0; i < 3; i++) {
+                run("populate", "builder", bucket, manifest)
+                        .exits(1)
+                        .prints("s3://kernels/ci: 0 published, 0 there already, 2 failed")
+                        .reports("not published", "AccessDenied", "populate again");
+            }
+            assertEquals(List.of(), fleet.keys("/m/"));
+            fleet.plan(FaultPlan.SOUND);
+            JsonObject again = run("populate", "builder", bucket, manifest, "--json")
+                    .exits(0)
+                    .json();
+            assertSummary(again, 0, 2, 0, 0);
+            assertEquals(1, fleet.keys("/p/").size());
+            run("ls", "builder", bucket, "--tier", "bucket").exits(0).prints("2 entries");
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "A kernel that does not compile, or has no file, does not affect the others; its build"
+                    + " log is shown; exit code 1")
+    void oneFails() throws Exception {
+        Files.writeString(
+                directory.resolve("broken.cl"), "__kernel void broken() { undeclared = 1; }\n");
+        String manifest = manifest("""
+            [[kernel]]
+            name = "broken"
+            source = "broken.cl"
+
+            [[kernel]]
+            name = "lost"
+            source = "lost.cl"
+            """);
+        JsonObject result =
+                run("run", "local", List.of(), manifest, "--json").exits(1).json();
+        assertSummary(result, 2, 0, 0, 2);
+        JsonObject broken = result.getAsJsonArray("results").get(2).getAsJsonObject();
+        assertTrue(broken.get("error").getAsString().contains("undeclared"), broken::toString);
+        Cli text = run("run", "local", List.of(), manifest)
+                .exits(1)
+                .prints("4 kernels: 0 compiled", "2 from disk", "2 failed")
+                .reports(
+                        "FAILED broken",
+                        "undeclared",
+                        "FAILED lost: there is no file " + directory.resolve("lost.cl"));
+        assertFalse(text.err().contains("Exception"), text.err());
+    }
+
+    @Test
+    @DisplayName(
+            "U12 a real driver's log of a kernel: the user's files and lines, 20 lines at most,"
+                    + " all with --verbose, the same as JSON")
+    void buildLog() throws Exception {
+        String manifest = manifest("");
+        Files.writeString(
+                directory.resolve("include").resolve("scale.h"),
+                "#define SCALE(x) ((x) * FACTOR)\nundeclared_type broken;\n");
+        Files.writeString(
+                directory.resolve("add.cl"),
+                "__kernel void add(__global float *a) {\n" + "    undeclared = 1;\n".repeat(30)
+                        + "}\n");
+        Cli text = run("run", "local", List.of(), manifest)
+                .exits(1)
+                .reports(
+                        "FAILED scale",
+                        "FAILED add",
+                        directory.resolve("include/scale.h") + ":2:1: error:",
+                        directory.resolve("add.cl") + ":2:5: error:",
+                        " more lines; --verbose shows all");
+        assertFalse(text.err().contains("granary-headers"), text.err());
+        assertTrue(
+                text.err().lines().filter(line -> !line.isEmpty()).count()
+                        <= 2 * (1 + BuildLog.MAX_LINES),
+                text.err());
+        Cli verbose = run("run", "local", List.of(), manifest, "--verbose")
+                .exits(1)
+                .reports(directory.resolve("add.cl") + ":30:5: error:");
+        assertFalse(verbose.err().contains("--verbose shows all"), verbose.err());
+        String error = run("run", "local", List.of(), manifest, "--json")
+                .exits(1)
+                .json()
+                .getAsJsonArray("results")
+                .get(1)
+                .getAsJsonObject()
+                .get("error")
+                .getAsString();
+        assertEquals(1 + BuildLog.MAX_LINES, error.lines().count(), error);
+    }
+
+    @Test
+    @DisplayName("A missing device is reported with the present ones")
+    void noSuchDevice() throws Exception {
+        run("run", "local", List.of(), manifest(""), "--device", "abacus")
+                .exits(1)
+                .reports(
+                        "no device name contains 'abacus'",
+                        OpenCl.devices().getFirst().toString());
+    }
+
+    private Cli run(String command, String local, List<String> stores, String... arguments) {
+        List<String> all = new ArrayList<>(
+                List.of(command, "--dir", directory.resolve(local).toString()));
+        all.addAll(stores);
+        all.addAll(List.of(arguments));
+        return Cli.run(all.toArray(String[]::new));
+    }
+}

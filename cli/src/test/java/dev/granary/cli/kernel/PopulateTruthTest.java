@@ -1,0 +1,424 @@
+package dev.granary.cli.kernel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.sun.net.httpserver.HttpServer;
+
+import dev.granary.cli.Cli;
+import dev.granary.coordinator.TestFleet;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * Tests of {@code populate} and {@code run} with unusable buckets: no success if nothing was
+ * published, and every failure with its cause.
+ */
+class PopulateTruthTest {
+    private final Path directory;
+    private final TestFleet fleet;
+    private final String manifest;
+
+    PopulateTruthTest(@TempDir Path directory) throws Exception {
+        Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
+        this.directory = directory;
+        this.fleet = new TestFleet(directory);
+        Files.writeString(
+                directory.resolve("add.cl"),
+                "__kernel void add(__global float *a) { a[get_global_id(0)] += 1.0f; }\n");
+        this.manifest = Files.writeString(
+                        directory.resolve("kernels.toml"),
+                        "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n")
+                .toString();
+    }
+
+    @AfterEach
+    void stop() {
+        fleet.close();
+    }
+
+    private Cli at(String command, String machine, String bucket, String endpoint, String... more) {
+        List<String> all = new ArrayList<>(List.of(
+                command,
+                "--dir",
+                directory.resolve(machine).toString(),
+                "--bucket",
+                bucket,
+                "--endpoint",
+                endpoint));
+        if (!command.equals("warm") && !command.equals("ls")) {
+            all.add(manifest);
+        }
+        all.addAll(Arrays.asList(more));
+        return Cli.run(all.toArray(String[]::new));
+    }
+
+    private Cli run(String command, String machine, String... more) {
+        return at(command, machine, "s3://kernels/ci", fleet.endpoint(), more);
+    }
+
+    private void assertNothingCompiled(String machine) {
+        assertTrue(
+                Files.notExists(directory.resolve(machine)),
+                "the local directory was opened, or kernels were compiled");
+    }
+
+    @Test
+    @DisplayName(
+            "A1 O9 B11 U2 missing bucket, dead server, wrong keys: populate ends with 1 and the"
+                    + " cause before anything is compiled, each time")
+    void checkedFirst() {
+        for (int i = 0; i < 3; i++) {
+            Cli missing = at("populate", "ci", "s3://no-such-bucket/ci", fleet.endpoint())
+                    .exits(1)
+                    .reports(
+                            "s3://no-such-bucket/ci at " + fleet.endpoint()
+                                    + " cannot be used, nothing was compiled: there is no bucket"
+                                    + " no-such-bucket",
+                            "create it");
+            assertEquals(1, missing.err().lines().count(), missing.err());
+            at("populate", "ci", "s3://kernels/ci", "http://127.0.0.1:1")
+                    .exits(1)
+                    .reports("cannot connect to http://127.0.0.1:1");
+        }
+        String secret = System.getProperty("aws.secretAccessKey");
+        try {
+            System.setProperty("aws.secretAccessKey", "another-secret-key");
+            for (int i = 0; i < 3; i++) {
+                run("populate", "ci")
+                        .exits(1)
+                        .reports("the secret key does not fit the access key");
+            }
+        } finally {
+            System.setProperty("aws.secretAccessKey", secret);
+        }
+        assertNothingCompiled("ci");
+    }
+
+    @Test
+    @DisplayName(
+            "A1 populate without a writable bucket is a wrong configuration, and compiles nothing")
+    void noBucket() {
+        Cli.run("populate", "--dir", directory.resolve("ci").toString(), manifest)
+                .exits(2)
+                .reports("No writable bucket is configured", "--bucket");
+        at("populate", "ci", "s3://kernels/ci?access=read", fleet.endpoint())
+                .exits(2)
+                .reports("No writable bucket");
+        assertNothingCompiled("ci");
+    }
+
+    @Test
+    @DisplayName(
+            "A1 an entry that the server accepts but does not return is a failure: populate reads"
+                    + " each entry back, and ends with 1 and the cause")
+    void notReadable() {
+        fleet.plan(FaultPlan.when(
+                request -> request.operation().startsWith("GET range"),
+                new Fault.Lost(Fault.DENIED)));
+        Cli denied = run("populate", "ci")
+                .exits(1)
+                .prints("1 published, 0 there already, 0 failed, 1 of them cannot be read")
+                .reports("published, but cannot be read back: ", "AccessDenied", "populate again");
+        assertTrue(denied.err().lines().count() <= 2, denied.err());
+        fleet.plan(FaultPlan.SOUND);
+        JsonObject again =
+                run("populate", "ci", "--json").exits(0).json().getAsJsonObject("published");
+        assertEquals(
+                List.of(1, 0, 1),
+                List.of(
+                        again.get("present").getAsInt(),
+                        again.get("unreadable").getAsInt(),
+                        again.get("readBack").getAsInt()));
+    }
+
+    @Test
+    @DisplayName("A1 S3 a truncated object under the right key does not count as there already:"
+            + " populate replaces it, and another machine gets it")
+    void damaged() {
+        run("populate", "ci", "--alone").exits(0).prints("1 published");
+        String key = fleet.keys("/e/").getFirst();
+        fleet.change(key, bytes -> Arrays.copyOf(bytes, bytes.length / 3));
+        run("populate", "ci").exits(0).prints("1 published, 0 there already");
+        run("run", "node").exits(0).prints("1 from the bucket");
+    }
+
+    @Test
+    @DisplayName("A1 B1 S12 a lifecycle rule removes packs: populate publishes the missing entries"
+            + " again, and then warm and run succeed")
+    void packsGone() throws Exception {
+        run("populate", "ci").exits(0).prints("1 published");
+        Files.writeString(
+                directory.resolve("more.cl"),
+                "__kernel void more(__global float *a) { a[get_global_id(0)] += 2.0f; }\n");
+        Files.writeString(
+                Path.of(manifest),
+                "[[kernel]]\n"
+                        + "name = 'add'\n"
+                        + "source = 'add.cl'\n"
+                        + "[[kernel]]\n"
+                        + "name = 'more'\n"
+                        + "source = 'more.cl'\n");
+        JsonObject both =
+                run("populate", "ci", "--json").exits(0).json().getAsJsonObject("published");
+        // after a slow answer it publishes both
+        assertEquals(
+                2, both.get("stored").getAsInt() + both.get("present").getAsInt(), both::toString);
+        run("warm", "before").exits(0).prints("2 entries (");
+        fleet.remove("/p/");
+        run("warm", "before").exits(0).prints("2 there already");
+        run("warm", "meanwhile").exits(1).prints("0 entries (0 B) installed");
+        run("populate", "ci").exits(0).prints("2 from disk", "2 published");
+        for (String machine : List.of("node", "before", "meanwhile")) {
+            Cli warm = run("warm", machine).exits(0).prints("0 skipped");
+            assertEquals("", warm.err());
+        }
+        run("run", "node", "--require-bucket").exits(0).prints("2 from disk");
+        run("run", "another").exits(0).prints("2 from the bucket");
+    }
+
+    @Test
+    @DisplayName("S12 packs are gone and programs have published unpacked entries: populate reports"
+            + " there already, drops the packs, and warm succeeds")
+    void packsGoneAndPublishedUnpacked() {
+        run("populate", "ci").exits(0).prints("1 published");
+        fleet.remove("/p/");
+        run("run", "program").exits(0).prints("1 compiled");
+        run("warm", "meanwhile")
+                .exits(1)
+                .prints("1 entry (", "installed", "a pack cannot be read: it is not there");
+        run("populate", "ci").exits(0).prints("0 published, 1 there already");
+        run("warm", "node").exits(0).prints("1 entry (", "installed, 0 there already, 0 skipped");
+    }
+
+    @Test
+    @DisplayName(
+            "S12 the manifest cannot be written: its lost packs are reported and counted, which is"
+                    + " no failure; the next populate repairs it")
+    void lostPacksStay() throws Exception {
+        run("populate", "ci").exits(0).prints("1 published");
+        fleet.remove("/p/");
+        run("run", "program").exits(0).prints("1 compiled");
+        fleet.plan(FaultPlan.when(
+                request ->
+                        request.operation().startsWith("PUT") && request.key().contains("/m/"),
+                new Fault.Lost(Fault.DENIED)));
+        Cli reported = run("populate", "ci")
+                .exits(0)
+                .prints("0 published, 1 there already")
+                .reports(
+                        "granary: the manifest of s3://kernels/ci at " + fleet.endpoint()
+                                + " may still name lost packs, which warm reports: ",
+                        "AccessDenied",
+                        "populate or compact again");
+        assertEquals(1, reported.err().lines().count(), reported.err());
+        JsonObject bucket = bucket(run("populate", "ci", "--json").exits(0));
+        assertEquals(List.of(0L, 1L), lostPacks(bucket));
+        assertTrue(
+                bucket.get("lostPacksFailure").getAsString().contains("AccessDenied"),
+                bucket::toString);
+        run("warm", "meanwhile").exits(1).prints("a pack cannot be read: it is not there");
+        fleet.plan(FaultPlan.SOUND);
+        bucket = bucket(run("populate", "ci", "--json").exits(0));
+        assertEquals(List.of(1L, 0L), lostPacks(bucket));
+        assertEquals("", bucket.get("lostPacksFailure").getAsString());
+        assertEquals(
+                List.of(1L, 2L),
+                Stream.of("lost-packs-forgotten", "lost-packs-failures")
+                        .map(counters()::get)
+                        .toList());
+        assertEquals("", run("populate", "ci").exits(0).err());
+        run("warm", "node").exits(0).prints("0 skipped");
+    }
+
+    private static JsonObject bucket(Cli json) {
+        return json.json().getAsJsonArray("buckets").get(0).getAsJsonObject();
+    }
+
+    private static List<Long> lostPacks(JsonObject bucket) {
+        return counters(bucket, "lost-packs-forgotten", "lost-packs-failures");
+    }
+
+    private static List<Long> counters(JsonObject bucket, String... names) {
+        return Stream.of(names)
+                .map(bucket.getAsJsonObject("counters")::get)
+                .map(JsonElement::getAsLong)
+                .toList();
+    }
+
+    private Map<String, Long> counters() throws IOException {
+        return new LifetimeStatistics(directory.resolve("ci")).read();
+    }
+
+    @Test
+    @DisplayName("A1 S8 the limit for uploads passes: pending entries are counted and reported, the"
+            + " exit code is 1")
+    void pending() {
+        fleet.plan(FaultPlan.when(
+                request ->
+                        request.operation().startsWith("PUT") && request.key().contains("/p/"),
+                new Fault.Delayed(Fault.Moment.BEFORE, Duration.ofSeconds(20))));
+        run("populate", "ci", "--upload-limit", "1")
+                .exits(1)
+                .prints("0 published, 0 there already, 0 failed, 1 pending")
+                .reports("not published: 1 entry: no answer from s3://kernels/ci", "within 1 s");
+        fleet.plan(FaultPlan.SOUND);
+        run("populate", "ci").exits(0).prints("1 from disk", "1 published");
+    }
+
+    private static List<Object> breaker(Cli json) {
+        JsonObject bucket = bucket(json);
+        List<Long> counters =
+                counters(bucket, "bucket-requests", "bucket-retries", "breaker-openings");
+        return List.of(
+                counters.get(0) > 0,
+                counters.get(1) > 0,
+                bucket.get("breaker").getAsString(),
+                counters.get(2));
+    }
+
+    @Test
+    @DisplayName("O1 run and populate show the requests to a bucket, their retries, and the state"
+            + " of its circuit breaker, as text and as JSON")
+    void breaker() {
+        String dead = "http://127.0.0.1:1";
+        assertEquals(
+                List.of(true, true, "open", 1L),
+                breaker(at("run", "a", "s3://kernels/ci", dead, "--json").exits(0)));
+        at("run", "b", "s3://kernels/ci", dead)
+                .exits(0)
+                .prints("bucket: ", "circuit breaker open (opened 1 time)");
+        assertEquals(
+                List.of(true, false, "closed", 0L),
+                breaker(run("populate", "c", "--json").exits(0)));
+        assertEquals(
+                List.of(true, false, "closed", 0L),
+                breaker(run("run", "d", "--json").exits(0)));
+        Cli text = run("run", "e").exits(0);
+        assertTrue(
+                text.out()
+                        .lines()
+                        .anyMatch(line -> line.matches(
+                                "bucket: \\d+ requests?, 0 retries, circuit breaker closed")),
+                text.out());
+        Cli.run("stats", "--dir", directory.resolve("a").toString())
+                .exits(0)
+                .prints("bucket-requests", "bucket-retries", "breaker-openings");
+    }
+
+    @Test
+    @DisplayName("O8 U3 run with a bucket that cannot be used: one line with the cause, and 0; with"
+            + " --require-bucket 1, even if all are in the local tier")
+    void requireBucket() {
+        Cli dead = at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1")
+                .exits(0)
+                .prints("1 compiled")
+                .reports(
+                        "granary: s3://kernels/ci at http://127.0.0.1:1: ",
+                        "1 lookup failed",
+                        "granary doctor");
+        assertEquals(1, dead.err().lines().count(), dead.err());
+        at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).prints("1 from disk");
+        at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1", "--require-bucket")
+                .exits(1)
+                .prints("1 from disk")
+                .reports("cannot connect to");
+        at("run", "other", "s3://no-such-bucket/ci", fleet.endpoint(), "--require-bucket")
+                .exits(1)
+                .prints("1 compiled")
+                .reports("NoSuchBucket");
+        Cli sound = run("run", "third", "--require-bucket").exits(0).prints("1 compiled");
+        assertEquals("", sound.err());
+        run("run", "fourth", "--require-bucket").exits(0).prints("1 from the bucket");
+        Cli.run("run", "--dir", directory.resolve("third").toString(), manifest, "--require-bucket")
+                .exits(2)
+                .reports("No bucket is configured");
+    }
+
+    @Test
+    @DisplayName(
+            "O8 U3 a server that returns something for every name: run reports it in one line, and"
+                    + " ends with 1 if a bucket is required")
+    void somethingForEveryName() throws IOException {
+        HttpServer server =
+                HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", exchange -> {
+            exchange.getRequestBody().readAllBytes();
+            exchange.getResponseHeaders().set("ETag", "\"a\"");
+            exchange.sendResponseHeaders(
+                    200, exchange.getRequestMethod().equals("HEAD") ? -1 : 1000);
+            exchange.getResponseBody()
+                    .write(new byte[exchange.getRequestMethod().equals("HEAD") ? 0 : 1000]);
+            exchange.close();
+        });
+        server.start();
+        try {
+            String endpoint = "http://127.0.0.1:" + server.getAddress().getPort();
+            Cli run = at("run", "node", "s3://kernels/ci", endpoint)
+                    .exits(0)
+                    .prints("1 compiled")
+                    .reports("granary: s3://kernels/ci at " + endpoint + ": ");
+            assertEquals(1, run.err().lines().count(), run.err());
+            Cli required = at("run", "other", "s3://kernels/ci", endpoint, "--require-bucket")
+                    .exits(1)
+                    .prints("1 compiled")
+                    .reports("is this an S3 server?");
+            assertEquals(1, required.err().lines().count(), required.err());
+        } finally {
+            server.stop(0);
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "O8 U3 run with a bucket that has only a damaged entry: one line reports it, and the"
+                    + " upload replaces it")
+    void onlyDamaged() {
+        run("populate", "ci", "--alone").exits(0).prints("1 published");
+        fleet.change(fleet.keys("/e/").getFirst(), bytes -> Arrays.copyOf(bytes, bytes.length / 3));
+        Cli run = run("run", "node", "--require-bucket")
+                .exits(0)
+                .prints("1 compiled")
+                .reports("1 lookup found a damaged entry, and none a sound one");
+        assertEquals(1, run.err().lines().count(), run.err());
+        assertEquals(
+                "", run("run", "another").exits(0).prints("1 from the bucket").err());
+    }
+
+    @Test
+    @DisplayName(
+            "R3 U3 run with credentials without write access: one line reports the failed uploads,"
+                    + " and the exit code is 0")
+    void readOnly() {
+        fleet.plan(FaultPlan.when(
+                request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
+        Cli run = run("run", "node")
+                .exits(0)
+                .prints("1 compiled")
+                .reports("AccessDenied", "1 upload failed");
+        assertEquals(1, run.err().lines().count(), run.err());
+        run("populate", "ci").exits(1).reports("not published", "AccessDenied");
+    }
+}

@@ -1,0 +1,34 @@
+package dev.granary.coordinator.dispatch;
+
+import dev.granary.coordinator.event.EvictionEvent;
+import dev.granary.coordinator.event.GranaryEvent;
+
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.Registered;
+
+/** Flight-recorder event of an eviction from the local directory. */
+@Registered
+@SuppressWarnings("UnusedVariable") // the flight recorder reads the fields
+@Name("granary.Eviction")
+@Label("Eviction")
+@Description("An eviction of entries from the local directory by this process")
+final class RecordedEviction extends RecordedEvent {
+    @Label("Entries")
+    long entries;
+
+    @Label("Bytes")
+    @DataAmount
+    long bytes;
+
+    @Override
+    void set(GranaryEvent event) {
+        if (!(event instanceof EvictionEvent eviction)) {
+            throw wrongKind(event);
+        }
+        entries = eviction.entries();
+        bytes = eviction.bytes();
+    }
+}
