@@ -3,6 +3,7 @@ package dev.granary.coordinator;
 import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
+import dev.granary.cache.EvictionListener;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
@@ -42,7 +43,6 @@ import dev.granary.gpu.composite.CompositeCache;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.EngineSet;
-import dev.granary.local.config.EvictionListener;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -97,7 +97,9 @@ public final class Granary implements AutoCloseable {
         this.stores = opened.withEvents(events);
         this.enabled = new EngineSwitch(config.enabled());
         this.memory = new PrimitiveCache<>(
-                config.primitiveCacheCapacity(), config.primitiveCachePolicy());
+                config.primitiveCacheCapacity(),
+                config.primitiveCachePolicy(),
+                () -> beginEviction("memory", LookupCounter.MEMORY_EVICTED));
         this.composites = new CompositeCache(
                 new PrimitiveCache<>(
                         config.primitiveCacheCapacity(), config.primitiveCachePolicy()),
@@ -118,7 +120,8 @@ public final class Granary implements AutoCloseable {
                 counters,
                 events,
                 enabled);
-        stores.setEvictionListener(this::beginEviction);
+        stores.setEvictionListener(
+                () -> beginEviction(stores.local().name(), LookupCounter.EVICTED));
         this.recorder = config.recording().map(file -> new KernelRecorder(file, counters));
         for (OpenLayer layer : stores.layers()) {
             layer.bucketTier()
@@ -470,11 +473,11 @@ public final class Granary implements AutoCloseable {
         return limit.compareTo(MAX_FLUSH) > 0 ? MAX_FLUSH : limit;
     }
 
-    private EvictionListener.Eviction beginEviction() {
+    private EvictionListener.Eviction beginEviction(String tier, LookupCounter counter) {
         EventSpan span = events.begin(EventKind.EVICTION);
         return (entries, bytes) -> {
-            counters.add(LookupCounter.EVICTED, entries);
-            span.end(took -> new EvictionEvent(entries, bytes, took));
+            counters.add(counter, entries);
+            span.end(took -> new EvictionEvent(tier, entries, bytes, took));
         };
     }
 

@@ -384,12 +384,16 @@ abstract class RecordedEvent extends Event {
         }
     }
 
-    /** Eviction from the local directory. */
+    /** Eviction from the local directory or the memory tier. */
     @Registered
     @Name("granary.Eviction")
     @Label("Eviction")
-    @Description("An eviction of entries from the local directory by this process")
+    @Description("An eviction from the local directory or from memory by this process")
     static final class Eviction extends RecordedEvent {
+        @Label("Tier")
+        @Nullable
+        String tier;
+
         @Label("Entries")
         long entries;
 
@@ -402,6 +406,7 @@ abstract class RecordedEvent extends Event {
             if (!(event instanceof EvictionEvent eviction)) {
                 throw wrongKind(event);
             }
+            tier = eviction.tier();
             entries = eviction.entries();
             bytes = eviction.bytes();
         }

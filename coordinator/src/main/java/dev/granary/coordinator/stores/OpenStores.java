@@ -1,5 +1,6 @@
 package dev.granary.coordinator.stores;
 
+import dev.granary.cache.EvictionListener;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.config.ConfigException;
