@@ -19,6 +19,11 @@ public final class SpyDriver {
         return OpenClEngine.open(PoclDevice.get(), spy);
     }
 
+    /** Opens an engine over the application's context. */
+    public OpenClEngine wrap(LwjglContext application) {
+        return application.wrap(spy);
+    }
+
     /** Returns the number of compiles from source. */
     public long compiles() {
         return spy.count("createProgramWithSource");
