@@ -207,8 +207,9 @@ class ExamplesTest {
 
     @Test
     @DisplayName(
-            "U6 the service computes, publishes, reports its counters, and ends in order: one on"
-                    + " the module path compiles, one on the class path gets it from the bucket")
+            "U6 the service computes in its own context, publishes, reports its metrics, and ends in"
+                    + " order: one on the module path compiles, one on the class path gets it from"
+                    + " the bucket")
     void service() throws Exception {
         Map<String, String> bucket = TestS3.server().environment();
         String[] modules = {
@@ -234,9 +235,13 @@ class ExamplesTest {
                 assertEquals(
                         "400 GET /power/K?x=X, with K from 1 to 32", get(address, "/power/99?x=2"));
                 String metrics = get(address, "/metrics");
-                assertTrue(metrics.contains("granary_compiled " + compiled + "\n"), metrics);
-                assertTrue(metrics.contains("granary_kernel_hits 1\n"), metrics);
-                String last = compiled == 1 ? "granary_bucket_stored 1" : "granary_bucket_hits 1";
+                assertTrue(
+                        metrics.contains("\ngranary_compiled_total " + compiled + ".0\n"), metrics);
+                assertTrue(metrics.contains("\ngranary_kernel_hits_total 1.0\n"), metrics);
+                assertTrue(metrics.contains("\ngranary_programs 1.0\n"), metrics);
+                String last = compiled == 1
+                        ? "granary_bucket_stored_total 1.0"
+                        : "granary_bucket_hits_total 1.0";
                 Await.holds(() -> get(address, "/metrics").lines().anyMatch(last::equals));
                 process.toHandle().destroy(); // SIGTERM
                 assertEquals(143, process.waitFor());
@@ -250,6 +255,9 @@ class ExamplesTest {
             HttpResponse<String> response = client.send(
                     HttpRequest.newBuilder(address.resolve(path)).build(),
                     HttpResponse.BodyHandlers.ofString());
+            assertEquals(
+                    "text/plain; version=0.0.4; charset=utf-8",
+                    response.headers().firstValue("Content-Type").orElse(""));
             return response.statusCode() + " " + response.body().strip();
         } catch (IOException | InterruptedException e) {
             throw new IllegalStateException(e);
@@ -311,15 +319,7 @@ class ExamplesTest {
         variables.putAll(bucket); // the server of the test, and its credentials
         variables.put("GRANARY_DIR", home.resolve(pipeline).toString());
         variables.put("POCL_CACHE_DIR", home.resolve("pocl-" + pipeline).toString());
-        Path bin = Files.createDirectories(home.resolve("bin"));
-        Path maven = Files.writeString(
-                bin.resolve("mvn"),
-                "#!/bin/sh\nPATH=${PATH#*:}\nexec mvn "
-                        + repository.arguments().stream()
-                                .map(argument -> "'" + argument + "'")
-                                .collect(Collectors.joining(" "))
-                        + " \"$@\"\n");
-        assertTrue(maven.toFile().setExecutable(true));
+        Path bin = LocalRepository.mavenWith(repository.arguments(), home.resolve("bin"));
         List<String> script = new ArrayList<>(List.of("set -e", "PATH=" + bin + ":$PATH"));
         script.addAll(commands);
         InstalledProgram.Result ci = InstalledProgram.of(
