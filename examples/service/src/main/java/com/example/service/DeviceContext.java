@@ -3,7 +3,9 @@ package com.example.service;
 import java.nio.IntBuffer;
 import org.lwjgl.PointerBuffer;
 import org.lwjgl.opencl.CL10;
+import org.lwjgl.system.Configuration;
 import org.lwjgl.system.MemoryStack;
+import org.lwjgl.system.Platform;
 
 /**
  * The service's own OpenCL context and queue, on the first device. LWJGL creates them; other code
@@ -15,6 +17,10 @@ final class DeviceContext implements AutoCloseable {
     private final long queue;
 
     DeviceContext() {
+        if (Platform.get() == Platform.LINUX) {
+            // LWJGL's default is a name that only development packages install
+            Configuration.OPENCL_LIBRARY_NAME.set("libOpenCL.so.1");
+        }
         try (MemoryStack stack = MemoryStack.stackPush()) {
             device = firstDevice(stack);
             IntBuffer status = stack.mallocInt(1);
