@@ -2,5 +2,9 @@
 module com.example.service {
     requires dev.granary.client.aws;
     requires dev.granary.coordinator;
+    requires dev.granary.metrics;
     requires jdk.httpserver;
+    requires micrometer.registry.prometheus;
+    requires org.lwjgl;
+    requires org.lwjgl.opencl;
 }

@@ -13,6 +13,7 @@ import dev.granary.cli.kernel.RunCommand;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.operation.CompactCommand;
 import dev.granary.cli.operation.DoctorCommand;
+import dev.granary.cli.operation.QuarantineCommand;
 import dev.granary.cli.operation.StatsCommand;
 import dev.granary.cli.operation.VerifyCommand;
 import dev.granary.cli.operation.WarmCommand;

@@ -6,6 +6,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.lookup.LookupTiers;
 import dev.granary.coordinator.lookup.PrimitiveLookup;
 import dev.granary.coordinator.recording.KernelRecorder;
@@ -25,6 +26,8 @@ import java.util.Optional;
  * Thread-safe.
  */
 final class MemoryTier {
+    private static final String NAME = "memory";
+
     private final PrimitiveCache<PrimitiveDescriptor, Primitive> programs;
     private final CompositeCache composites;
     private final LookupCounters counters;
@@ -39,9 +42,12 @@ final class MemoryTier {
             GranaryConfig config,
             KernelProvider kernels,
             LookupCounters counters,
-            Optional<KernelRecorder> recorder) {
+            Optional<KernelRecorder> recorder,
+            EventDispatcher events) {
         this.programs = new PrimitiveCache<>(
-                config.primitiveCacheCapacity(), config.primitiveCachePolicy());
+                config.primitiveCacheCapacity(),
+                config.primitiveCachePolicy(),
+                () -> events.beginEviction(NAME, counters, LookupCounter.MEMORY_EVICTED));
         this.composites = new CompositeCache(
                 new PrimitiveCache<>(
                         config.primitiveCacheCapacity(), config.primitiveCachePolicy()),

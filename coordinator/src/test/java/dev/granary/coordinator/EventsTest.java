@@ -75,42 +75,7 @@ class EventsTest {
         }
 
         @Override
-        public void onLookup(LookupEvent event) {
-            events.add(event);
-        }
-
-        @Override
-        public void onLoad(LoadEvent event) {
-            events.add(event);
-        }
-
-        @Override
-        public void onRestore(RestoreEvent event) {
-            events.add(event);
-        }
-
-        @Override
-        public void onWait(WaitEvent event) {
-            events.add(event);
-        }
-
-        @Override
-        public void onCompile(CompileEvent event) {
-            events.add(event);
-        }
-
-        @Override
-        public void onStore(StoreEvent event) {
-            events.add(event);
-        }
-
-        @Override
-        public void onUpload(UploadEvent event) {
-            events.add(event);
-        }
-
-        @Override
-        public void onEviction(EvictionEvent event) {
+        public void onEvent(GranaryEvent event) {
             events.add(event);
         }
 
@@ -194,6 +159,14 @@ class EventsTest {
 
     private static long uploads(Collector collector, Class<? extends StoreResult> type) {
         return collector.count(UploadEvent.class, event -> type.isInstance(event.result()));
+    }
+
+    private static long evicted(Collector collector, String tier) {
+        return collector
+                .of(EvictionEvent.class)
+                .filter(event -> event.tier().equals(tier))
+                .mapToLong(EvictionEvent::entries)
+                .sum();
     }
 
     private static void assertLoads(
@@ -290,11 +263,9 @@ class EventsTest {
                         events.count(
                                 LoadEvent.class,
                                 event -> event.outcome() == LoadEvent.Outcome.SKIPPED)),
+                () -> assertEquals(counted.count(LookupCounter.EVICTED), evicted(events, "local")),
                 () -> assertEquals(
-                        counted.count(LookupCounter.EVICTED),
-                        events.of(EvictionEvent.class)
-                                .mapToLong(EvictionEvent::entries)
-                                .sum()),
+                        counted.count(LookupCounter.MEMORY_EVICTED), evicted(events, "memory")),
                 () -> assertEquals(local.stored(), results(events, StoreResult.Stored.class)),
                 () -> assertEquals(
                         local.duplicates(), results(events, StoreResult.Duplicate.class)),
@@ -452,6 +423,30 @@ class EventsTest {
         RestoreEvent restore = only(shared, RestoreEvent.class);
         assertEquals(LAYER, restore.tier());
         assertEquals(RestoreEvent.Outcome.RESTORED, restore.outcome());
+    }
+
+    @Test
+    @DisplayName("Programs that leave the memory tier for another one, or because of a lower"
+            + " capacity, are evictions with their number")
+    void memoryEvictions() throws Exception {
+        FakeEngine engine = engine();
+        Collector collector = new Collector();
+        try (Granary granary = open(config(), collector)) {
+            granary.setProgramCacheCapacity(3);
+            for (int i = 0; i < 4; i++) {
+                granary.primitive(engine, FakeDescriptor.of("evicted " + i));
+            }
+            granary.setProgramCacheCapacity(1);
+            assertEquals(3, granary.statistics().count(LookupCounter.MEMORY_EVICTED));
+        }
+        assertEquals(
+                List.of(List.of("memory", 1L, 0L), List.of("memory", 2L, 0L)),
+                collector
+                        .of(EvictionEvent.class)
+                        .map(event -> List.of(event.tier(), event.entries(), event.bytes()))
+                        .toList());
+        assertTrue(collector.of(EvictionEvent.class).noneMatch(event -> event.duration()
+                .isNegative()));
     }
 
     @Test

@@ -22,6 +22,7 @@ public final class FakeBucket implements PersistentCache {
     public final AtomicInteger stores = new AtomicInteger();
     final CountDownLatch storeStarted = new CountDownLatch(1);
     public final CountDownLatch released = new CountDownLatch(1);
+    public final AtomicInteger closings = new AtomicInteger();
     public volatile Behavior behavior = Behavior.WORKS;
 
     /** Behavior of the bucket. */
@@ -84,5 +85,7 @@ public final class FakeBucket implements PersistentCache {
     public void discard(Entry entry) {}
 
     @Override
-    public void close() {}
+    public void close() {
+        closings.incrementAndGet();
+    }
 }

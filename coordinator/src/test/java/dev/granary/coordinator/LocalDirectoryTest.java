@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.testing.SystemTool;
@@ -52,6 +53,23 @@ class LocalDirectoryTest {
         Files.createDirectory(node.directory);
         Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxrwxrwx"));
         assertRefused("can be written by others", "chmod 700");
+    }
+
+    @Test
+    @DisplayName("D13 if the directory is refused, the tiers of all buckets are closed; a plugged"
+            + " cache stays open, since the application closes it")
+    void refusedClosesBuckets() throws Exception {
+        Files.writeString(node.directory, "a file");
+        GranaryConfig.Builder config = node.config().bucket("s3://one").bucket("s3://two");
+        assertThrows(ConfigException.class, () -> node.open(config.build()));
+        assertEquals(2, bucket.closings.get());
+        GranaryBuilder plugged =
+                Granary.builder().config(node.config().offline().build()).layer("rack", bucket);
+        assertThrows(ConfigException.class, plugged::open);
+        assertEquals(2, bucket.closings.get());
+        Files.delete(node.directory);
+        node.open(config.build()).close();
+        assertEquals(4, bucket.closings.get());
     }
 
     @Test

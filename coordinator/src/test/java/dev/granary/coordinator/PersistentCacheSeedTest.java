@@ -22,6 +22,7 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalTierConfig;
+import dev.granary.testing.Await;
 import dev.granary.testing.InteractiveProcess;
 
 import org.junit.jupiter.api.DisplayName;
@@ -286,6 +287,20 @@ class PersistentCacheSeedTest {
             }
         }
         assertEquals(List.of(2, 2), List.of(engine.compiles.get(), engine.restores.get()));
+    }
+
+    @Test
+    @DisplayName("RFC: store option 1, not 2: an entry is there while the cache that compiled it is"
+            + " open, and used by another one")
+    void storedBeforeDestruction() throws Exception {
+        GranaryConfig config = with(Map.of()).build();
+        try (Granary compiling = Granary.open(config);
+                Granary other = Granary.open(config)) {
+            compiling.primitive(engine, A);
+            Await.holds(() -> compiling.statistics().local().stored() == 1);
+            assertEquals(PrimitiveSource.LOCAL, other.obtain(engine, A).source());
+        }
+        assertEquals(1, engine.compiles.get());
     }
 
     @Test

@@ -3,6 +3,7 @@ package dev.granary.metrics;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.event.CompileEvent;
 import dev.granary.coordinator.event.EvictionEvent;
+import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.event.LoadEvent;
 import dev.granary.coordinator.event.LookupEvent;
@@ -14,8 +15,8 @@ import dev.granary.coordinator.event.WaitEvent;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
@@ -48,73 +49,44 @@ public final class GranaryTimers implements GranaryListener {
     }
 
     @Override
-    public void onLookup(LookupEvent event) {
-        record(
-                "granary.lookup",
-                event.duration(),
-                "source",
-                event.source().map(GranaryTimers::text).orElse(FAILED));
+    public void onEvent(GranaryEvent event) {
+        Timer timer =
+                switch (event) {
+                    case LookupEvent lookup ->
+                        timer(
+                                "granary.lookup",
+                                "source",
+                                lookup.source().map(GranaryTimers::text).orElse(FAILED));
+                    case LoadEvent load ->
+                        timer("granary.load", TIER, load.tier(), OUTCOME, text(load.outcome()));
+                    case RestoreEvent restore ->
+                        timer(
+                                "granary.restore",
+                                TIER,
+                                restore.tier(),
+                                OUTCOME,
+                                text(restore.outcome()));
+                    case WaitEvent wait -> timer("granary.wait", OUTCOME, text(wait.outcome()));
+                    case CompileEvent compile ->
+                        timer(
+                                "granary.compile",
+                                OUTCOME,
+                                compile.failure().isEmpty() ? "compiled" : FAILED);
+                    case StoreEvent store -> timer("granary.store", OUTCOME, text(store.result()));
+                    case UploadEvent upload ->
+                        timer(
+                                "granary.upload",
+                                "layer",
+                                upload.layer(),
+                                OUTCOME,
+                                text(upload.result()));
+                    case EvictionEvent eviction -> timer("granary.eviction", TIER, eviction.tier());
+                };
+        timer.record(event.duration());
     }
 
-    @Override
-    public void onLoad(LoadEvent event) {
-        record(
-                "granary.load",
-                event.duration(),
-                TIER,
-                event.tier(),
-                OUTCOME,
-                text(event.outcome()));
-    }
-
-    @Override
-    public void onRestore(RestoreEvent event) {
-        record(
-                "granary.restore",
-                event.duration(),
-                TIER,
-                event.tier(),
-                OUTCOME,
-                text(event.outcome()));
-    }
-
-    @Override
-    public void onWait(WaitEvent event) {
-        record("granary.wait", event.duration(), OUTCOME, text(event.outcome()));
-    }
-
-    @Override
-    public void onCompile(CompileEvent event) {
-        record(
-                "granary.compile",
-                event.duration(),
-                OUTCOME,
-                event.failure().isEmpty() ? "compiled" : FAILED);
-    }
-
-    @Override
-    public void onStore(StoreEvent event) {
-        record("granary.store", event.duration(), OUTCOME, text(event.result()));
-    }
-
-    @Override
-    public void onUpload(UploadEvent event) {
-        record(
-                "granary.upload",
-                event.duration(),
-                "layer",
-                event.layer(),
-                OUTCOME,
-                text(event.result()));
-    }
-
-    @Override
-    public void onEviction(EvictionEvent event) {
-        record("granary.eviction", event.duration());
-    }
-
-    private void record(String name, Duration duration, String... more) {
-        registry.timer(name, tags.and(more)).record(duration);
+    private Timer timer(String name, String... more) {
+        return registry.timer(name, tags.and(more));
     }
 
     private static String text(Enum<?> value) {

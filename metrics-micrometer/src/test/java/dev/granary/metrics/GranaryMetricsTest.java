@@ -155,6 +155,10 @@ class GranaryMetricsTest {
         assertEquals(
                 3,
                 registry.get("granary.upload").tag("outcome", "stored").timer().count());
+        assertEquals(
+                1,
+                registry.get("granary.eviction").tag("tier", "memory").timer().count());
+        assertEquals(3, granary.statistics().count(LookupCounter.MEMORY_EVICTED));
     }
 
     @Test

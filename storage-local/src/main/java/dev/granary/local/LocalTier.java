@@ -2,12 +2,12 @@ package dev.granary.local;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EvictionListener;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.local.config.EvictionListener;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;

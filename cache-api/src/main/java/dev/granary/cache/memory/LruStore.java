@@ -1,5 +1,7 @@
 package dev.granary.cache.memory;
 
+import dev.granary.cache.EvictionListener;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -8,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LruStore<K, V> implements ValueStore<K, V> {
     private final OpenAddressingTable<K, V> slots;
+    private final EvictionListener listener;
     private final AccessStripes stripes = new AccessStripes();
     private final LogicalClock clock = new LogicalClock();
     private final ConcurrentLru<K, V> recency = new ConcurrentLru<>(stripes, clock);
@@ -17,8 +20,9 @@ final class LruStore<K, V> implements ValueStore<K, V> {
     private volatile int capacity;
 
     /** Creates a store on {@code slots}, an empty table that only this store changes. */
-    LruStore(OpenAddressingTable<K, V> slots, int capacity) {
+    LruStore(OpenAddressingTable<K, V> slots, int capacity, EvictionListener listener) {
         this.slots = slots;
+        this.listener = listener;
         this.capacity = capacity;
     }
 
@@ -109,8 +113,13 @@ final class LruStore<K, V> implements ValueStore<K, V> {
     }
 
     private void evictTo(int size) {
-        while (recency.size() > size) {
-            slots.remove(recency.removeOldest());
+        int excess = recency.size() - size;
+        if (excess > 0) {
+            EvictionListener.Eviction eviction = listener.begin();
+            for (int i = 0; i < excess; i++) {
+                slots.remove(recency.removeOldest());
+            }
+            eviction.evicted(excess, 0);
         }
     }
 }

@@ -1,5 +1,7 @@
 package dev.granary.cache.memory;
 
+import dev.granary.cache.EvictionListener;
+
 import org.jspecify.annotations.Nullable;
 
 import java.util.Objects;
@@ -57,9 +59,21 @@ public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public PrimitiveCache(int capacity, PrimitiveCachePolicy policy) {
+        this(capacity, policy, EvictionListener.NONE);
+    }
+
+    /**
+     * Creates an empty cache with a listener of its evictions. By {@link PrimitiveCachePolicy#LRU}
+     * it is called once for all values that leave together, otherwise once for each.
+     *
+     * @param capacity the greatest number of values; 0 disables the cache
+     * @param policy the eviction policy
+     * @throws IllegalArgumentException if {@code capacity} is negative
+     */
+    public PrimitiveCache(int capacity, PrimitiveCachePolicy policy, EvictionListener listener) {
         this.store = switch (policy) {
-            case LRU -> new LruStore<>(this, requireCapacity(capacity));
-            case W_TINY_LFU -> new TinyLfuStore<>(requireCapacity(capacity));
+            case LRU -> new LruStore<>(this, requireCapacity(capacity), listener);
+            case W_TINY_LFU -> new TinyLfuStore<>(requireCapacity(capacity), listener);
         };
         this.lru = store instanceof LruStore<K, V> that ? that : null;
         this.cells = lru == null ? new long[0][] : lru.cells();

@@ -3,6 +3,7 @@ package dev.granary.cache.memory;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 
+import dev.granary.cache.EvictionListener;
 import dev.granary.cache.build.StackReserve;
 
 import org.jspecify.annotations.Nullable;
@@ -14,11 +15,12 @@ final class TinyLfuStore<K, V> implements ValueStore<K, V> {
     private final AccessStripes stripes = new AccessStripes();
     private volatile int capacity;
 
-    TinyLfuStore(int capacity) {
+    TinyLfuStore(int capacity, EvictionListener listener) {
         this.capacity = capacity;
         this.cache = Caffeine.newBuilder()
                 .maximumSize(capacity)
                 .executor(Runnable::run)
+                .evictionListener((_, _, _) -> listener.begin().evicted(1, 0))
                 .build();
     }
 

@@ -17,6 +17,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -67,6 +68,33 @@ class PrimitiveCachePolicyTest {
         assertEquals(5, cache.hits());
         assertThrows(IllegalArgumentException.class, () -> cache.setCapacity(-1));
         assertThrows(IllegalArgumentException.class, () -> new PrimitiveCache<>(-1, policy));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName("O1 each evicted value is reported to the listener once, and no other; those that"
+            + " leave together by LRU are one report")
+    void evictions(PrimitiveCachePolicy policy) {
+        List<Long> evicted = new ArrayList<>();
+        AtomicInteger begun = new AtomicInteger();
+        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(22, policy, () -> {
+            begun.incrementAndGet();
+            return (values, bytes) -> {
+                assertEquals(0, bytes);
+                evicted.add(values);
+            };
+        });
+        getAll(cache, 0, 22);
+        assertEquals(List.of(), evicted);
+        getAll(cache, 22, 30);
+        assertEquals(Collections.nCopies(8, 1L), evicted);
+        cache.setCapacity(10);
+        assertEquals(20, evicted.stream().mapToLong(Long::longValue).sum());
+        cache.setCapacity(0);
+        getAll(cache, 0, 5);
+        assertEquals(30, evicted.stream().mapToLong(Long::longValue).sum());
+        assertEquals(policy == PrimitiveCachePolicy.LRU ? 10 : 30, evicted.size());
+        assertEquals(evicted.size(), begun.get());
     }
 
     @ParameterizedTest

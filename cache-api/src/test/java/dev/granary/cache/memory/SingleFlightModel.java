@@ -1,5 +1,7 @@
 package dev.granary.cache.memory;
 
+import dev.granary.cache.EvictionListener;
+
 import org.jetbrains.lincheck.LincheckAssertionError;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
@@ -79,7 +81,7 @@ public final class SingleFlightModel {
     /** The same without single flight: look up, build, store. */
     public static class Racy {
         private final ValueStore<Integer, Integer> store =
-                new LruStore<>(new PrimitiveCache<>(0), 10);
+                new LruStore<>(new PrimitiveCache<>(0), 10, EvictionListener.NONE);
         private final AtomicIntegerArray builds = new AtomicIntegerArray(4);
 
         /** Gets a value, which may have to be built. */

@@ -125,10 +125,7 @@ final class CompilerProcess implements AutoCloseable {
             }
             Event event = events.poll(limit.toMillis(), TimeUnit.MILLISECONDS);
             if (event == null) {
-                throw new CompilerProcessException(
-                        Kind.TIMED_OUT,
-                        "the compiler did not end within " + limit.toSeconds()
-                                + " s (--compile-limit) and was killed");
+                throw new CompilerProcessException(Kind.TIMED_OUT, overdue(request, limit));
             }
             if (event == Event.ENDED) {
                 process.waitFor(END_SECONDS, TimeUnit.SECONDS);
@@ -142,6 +139,14 @@ final class CompilerProcess implements AutoCloseable {
             throw new CompilerProcessException(
                     Kind.CRASHED, "the response of the compiler process cannot be read: " + e);
         }
+    }
+
+    private static String overdue(Record request, Duration limit) {
+        return request instanceof CompilerRequest.Open
+                ? "the driver did not open the device within " + limit.toSeconds()
+                        + " s and was killed"
+                : "the compiler did not end within " + limit.toSeconds()
+                        + " s (--compile-limit) and was killed";
     }
 
     private int exitCode() {

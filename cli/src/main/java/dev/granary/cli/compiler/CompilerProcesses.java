@@ -34,16 +34,21 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
 
     private final TemporaryDirectory directory;
     private final CompilerRequest.Open open;
+    private final Duration openLimit;
     private final Duration limit;
     private final Deque<CompilerProcess> idle = new ConcurrentLinkedDeque<>();
     private final AtomicInteger started = new AtomicInteger();
     private final Target target;
 
     private CompilerProcesses(
-            TemporaryDirectory directory, CompilerRequest.Open open, Duration limit)
+            TemporaryDirectory directory,
+            CompilerRequest.Open open,
+            Duration openLimit,
+            Duration limit)
             throws CompilerProcessException, CommandFailedException, InterruptedException {
         this.directory = directory;
         this.open = open;
+        this.openLimit = openLimit;
         this.limit = limit;
         Opened first = openProcess();
         this.target = first.target();
@@ -70,6 +75,17 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
     public static CompilerProcesses start(
             String device, Collection<Geometry> geometries, Duration limit)
             throws CommandFailedException, IOException, InterruptedException {
+        return start(device, geometries, OPEN_LIMIT, limit);
+    }
+
+    /**
+     * As {@link #start(String, Collection, Duration)}.
+     *
+     * @param openLimit the longest time until a process has opened the device
+     */
+    static CompilerProcesses start(
+            String device, Collection<Geometry> geometries, Duration openLimit, Duration limit)
+            throws CommandFailedException, IOException, InterruptedException {
         TemporaryDirectory directory = new TemporaryDirectory("granary-compile-");
         try {
             return new CompilerProcesses(
@@ -80,6 +96,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
                                     .map(geometry -> new ProgramMessage.LaunchMessage(
                                             "", geometry.global(), geometry.local()))
                                     .toList()),
+                    openLimit,
                     limit);
         } catch (CompilerProcessException e) {
             directory.close();
@@ -102,7 +119,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
                     Kind.CRASHED, "the compiler process cannot be started: " + e.getMessage());
         }
         try {
-            switch (process.request(open, OPEN_LIMIT)) {
+            switch (process.request(open, openLimit)) {
                 case CompilerResponse.Opened(
                         String backend,
                         String vendor,

@@ -242,15 +242,17 @@ public final class KernelSourceResolver {
             String text = text(source);
             builder.source(text);
             texts.add(text);
-            // the compiler counts the lines of all texts together
-            sourcesByLine.putIfAbsent(line, source);
-            line += (int) text.lines().count() - (endsLine(text) ? 0 : 1);
+            // the compiler counts the lines of all texts together; a line that two of them share
+            // has the rest of the later one below it
+            sourcesByLine.put(line, source);
+            line += lineEndings(text);
         }
         return texts;
     }
 
-    private static boolean endsLine(String text) {
-        return text.endsWith("\n") || text.endsWith("\r");
+    private static int lineEndings(String text) {
+        boolean hasOpenLine = !text.isEmpty() && !text.endsWith("\n") && !text.endsWith("\r");
+        return (int) text.lines().count() - (hasOpenLine ? 1 : 0);
     }
 
     /** Collects the files that the sources include, transitively. */

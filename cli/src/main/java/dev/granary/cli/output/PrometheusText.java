@@ -48,8 +48,8 @@ public final class PrometheusText {
 
     /** Begins a metric; its samples follow. */
     public void family(String name, String type, String help) {
-        out.println("# HELP " + name + " " + help.replace("\\", "\\\\").replace("\n", "\\n"));
-        out.println("# TYPE " + name + " " + type);
+        line("# HELP " + name + " " + help.replace("\\", "\\\\").replace("\n", "\\n"));
+        line("# TYPE " + name + " " + type);
     }
 
     /** Prints a sample with labels given as name, value, name, value... */
@@ -65,7 +65,12 @@ public final class PrometheusText {
         if (labels.length > 0) {
             line.append('}');
         }
-        out.println(line.append(' ').append(number(value)));
+        line(line.append(' ').append(number(value)).toString());
+    }
+
+    /** Prints a line with the ending of the format, which is the same on all systems. */
+    private void line(String text) {
+        out.print(text + "\n");
     }
 
     private static String escaped(String label) {

@@ -184,6 +184,21 @@ class CompilerProcessesTest {
         assertTrue(failure.toString().contains("no device name contains 'abacus'"));
     }
 
+    @Test
+    @DisplayName("A driver that does not open its device is killed after the limit for that, which"
+            + " is not the one of compiles")
+    void hangAtOpening() {
+        CommandFailedException failure = assertThrows(
+                CommandFailedException.class,
+                // less than a JVM takes to start
+                () -> CompilerProcesses.start("", List.of(), Duration.ofMillis(1), LIMIT));
+        assertEquals(
+                "the device cannot be opened, nothing was compiled: the driver did not open the"
+                        + " device within 0 s and was killed",
+                failure.getMessage());
+        assertEquals(List.of(), compilers(ProcessHandle.current()));
+    }
+
     /** Process that starts compilers, prints their directory, and compiles without end. */
     static final class Parent {
         public static void main(String[] arguments) throws Exception {

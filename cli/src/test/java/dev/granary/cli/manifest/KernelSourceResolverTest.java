@@ -92,6 +92,27 @@ class KernelSourceResolverTest {
     }
 
     @Test
+    @DisplayName("U12 the first line of each source of a program is counted as a compiler does,"
+            + " which joins the texts; of two that begin on one line the later one has it")
+    void firstLines() throws Exception {
+        write("m/kernels.toml", "[[kernel]]\nname = 'k'\nsource = ['a', 'b', 'c', 'd', 'e']\n");
+        write("m/a", "/* one */\r\n/* two */\n");
+        write("m/b", "/* no line ending */");
+        write("m/c", "/* none here */");
+        write("m/d", "\n/* four */");
+        write("m/e", BODY);
+        KernelSources sources = KernelSourceResolver.resolve(
+                        KernelManifest.read(tree.resolve("m/kernels.toml"))
+                                .kernels()
+                                .getFirst(),
+                        TARGET)
+                .sources();
+        assertEquals(
+                Map.of(1, tree.resolve("m/a"), 3, tree.resolve("m/d"), 4, tree.resolve("m/e")),
+                sources.sources());
+    }
+
+    @Test
     @DisplayName("K12 moving the whole tree, or its line endings, does not change the id")
     void moved() throws Exception {
         manifest("include = ['../common']\noptions = '-I src/inner'");

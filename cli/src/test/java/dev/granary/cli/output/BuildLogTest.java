@@ -13,6 +13,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -87,6 +89,23 @@ class BuildLogTest {
         List<String> whole = new BuildLog(log, SOURCES).lines(BuildLog.Extent.WHOLE);
         assertEquals(2004, whole.size());
         assertTrue(whole.getFirst().startsWith("/home/me/kernels/scale.cl:1:1: warning"));
+    }
+
+    @Test
+    @DisplayName("a line of a program of several files is shown as that of its file")
+    void severalFiles() {
+        NavigableMap<Integer, Path> files =
+                new TreeMap<>(Map.of(1, Path.of("/k/a.cl"), 4, Path.of("/k/b.cl")));
+        assertEquals(
+                List.of(
+                        "/k/a.cl:3:2: error: at the end of the first",
+                        "/k/b.cl:1:2: error: at the start of the second",
+                        "/k/b.cl:97: warning: far below"),
+                new BuildLog("""
+                        x.cl:3:2: error: at the end of the first
+                        x.cl:4:2: error: at the start of the second
+                        x.cl:100: warning: far below
+                        """, new KernelSources(files, Map.of())).lines(BuildLog.Extent.WHOLE));
     }
 
     @Test

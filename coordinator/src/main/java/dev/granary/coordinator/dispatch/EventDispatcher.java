@@ -1,5 +1,6 @@
 package dev.granary.coordinator.dispatch;
 
+import dev.granary.cache.EvictionListener;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.support.LogOnce;
@@ -10,7 +11,6 @@ import dev.granary.coordinator.event.LookupEvent;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.local.config.EvictionListener;
 
 import org.jspecify.annotations.Nullable;
 
@@ -53,12 +53,13 @@ public final class EventDispatcher {
                 : EventSpan.UNOBSERVED;
     }
 
-    /** Begins an eviction from the local directory, whose entries {@code counters} receives. */
-    public EvictionListener.Eviction beginEviction(LookupCounters counters) {
+    /** Begins an eviction from {@code tier}, whose entries {@code counter} receives. */
+    public EvictionListener.Eviction beginEviction(
+            String tier, LookupCounters counters, LookupCounter counter) {
         EventSpan span = begin(EventKind.EVICTION);
         return (entries, bytes) -> {
-            counters.add(LookupCounter.EVICTED, entries);
-            span.end(took -> new EvictionEvent(entries, bytes, took));
+            counters.add(counter, entries);
+            span.end(took -> new EvictionEvent(tier, entries, bytes, took));
         };
     }
 

@@ -2,16 +2,8 @@ package dev.granary.coordinator.dispatch;
 
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.LogOnce;
-import dev.granary.coordinator.event.CompileEvent;
-import dev.granary.coordinator.event.EvictionEvent;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
-import dev.granary.coordinator.event.LoadEvent;
-import dev.granary.coordinator.event.LookupEvent;
-import dev.granary.coordinator.event.RestoreEvent;
-import dev.granary.coordinator.event.StoreEvent;
-import dev.granary.coordinator.event.UploadEvent;
-import dev.granary.coordinator.event.WaitEvent;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 
@@ -75,16 +67,7 @@ final class ListenerQueue {
     private void deliver(GranaryEvent event) {
         delivering = Thread.currentThread();
         try {
-            switch (event) {
-                case LookupEvent lookup -> listener.onLookup(lookup);
-                case LoadEvent load -> listener.onLoad(load);
-                case RestoreEvent restore -> listener.onRestore(restore);
-                case WaitEvent wait -> listener.onWait(wait);
-                case CompileEvent compile -> listener.onCompile(compile);
-                case StoreEvent store -> listener.onStore(store);
-                case UploadEvent upload -> listener.onUpload(upload);
-                case EvictionEvent eviction -> listener.onEviction(eviction);
-            }
+            listener.onEvent(event);
         } catch (Throwable e) {
             failed(e);
         }

@@ -9,13 +9,19 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.Registered;
 
-/** Flight-recorder event of an eviction from the local directory. */
+import org.jspecify.annotations.Nullable;
+
+/** Flight-recorder event of an eviction from the local directory or the memory tier. */
 @Registered
 @SuppressWarnings("UnusedVariable") // the flight recorder reads the fields
 @Name("granary.Eviction")
 @Label("Eviction")
-@Description("An eviction of entries from the local directory by this process")
+@Description("An eviction from the local directory or from memory by this process")
 final class RecordedEviction extends RecordedEvent {
+    @Label("Tier")
+    @Nullable
+    String tier;
+
     @Label("Entries")
     long entries;
 
@@ -28,6 +34,7 @@ final class RecordedEviction extends RecordedEvent {
         if (!(event instanceof EvictionEvent eviction)) {
             throw wrongKind(event);
         }
+        tier = eviction.tier();
         entries = eviction.entries();
         bytes = eviction.bytes();
     }

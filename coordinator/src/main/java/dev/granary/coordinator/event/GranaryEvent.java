@@ -1,5 +1,7 @@
 package dev.granary.coordinator.event;
 
+import java.time.Duration;
+
 /**
  * Event of one Granary. Immutable, and small: it names an entry by its digest, and holds none of
  * its binaries.
@@ -12,4 +14,7 @@ public sealed interface GranaryEvent
                 CompileEvent,
                 StoreEvent,
                 UploadEvent,
-                EvictionEvent {}
+                EvictionEvent {
+    /** Returns the time that the reported work took. */
+    Duration duration();
+}

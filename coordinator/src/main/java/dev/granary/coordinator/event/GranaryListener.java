@@ -3,11 +3,12 @@ package dev.granary.coordinator.event;
 /**
  * Listener of the events of one Granary; {@code Granary.builder().listener(...)} registers it.
  *
- * <p>All methods are called by one thread of the listener, in the order of the events, and do
- * nothing by default. A slow listener delays no lookup: up to 8,192 events wait for it, and further
- * ones are dropped and counted as {@code events-dropped}. If a method throws, the first exception
- * is logged, and the next event is delivered as usual. {@code Granary.close()} waits for the
- * delivery at most the configured flush limit, then interrupts the listener and drops the rest.
+ * <p>A listener overrides the methods of the events it is for, or {@link #onEvent} for all of them.
+ * All methods are called by one thread of the listener, in the order of the events. A slow listener
+ * delays no lookup: up to 8,192 events wait for it, and further ones are dropped and counted as
+ * {@code events-dropped}. If a method throws, the first exception is logged, and the next event is
+ * delivered as usual. {@code Granary.close()} waits for the delivery at most the configured flush
+ * limit, then interrupts the listener and drops the rest.
  */
 public interface GranaryListener {
     /**
@@ -17,6 +18,20 @@ public interface GranaryListener {
      */
     default boolean wantsMemoryHits() {
         return false;
+    }
+
+    /** Called for each event; calls the method of its kind, all of which do nothing by default. */
+    default void onEvent(GranaryEvent event) {
+        switch (event) {
+            case LookupEvent lookup -> onLookup(lookup);
+            case LoadEvent load -> onLoad(load);
+            case RestoreEvent restore -> onRestore(restore);
+            case WaitEvent wait -> onWait(wait);
+            case CompileEvent compile -> onCompile(compile);
+            case StoreEvent store -> onStore(store);
+            case UploadEvent upload -> onUpload(upload);
+            case EvictionEvent eviction -> onEviction(eviction);
+        }
     }
 
     /** Called after each lookup below the memory tier, and if wanted, after each in memory. */
@@ -40,6 +55,6 @@ public interface GranaryListener {
     /** Called after a store in a layer. */
     default void onUpload(UploadEvent event) {}
 
-    /** Called after an eviction from the local directory by this process. */
+    /** Called after an eviction from the local directory or the memory tier by this process. */
     default void onEviction(EvictionEvent event) {}
 }

@@ -41,6 +41,7 @@ public enum LookupCounter {
             "record-failures",
             "failed attempts to write the recording; the next one writes the same kernels"),
     EVICTED("evicted", "entries that a process evicted from the local directory"),
+    MEMORY_EVICTED("memory-evicted", "programs that were evicted from memory"),
     EVENTS_DROPPED(
             "events-dropped", "events that a listener did not receive because it was too slow"),
     COMPILE_TIME("compile-millis", Unit.MILLISECONDS, "the time spent compiling"),

@@ -2,6 +2,7 @@ package dev.granary.coordinator.stores;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Id;
+import dev.granary.cache.EvictionListener;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.LogOnce;
@@ -14,7 +15,6 @@ import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.local.claim.LocalClaims;
-import dev.granary.local.config.EvictionListener;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -87,8 +87,9 @@ public record OpenStores(
     }
 
     /**
-     * Opens the given layers and the local tier. The directory has the claims, the quarantine, the
-     * outboxes and the totals with any local tier, unless the capacity is 0.
+     * Opens the local tier beside the given layers. The directory has the claims, the quarantine,
+     * the outboxes and the totals with any local tier, unless the capacity is 0. If this fails, the
+     * layers are closed.
      *
      * @param plugged the local tier; empty: that of {@code config}
      */
@@ -98,8 +99,27 @@ public record OpenStores(
             List<OpenLayer> layers,
             InstantSource clock)
             throws ConfigException {
+        try {
+            CountingCache local = new CountingCache(openLocal(config, plugged, clock));
+            try {
+                return over(config, local, plugged.isPresent(), layers, clock);
+            } catch (RuntimeException | Error e) {
+                local.cache().close();
+                throw e;
+            }
+        } catch (ConfigException | RuntimeException | Error e) {
+            layers.forEach(layer -> layer.tier().cache().close());
+            throw e;
+        }
+    }
+
+    private static OpenStores over(
+            GranaryConfig config,
+            CountingCache local,
+            boolean isPlugged,
+            List<OpenLayer> layers,
+            InstantSource clock) {
         boolean isOff = config.capacityBytes() == 0;
-        CountingCache local = new CountingCache(openLocal(config, plugged, clock));
         Optional<LocalClaims> claims = isOff || config.localWait().isZero()
                 ? Optional.empty()
                 : Optional.of(LocalClaims.open(config.directory()));
@@ -118,7 +138,7 @@ public record OpenStores(
             ProcessSession session = ProcessSession.begin(config.directory());
             try {
                 return withoutSession.withSession(
-                        session, config, plugged.isPresent() ? OF_PLUGGED_LOCAL : "");
+                        session, config, isPlugged ? OF_PLUGGED_LOCAL : "");
             } catch (IOException | RuntimeException e) {
                 session.close();
                 throw e;

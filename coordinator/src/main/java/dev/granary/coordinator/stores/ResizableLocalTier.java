@@ -1,12 +1,12 @@
 package dev.granary.coordinator.stores;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.EvictionListener;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.EvictionListener;
 
 import java.util.List;
 

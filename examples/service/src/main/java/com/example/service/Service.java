@@ -7,16 +7,18 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
+import dev.granary.metrics.GranaryMetrics;
+import dev.granary.metrics.GranaryTimers;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.Map;
-import java.util.TreeMap;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -25,14 +27,17 @@ import java.util.regex.Pattern;
 
 /**
  * A service on the loopback interface. {@code GET /power/K?x=X} computes the K-th power of X on the
- * device with a kernel of its own for each K; {@code GET /metrics} has Granary's counters in the
- * text format of Prometheus. SIGTERM ends it, after the requests under way and pending stores.
+ * device with a kernel of its own for each K; {@code GET /metrics} has Granary's metrics for
+ * Prometheus. SIGTERM ends it, after the requests under way and pending stores.
  */
 public final class Service implements AutoCloseable {
     private static final Pattern REQUEST = Pattern.compile("/power/([1-9]|[12][0-9]|3[0-2])\\?x="
             + "(-?[0-9]{1,9}(?:\\.[0-9]{1,9})?)");
     private static final Geometry LAUNCH = Geometry.of(1);
 
+    private final PrometheusMeterRegistry registry =
+            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final DeviceContext device;
     private final Granary granary;
     private final OpenClEngine engine;
     private final ExecutorService threads = Executors.newFixedThreadPool(4);
@@ -40,13 +45,19 @@ public final class Service implements AutoCloseable {
 
     private Service(int port) throws Exception {
         // The same caches serve all requests: memory first, then the directory, then buckets.
-        granary = Granary.open(GranaryConfig.fromEnvironment());
-        engine = OpenClEngine.open(OpenCl.devices().getFirst());
+        granary = Granary.builder()
+                .config(GranaryConfig.fromEnvironment())
+                .listener(new GranaryTimers(registry))
+                .open();
+        new GranaryMetrics(granary).bindTo(registry);
+        // The context is the service's; the engine adds programs to it.
+        device = new DeviceContext();
+        engine = OpenClEngine.wrap(device.context(), device.device(), device.queue());
         server = HttpServer.create(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
         server.setExecutor(threads);
         server.createContext("/power/", answering(this::power));
-        server.createContext("/metrics", answering(_ -> metrics()));
+        server.createContext("/metrics", answering(_ -> registry.scrape()));
         server.start();
     }
 
@@ -90,17 +101,6 @@ public final class Service implements AutoCloseable {
         return result[0] + "\n";
     }
 
-    private String metrics() {
-        Map<String, Long> counters = new TreeMap<>(granary.statistics().counters());
-        StringBuilder text = new StringBuilder();
-        counters.forEach((name, value) -> text.append("granary_")
-                .append(name.replace('-', '_'))
-                .append(' ')
-                .append(value)
-                .append('\n'));
-        return text.toString();
-    }
-
     private interface Answer {
         String to(String request) throws Exception;
     }
@@ -119,8 +119,11 @@ public final class Service implements AutoCloseable {
     }
 
     private static void send(HttpExchange exchange, int status, String text) throws IOException {
-        byte[] body = text.getBytes();
+        byte[] body = text.getBytes(StandardCharsets.UTF_8);
         try (exchange) {
+            // Prometheus refuses metrics of another type
+            exchange.getResponseHeaders()
+                    .set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
             exchange.sendResponseHeaders(status, body.length);
             exchange.getResponseBody().write(body);
         }
@@ -132,6 +135,7 @@ public final class Service implements AutoCloseable {
         server.stop(1);
         threads.close();
         engine.close();
+        device.close();
         granary.close();
     }
 }

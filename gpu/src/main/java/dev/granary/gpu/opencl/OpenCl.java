@@ -7,6 +7,7 @@ import dev.granary.gpu.opencl.driver.PoclSpecialization;
 
 import org.lwjgl.opencl.CL;
 import org.lwjgl.system.Configuration;
+import org.lwjgl.system.Platform;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -16,6 +17,7 @@ import java.util.Map;
 
 /** Access to the OpenCL platforms and devices of this machine. Thread-safe. */
 public final class OpenCl {
+    /** The name on Linux without development packages. LWJGL has those of other systems. */
     private static final String LIBRARY = "libOpenCL.so.1";
 
     private static boolean isLoaded; // guarded by the class
@@ -47,9 +49,12 @@ public final class OpenCl {
         try {
             load();
         } catch (UnsatisfiedLinkError e) {
-            return new Probe.Missing("the OpenCL loader " + LIBRARY
-                    + " was not found; install it and a driver, on Debian:"
-                    + " apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
+            return new Probe.Missing(
+                    Platform.get() == Platform.LINUX
+                            ? "the OpenCL loader " + LIBRARY
+                                    + " was not found; install it and a driver, on Debian:"
+                                    + " apt-get install ocl-icd-libopencl1 pocl-opencl-icd"
+                            : "OpenCL was not found: " + e.getMessage());
         }
         List<OpenClDevice> devices = new ArrayList<>();
         Map<EngineKind, Integer> counts = new EnumMap<>(EngineKind.class);
@@ -93,7 +98,7 @@ public final class OpenCl {
         if (isLoaded) {
             return;
         }
-        if (Configuration.OPENCL_LIBRARY_NAME.get() == null) {
+        if (Platform.get() == Platform.LINUX && Configuration.OPENCL_LIBRARY_NAME.get() == null) {
             Configuration.OPENCL_LIBRARY_NAME.set(LIBRARY);
         }
         try {

@@ -15,7 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /** A context with queues as an application creates them, by calls of LWJGL alone. */
-final class LwjglContext implements AutoCloseable {
+public final class LwjglContext implements AutoCloseable {
     final long context;
     final long device;
     final long queue;
@@ -34,7 +34,8 @@ final class LwjglContext implements AutoCloseable {
         this.references = queueReferences(queue) + contextReferences(context);
     }
 
-    static LwjglContext inOrder() {
+    /** Creates a context of PoCL's device with a queue in order. */
+    public static LwjglContext inOrder() {
         return new LwjglContext(List.of(PoclDevice.get().handle()), false);
     }
 

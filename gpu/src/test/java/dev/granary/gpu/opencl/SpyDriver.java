@@ -20,6 +20,11 @@ public final class SpyDriver {
         return OpenClEngine.open(PoclDevice.get(), spy.binding());
     }
 
+    /** Opens an engine over the application's context. */
+    public OpenClEngine wrap(LwjglContext application) {
+        return application.wrap(spy.binding());
+    }
+
     /** Returns the number of compiles from source. */
     public long compiles() {
         return spy.count("createProgramWithSource");

@@ -22,9 +22,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
-import org.yaml.snakeyaml.LoaderOptions;
-import org.yaml.snakeyaml.Yaml;
-import org.yaml.snakeyaml.constructor.SafeConstructor;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -39,8 +36,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.stream.Collectors;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -140,6 +137,32 @@ class ExamplesTest {
     }
 
     @Test
+    @DisplayName("U6 docs/embedding.md has the jars and megabytes of a program with a directory"
+            + " only, and of the command")
+    void sizes() throws Exception {
+        String page = Files.readString(LocalRepository.TREE.resolve("docs/embedding.md"));
+        Map<String, String> artifacts = Map.of("hello", "granary-coordinator", "ci", "granary-cli");
+        for (Map.Entry<String, String> row : artifacts.entrySet()) {
+            long jars = 0;
+            long bytes = 0;
+            for (String name : names(libraries(row.getKey()))) {
+                boolean isOwn = row.getKey().equals("hello") && name.startsWith("slf4j-simple");
+                if (!isOwn) {
+                    jars++;
+                    bytes += Files.size(libraries(row.getKey()).resolve(name));
+                }
+            }
+            Matcher documented = Pattern.compile(
+                            "\\| `" + row.getValue() + "` \\| (\\d+) \\| ([0-9.]+) \\|")
+                    .matcher(page);
+            assertTrue(documented.find(), row::toString);
+            assertEquals(Long.parseLong(documented.group(1)), jars, row::toString);
+            // the jars of this project grow with each change
+            assertEquals(Double.parseDouble(documented.group(2)), bytes / 1e6, 0.5, row::toString);
+        }
+    }
+
+    @Test
     @DisplayName("U6 a named module runs kernels with --module-path only")
     void modulePath() throws Exception {
         String[] command = {
@@ -161,7 +184,7 @@ class ExamplesTest {
         InstalledProgram.Result linked = InstalledProgram.of(List.of(
                         Path.of(System.getProperty("java.home"), "bin", "jlink").toString(),
                         "--add-modules",
-                        "java.base,jdk.unsupported",
+                        "java.base,jdk.jfr,jdk.unsupported",
                         "--output",
                         image.toString()))
                 .run();
@@ -207,8 +230,9 @@ class ExamplesTest {
 
     @Test
     @DisplayName(
-            "U6 the service computes, publishes, reports its counters, and ends in order: one on"
-                    + " the module path compiles, one on the class path gets it from the bucket")
+            "U6 the service computes in its own context, publishes, reports its metrics, and ends in"
+                    + " order: one on the module path compiles, one on the class path gets it from"
+                    + " the bucket")
     void service() throws Exception {
         Map<String, String> bucket = TestS3.server().environment();
         String[] modules = {
@@ -234,9 +258,13 @@ class ExamplesTest {
                 assertEquals(
                         "400 GET /power/K?x=X, with K from 1 to 32", get(address, "/power/99?x=2"));
                 String metrics = get(address, "/metrics");
-                assertTrue(metrics.contains("granary_compiled " + compiled + "\n"), metrics);
-                assertTrue(metrics.contains("granary_kernel_hits 1\n"), metrics);
-                String last = compiled == 1 ? "granary_bucket_stored 1" : "granary_bucket_hits 1";
+                assertTrue(
+                        metrics.contains("\ngranary_compiled_total " + compiled + ".0\n"), metrics);
+                assertTrue(metrics.contains("\ngranary_kernel_hits_total 1.0\n"), metrics);
+                assertTrue(metrics.contains("\ngranary_programs 1.0\n"), metrics);
+                String last = compiled == 1
+                        ? "granary_bucket_stored_total 1.0"
+                        : "granary_bucket_hits_total 1.0";
                 Await.holds(() -> get(address, "/metrics").lines().anyMatch(last::equals));
                 process.toHandle().destroy(); // SIGTERM
                 assertEquals(143, process.waitFor());
@@ -250,6 +278,9 @@ class ExamplesTest {
             HttpResponse<String> response = client.send(
                     HttpRequest.newBuilder(address.resolve(path)).build(),
                     HttpResponse.BodyHandlers.ofString());
+            assertEquals(
+                    "text/plain; version=0.0.4; charset=utf-8",
+                    response.headers().firstValue("Content-Type").orElse(""));
             return response.statusCode() + " " + response.body().strip();
         } catch (IOException | InterruptedException e) {
             throw new IllegalStateException(e);
@@ -259,69 +290,31 @@ class ExamplesTest {
     @Test
     @DisplayName("the commands of the GitHub workflow populate a bucket: a node compiles nothing")
     void github() throws Exception {
-        Map<?, ?> job = (Map<?, ?>) at("ci/.github/workflows/kernels.yml", "jobs", "populate");
-        List<String> commands = ((List<?>) value(job, "steps"))
-                .stream()
-                        .map(step -> ((Map<?, ?>) step).get("run"))
-                        .filter(String.class::isInstance)
-                        .map(String.class::cast)
-                        .toList();
-        assertPopulates("github", commands, variables(value(job, "env")));
+        assertPopulates(
+                "github",
+                PipelineJob.ofGitHub(examples.resolve("ci/.github/workflows/kernels.yml")));
     }
 
     @Test
     @Tag("exhaustive")
     @DisplayName("the commands of the GitLab pipeline do the same")
     void gitlab() throws Exception {
-        Map<?, ?> job = (Map<?, ?>) at("ci/.gitlab-ci.yml", "populate-kernels");
-        List<String> commands = ((List<?>) value(job, "script"))
-                .stream().map(String.class::cast).toList();
-        assertPopulates("gitlab", commands, variables(value(job, "variables")));
-    }
-
-    private Object at(String file, String... path) throws IOException {
-        Object value = new Yaml(new SafeConstructor(new LoaderOptions()))
-                .load(Files.readString(examples.resolve(file)));
-        for (String name : path) {
-            value = value((Map<?, ?>) value, name);
-        }
-        return value;
-    }
-
-    private static Object value(Map<?, ?> mapping, String name) {
-        return Objects.requireNonNull(mapping.get(name), name);
-    }
-
-    private static Map<String, String> variables(Object mapping) {
-        return ((Map<?, ?>) mapping)
-                .entrySet().stream()
-                        .collect(Collectors.toMap(
-                                entry -> String.valueOf(entry.getKey()),
-                                entry -> String.valueOf(entry.getValue())));
+        assertPopulates("gitlab", PipelineJob.ofGitLab(examples.resolve("ci/.gitlab-ci.yml")));
     }
 
     /**
      * Runs the commands in one shell, with a bucket of the test; then a node without a compiler.
      */
-    private void assertPopulates(
-            String pipeline, List<String> commands, Map<String, String> declared) throws Exception {
-        assertEquals(3, commands.size(), commands::toString);
+    private void assertPopulates(String pipeline, PipelineJob job) throws Exception {
+        assertEquals(3, job.commands().size(), job::toString);
         Map<String, String> bucket = TestS3.server().environment();
-        Map<String, String> variables = new HashMap<>(declared);
+        Map<String, String> variables = new HashMap<>(job.variables());
         variables.putAll(bucket); // the server of the test, and its credentials
         variables.put("GRANARY_DIR", home.resolve(pipeline).toString());
         variables.put("POCL_CACHE_DIR", home.resolve("pocl-" + pipeline).toString());
-        Path bin = Files.createDirectories(home.resolve("bin"));
-        Path maven = Files.writeString(
-                bin.resolve("mvn"),
-                "#!/bin/sh\nPATH=${PATH#*:}\nexec mvn "
-                        + repository.arguments().stream()
-                                .map(argument -> "'" + argument + "'")
-                                .collect(Collectors.joining(" "))
-                        + " \"$@\"\n");
-        assertTrue(maven.toFile().setExecutable(true));
+        Path bin = LocalRepository.mavenWith(repository.arguments(), home.resolve("bin"));
         List<String> script = new ArrayList<>(List.of("set -e", "PATH=" + bin + ":$PATH"));
-        script.addAll(commands);
+        script.addAll(job.commands());
         InstalledProgram.Result ci = InstalledProgram.of(
                         List.of("/bin/bash", "-c", String.join("\n", script)))
                 .directory(examples.resolve("ci"))

@@ -116,13 +116,8 @@ class InstallTest {
      * Installs from a copy of the tree with an empty home; returns the files with their digests.
      */
     private static Map<String, String> install(Path place) throws Exception {
-        Path tree = Files.createDirectories(place.resolve("tree"));
+        Path tree = LocalRepository.copySources(place.resolve("tree"));
         Path home = Files.createDirectories(place.resolve("home"));
-        assertTrue(SystemTool.run(
-                "/bin/bash",
-                "-c",
-                "cd '" + LocalRepository.TREE + "' && tar -c --exclude=target --exclude=.git"
-                        + " --exclude='.fast' . | tar -x -C '" + tree + "'"));
         InstalledProgram.Result result = InstalledProgram.of(List.of(
                         "./granary",
                         "mvn",

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -135,6 +136,41 @@ final class LocalRepository {
                   <activeProfiles><activeProfile>machine</activeProfile></activeProfiles>
                 </settings>
                 """.formatted(repository, repository));
+    }
+
+    /** Copies the source tree, without build output and history, into a new directory. */
+    static Path copySources(Path to) throws IOException, InterruptedException {
+        Path copy = Files.createDirectories(to);
+        String command = "tar -c --exclude=target --exclude=.git --exclude=.fast . | tar -x -C '"
+                + copy + "'";
+        InstalledProgram.Result result = InstalledProgram.of(
+                        List.of("/bin/bash", "-o", "pipefail", "-c", command))
+                .directory(TREE)
+                .run();
+        if (result.exitCode() != 0) {
+            throw new AssertionError(command + " failed: " + result);
+        }
+        return copy;
+    }
+
+    /**
+     * Writes a script {@code mvn} that calls the machine's Maven with more arguments.
+     *
+     * @return its directory, to be the first one of {@code PATH}
+     */
+    static Path mavenWith(List<String> arguments, Path directory) throws IOException {
+        Path bin = Files.createDirectories(directory);
+        Path script = Files.writeString(
+                bin.resolve("mvn"),
+                "#!/bin/sh\nPATH=${PATH#*:}\nexec mvn "
+                        + arguments.stream()
+                                .map(argument -> "'" + argument + "'")
+                                .collect(Collectors.joining(" "))
+                        + " \"$@\"\n");
+        if (!script.toFile().setExecutable(true)) {
+            throw new IOException("not executable: " + script);
+        }
+        return bin;
     }
 
     /** Copies a directory without build output. */

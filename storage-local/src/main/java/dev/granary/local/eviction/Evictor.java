@@ -1,7 +1,7 @@
 package dev.granary.local.eviction;
 
+import dev.granary.cache.EvictionListener;
 import dev.granary.cache.support.LogOnce;
-import dev.granary.local.config.EvictionListener;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.EntryLocation;

@@ -1,4 +1,4 @@
-package dev.granary.cli;
+package dev.granary.cli.operation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -16,6 +16,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Target;
+import dev.granary.cli.Cli;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.coordinator.stores.OpenStores;

@@ -1,10 +1,8 @@
-package dev.granary.local.config;
-
-import dev.granary.local.LocalTier;
+package dev.granary.cache;
 
 /**
- * Listener of the evictions of one {@link LocalTier}. It is called by the thread that sweeps, which
- * stores may wait for, and must neither block nor throw.
+ * Listener of the evictions of one tier. It is called by the thread that evicts, which other
+ * callers of the tier may wait for, and must neither block nor throw.
  */
 @FunctionalInterface
 public interface EvictionListener {
@@ -21,7 +19,7 @@ public interface EvictionListener {
          * Called when entries were evicted, also if an error ended the eviction early.
          *
          * @param entries the number of entries; 1 or more
-         * @param bytes their length in the directory, in bytes
+         * @param bytes their length in the directory, in bytes; 0 for values in memory
          */
         void evicted(long entries, long bytes);
     }

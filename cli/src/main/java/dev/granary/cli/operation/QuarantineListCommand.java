@@ -1,8 +1,9 @@
-package dev.granary.cli;
+package dev.granary.cli.operation;
 
 import com.google.gson.JsonArray;
 
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.command.LocalTierCommand;
 import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
@@ -31,12 +32,12 @@ import java.util.Map;
         })
 final class QuarantineListCommand extends LocalTierCommand {
     @Override
-    String failureMessage() {
+    protected String failureMessage() {
         return "the quarantine cannot be read";
     }
 
     @Override
-    int run(LocalTier tier, GranaryConfig config) throws IOException {
+    protected int run(LocalTier tier, GranaryConfig config) throws IOException {
         List<QuarantinedEntry> entries;
         try (QuarantineInventory inventory =
                 QuarantineInventory.open(tier.directory(), InstantSource.system())) {

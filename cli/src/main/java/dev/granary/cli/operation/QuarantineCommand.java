@@ -1,4 +1,4 @@
-package dev.granary.cli;
+package dev.granary.cli.operation;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -12,7 +12,7 @@ import picocli.CommandLine.Spec;
         description = "List the entries whose restore ended a process, or allow them again.",
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {QuarantineListCommand.class, QuarantineClearCommand.class})
-final class QuarantineCommand implements Runnable {
+public final class QuarantineCommand implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 

@@ -1,5 +1,6 @@
-package dev.granary.cli;
+package dev.granary.cli.operation;
 
+import dev.granary.cli.command.LocalTierCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.IdPrefixConverter;
 import dev.granary.cli.option.UsageException;
@@ -35,19 +36,19 @@ final class QuarantineClearCommand extends LocalTierCommand {
     private final List<String> prefixes = new ArrayList<>();
 
     @Override
-    void check() throws UsageException {
+    protected void check() throws UsageException {
         for (String id : ids) {
             prefixes.add(IdPrefixConverter.parse(id));
         }
     }
 
     @Override
-    String failureMessage() {
+    protected String failureMessage() {
         return "the quarantine cannot be changed";
     }
 
     @Override
-    int run(LocalTier tier, GranaryConfig config) throws IOException, CommandFailedException {
+    protected int run(LocalTier tier, GranaryConfig config) throws IOException, CommandFailedException {
         int cleared = 0;
         int remaining;
         try (QuarantineInventory inventory =
