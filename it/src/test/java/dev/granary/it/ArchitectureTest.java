@@ -98,7 +98,12 @@ class ArchitectureTest {
     void innerPackages() {
         Map<String, List<String>> inner = Map.of(
                 "local", List.of("eviction", "file", "store"),
-                "gpu", List.of("opencl.binding", "opencl.driver", "opencl.lifetime"),
+                "gpu", List.of(
+                        "levelzero.binding",
+                        "lifetime",
+                        "opencl.binding",
+                        "opencl.driver",
+                        "source"),
                 "s3", List.of("aws", "minio", "publish", "resilience", "write"),
                 "coordinator",
                         List.of("claim", "dispatch", "layer", "lookup", "publish", "session"));
