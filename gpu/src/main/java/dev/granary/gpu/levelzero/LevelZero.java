@@ -5,8 +5,6 @@ import dev.granary.gpu.levelzero.binding.DriverCalls;
 import dev.granary.gpu.levelzero.binding.ZeLibrary;
 import dev.granary.gpu.levelzero.binding.ZeStatus;
 
-import org.jspecify.annotations.Nullable;
-
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -15,8 +13,6 @@ import java.util.Map;
 /** Access to the Level Zero drivers and devices of this machine. Thread-safe. */
 public final class LevelZero {
     private static final String LOADER = "libze_loader.so.1";
-
-    private static @Nullable ZeLibrary loaded; // guarded by the class
 
     private LevelZero() {}
 
@@ -49,7 +45,7 @@ public final class LevelZero {
     static Probe probe(String loader) {
         ZeLibrary library;
         try {
-            library = load(loader);
+            library = ZeLibrary.load(loader);
         } catch (IllegalArgumentException e) {
             return new Probe.Missing("the Level Zero loader " + loader + " was not found; install it"
                     + " and a driver, on Debian: apt-get install libze1 intel-opencl-icd"
@@ -82,15 +78,5 @@ public final class LevelZero {
             case Probe.Found found -> found.devices();
             case Probe.Missing _ -> List.of();
         };
-    }
-
-    /** Loads the loader, once per process; a failed load is tried again by the next call. */
-    private static synchronized ZeLibrary load(String loader) {
-        ZeLibrary library = loaded;
-        if (library == null) {
-            library = ZeLibrary.load(loader);
-            loaded = library;
-        }
-        return library;
     }
 }

@@ -61,10 +61,7 @@ public final class LevelZeroBuffer implements DeviceBuffer {
                     "A part of a buffer has no parts: slice the whole buffer");
         }
         try (var _ = engine.context().lease()) {
-            if (isClosed.get() || !memory.retain()) {
-                throw closed();
-            }
-            return new LevelZeroBuffer(engine, memory, offset, bytes, true);
+            return new LevelZeroBuffer(engine, retainIn(engine), offset, bytes, true);
         }
     }
 
@@ -72,10 +69,10 @@ public final class LevelZeroBuffer implements DeviceBuffer {
     public void writeFrom(MemorySegment from) {
         checkFits(from);
         try (var _ = engine.context().lease();
-                NativeHandle.Hold held = hold();
+                HeldBuffers held = new HeldBuffers(engine);
                 Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(from.byteSize()).copyFrom(from);
-            engine.copy(address(held), staging.address(), from.byteSize());
+            engine.copy(held.addressOf(this), staging.address(), from.byteSize());
         }
     }
 
@@ -83,10 +80,10 @@ public final class LevelZeroBuffer implements DeviceBuffer {
     public void readTo(MemorySegment into) {
         checkFits(into);
         try (var _ = engine.context().lease();
-                NativeHandle.Hold held = hold();
+                HeldBuffers held = new HeldBuffers(engine);
                 Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(into.byteSize());
-            engine.copy(staging.address(), address(held), into.byteSize());
+            engine.copy(staging.address(), held.addressOf(this), into.byteSize());
             into.copyFrom(staging);
         }
     }
@@ -99,34 +96,25 @@ public final class LevelZeroBuffer implements DeviceBuffer {
     }
 
     /**
-     * Holds the buffer as a kernel argument in {@code user} until the launch has completed.
-     * Requires a lease of that engine.
+     * Adds an owner of the memory, for a user of that engine. Requires a lease of it.
      *
      * @throws IllegalArgumentException if the buffer belongs to another engine
      * @throws IllegalStateException if it is closed
      */
-    NativeHandle.Hold holdIn(LevelZeroEngine user) {
+    SharedHandle retainIn(LevelZeroEngine user) {
         if (engine != user) {
             throw new IllegalArgumentException(
                     "The buffer belongs to another engine, on " + engine.device());
         }
-        return hold();
-    }
-
-    /** Returns the address of the buffer in held memory. */
-    long address(NativeHandle.Hold held) {
-        return held.handle() + offset;
-    }
-
-    private NativeHandle.Hold hold() {
-        if (isClosed.get()) {
-            throw closed();
+        if (isClosed.get() || !memory.retain()) {
+            throw new IllegalStateException("The buffer is closed");
         }
-        return memory.hold();
+        return memory;
     }
 
-    private static IllegalStateException closed() {
-        return new IllegalStateException("The buffer is closed");
+    /** Returns the address of the buffer, whose memory the caller has retained. */
+    long address() {
+        return memory.get() + offset;
     }
 
     private void checkFits(MemorySegment segment) {

@@ -191,6 +191,18 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
         return LevelZeroBuffer.allocate(this, bytes);
     }
 
+    /**
+     * Returns a new batch, whose launches are recorded once and run many times.
+     *
+     * @throws IllegalStateException if this engine is closed
+     * @throws DriverException if the driver refuses
+     */
+    public LevelZeroBatch batch() {
+        try (var _ = context.lease()) {
+            return new LevelZeroBatch(this);
+        }
+    }
+
     /** Destroys the context and all objects in it, after running calls have ended. */
     @Override
     public void close() {

@@ -93,7 +93,7 @@ final class ZeContext {
         try {
             destroyer.accept(object);
         } catch (DriverException e) { // such as a lost device: there is nothing left to release
-            LOG.warn("A {} could not be destroyed: {}", description, e.getMessage());
+            LOG.warn("A native object ({}) could not be destroyed: {}", description, e.getMessage());
         }
     }
 }

@@ -33,11 +33,12 @@ public final class SharedHandle {
     }
 
     /**
-     * Keeps the native object for one native call. Requires an engine lease.
+     * Returns the native handle. Requires an engine lease, and an owner that does not release it
+     * meanwhile.
      *
      * @throws IllegalStateException if it was released
      */
-    public NativeHandle.Hold hold() {
-        return handle.hold();
+    public long get() {
+        return handle.get();
     }
 }

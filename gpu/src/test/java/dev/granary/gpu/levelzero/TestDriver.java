@@ -41,6 +41,7 @@ public final class TestDriver {
     private final MethodHandle set;
     private final MethodHandle calls;
     private final MethodHandle live;
+    private final MethodHandle forget;
     private final MethodHandle violations;
     private final MethodHandle lastViolation;
 
@@ -51,6 +52,7 @@ public final class TestDriver {
         calls = function(
                 symbols, "granary_ze_calls", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
         live = function(symbols, "granary_ze_live", FunctionDescriptor.of(JAVA_LONG));
+        forget = function(symbols, "granary_ze_forget", FunctionDescriptor.ofVoid());
         violations = function(symbols, "granary_ze_violations", FunctionDescriptor.of(JAVA_LONG));
         lastViolation =
                 function(symbols, "granary_ze_last_violation", FunctionDescriptor.of(ADDRESS));
@@ -181,6 +183,15 @@ public final class TestDriver {
     long liveObjects() {
         try {
             return (long) live.invokeExact();
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Takes all live objects and violations as none, after a test that left some on purpose. */
+    void forget() {
+        try {
+            forget.invokeExact();
         } catch (Throwable e) {
             throw new IllegalStateException(e);
         }

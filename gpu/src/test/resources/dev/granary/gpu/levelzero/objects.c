@@ -69,6 +69,13 @@ EXPORT long granary_ze_live(void) {
     return all;
 }
 
+EXPORT void granary_ze_forget(void) {
+    pthread_mutex_lock(&lock);
+    memset(live, 0, sizeof live);
+    violations = 0;
+    pthread_mutex_unlock(&lock);
+}
+
 EXPORT long granary_ze_violations(void) { return violations; }
 
 EXPORT const char* granary_ze_last_violation(void) { return last_violation; }
