@@ -21,11 +21,10 @@ import java.util.List;
  * directory of its own. Thread-safe.
  *
  * @param searchPath the directories of programs, as in the environment variable {@code PATH}
+ * @param temporary the parent of the temporary directories
  */
-record PathCompiler(String searchPath) implements SpirvCompiler {
+record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler {
     private static final Logger LOG = LoggerFactory.getLogger(PathCompiler.class);
-
-    private static final Path TEMPORARY = Path.of(System.getProperty("java.io.tmpdir"));
 
     @Override
     public byte[] compile(KernelDescriptor descriptor) throws CompileException {
@@ -38,8 +37,8 @@ record PathCompiler(String searchPath) implements SpirvCompiler {
                                 + " of both)",
                         ""));
         Path directory = null;
-        try (HeaderDirectory headers = new HeaderDirectory(descriptor, TEMPORARY)) {
-            directory = Files.createTempDirectory(TEMPORARY, "granary-spirv-");
+        try (HeaderDirectory headers = new HeaderDirectory(descriptor, temporary)) {
+            directory = Files.createTempDirectory(temporary, "granary-spirv-");
             Path source = directory.resolve("program.cl");
             Files.writeString(source, String.join("", descriptor.sources()));
             List<String> options = new ArrayList<>(

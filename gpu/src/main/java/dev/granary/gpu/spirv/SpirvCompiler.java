@@ -3,6 +3,8 @@ package dev.granary.gpu.spirv;
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
 
+import java.nio.file.Path;
+
 /** A compiler of OpenCL C to SPIR-V. Thread-safe. */
 @FunctionalInterface
 public interface SpirvCompiler {
@@ -21,7 +23,9 @@ public interface SpirvCompiler {
      * {@code PATH} at each compile: {@code ocloc}, else {@code clang} with {@code llvm-spirv}.
      */
     static SpirvCompiler onPath() {
-        return new PathCompiler(System.getenv().getOrDefault("PATH", ""));
+        return new PathCompiler(
+                System.getenv().getOrDefault("PATH", ""),
+                Path.of(System.getProperty("java.io.tmpdir")));
     }
 
     /** Returns true if an option is for the driver that takes the SPIR-V, such as

@@ -61,7 +61,7 @@ sealed interface SpirvTool permits OclocTool, ClangTool {
 
     private static Stream<Path> path(String part) {
         try {
-            return Stream.of(Path.of(part));
+            return Stream.of(Path.of(part).toAbsolutePath());
         } catch (InvalidPathException e) { // such a part has no program
             return Stream.empty();
         }

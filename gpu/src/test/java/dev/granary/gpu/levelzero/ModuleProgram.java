@@ -1,7 +1,9 @@
 package dev.granary.gpu.levelzero;
 
 import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.RestoreException;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
@@ -13,12 +15,11 @@ import java.util.List;
 
 /**
  * Program on an installed driver: {@code build FILE} compiles two kernels and writes the native
- * binary, {@code restore FILE} restores it; both launch. It prints what it sees.
+ * binary, {@code restore FILE...} restores binaries; both launch. It prints what it sees.
  */
 public final class ModuleProgram {
-    private static final int COUNT = 256;
-
-    private static final String SOURCE = """
+    static final String HEADER = "#define FACTOR 3\n";
+    static final String SOURCE = """
         #include "factor.clh"
         kernel void scale(global const float* in, global float* out, float factor) {
             out[get_global_id(0)] = in[get_global_id(0)] * factor * FACTOR;
@@ -32,57 +33,75 @@ public final class ModuleProgram {
         }
         """;
 
+    private static final int COUNT = 256;
+
     private ModuleProgram() {}
 
-    /** Runs with the mode and the file of the binary. */
+    /** Runs with the mode and the files of binaries. */
     public static void main(String[] arguments) throws Exception {
-        LevelZeroDevice device =
-                switch (LevelZero.probe()) {
-                    case LevelZero.Probe.Found found -> found.devices().getFirst();
-                    case LevelZero.Probe.Missing missing -> {
-                        System.out.println("missing=" + missing.cause());
-                        yield null;
+        switch (LevelZero.probe()) {
+            case LevelZero.Probe.Missing missing -> System.out.println("missing=" + missing.cause());
+            case LevelZero.Probe.Found found -> {
+                LevelZeroDevice device = found.devices().getFirst();
+                System.out.println("target=" + device.target());
+                try (LevelZeroEngine engine = LevelZeroEngine.open(device)) {
+                    if (arguments[0].equals("build")) {
+                        build(engine, Path.of(arguments[1]));
+                    } else {
+                        for (String file : List.of(arguments).subList(1, arguments.length)) {
+                            restore(engine, Path.of(file));
+                        }
                     }
-                };
-        if (device == null) {
-            return;
-        }
-        System.out.println("target=" + device.target());
-        System.out.println("units=" + device.computeUnits());
-        System.out.println("parts=" + device.subDevices().size());
-        // the environment of a simulated device makes programs not cacheable; the digest stands
-        // for it
-        KernelDescriptor descriptor = KernelDescriptor.builder(device.target(), "sample")
-                .source(SOURCE)
-                .header("factor.clh", "#define FACTOR 3\n")
-                .extraDigest("simulated")
-                .build();
-        Path file = Path.of(arguments[1]);
-        try (LevelZeroEngine engine = LevelZeroEngine.open(device)) {
-            long start = System.nanoTime();
-            LevelZeroPrimitive primitive = arguments[0].equals("build")
-                    ? engine.create(descriptor)
-                    : engine.create(
-                            descriptor,
-                            KernelBinaries.of(Files.readAllBytes(file)),
-                            BinaryKind.KERNEL);
-            System.out.println("micros=" + (System.nanoTime() - start) / 1000);
-            System.out.println("origin=" + primitive.origin());
-            System.out.println("kernels=" + primitive.kernels());
-            if (arguments[0].equals("build")) {
-                Files.write(
-                        file,
-                        primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
+                }
+                System.out.println("end=closed");
             }
-            start = System.nanoTime();
-            launch(engine, primitive);
-            System.out.println("launchMicros=" + (System.nanoTime() - start) / 1000);
         }
-        System.out.println("end=closed");
     }
 
-    private static void launch(LevelZeroEngine engine, LevelZeroPrimitive primitive)
+    /** The environment of a simulated device prevents caching; the digest stands for it. */
+    private static KernelDescriptor descriptor(LevelZeroEngine engine) {
+        return KernelDescriptor.builder(engine.target(), "sample")
+                .source(SOURCE)
+                .header("factor.clh", HEADER)
+                .extraDigest("simulated")
+                .build();
+    }
+
+    private static void build(LevelZeroEngine engine, Path file) throws Exception {
+        long start = System.nanoTime();
+        LevelZeroPrimitive primitive;
+        try {
+            primitive = engine.create(descriptor(engine));
+        } catch (CompileException e) {
+            System.out.println("missing=" + e.getMessage());
+            return;
+        }
+        System.out.println("built.micros=" + (System.nanoTime() - start) / 1000);
+        Files.write(file, primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
+        report("built", engine, primitive);
+    }
+
+    private static void restore(LevelZeroEngine engine, Path file) throws Exception {
+        String name = file.getFileName().toString();
+        KernelBinaries binaries = KernelBinaries.of(Files.readAllBytes(file));
+        long start = System.nanoTime();
+        try {
+            LevelZeroPrimitive primitive =
+                    engine.create(descriptor(engine), binaries, BinaryKind.KERNEL);
+            System.out.println(name + ".micros=" + (System.nanoTime() - start) / 1000);
+            start = System.nanoTime();
+            engine.create(descriptor(engine), binaries, BinaryKind.KERNEL);
+            System.out.println(name + ".againMicros=" + (System.nanoTime() - start) / 1000);
+            report(name, engine, primitive);
+        } catch (RestoreException e) {
+            System.out.println(name + ".refused=" + e.getMessage());
+        }
+    }
+
+    private static void report(String name, LevelZeroEngine engine, LevelZeroPrimitive primitive)
             throws Exception {
+        System.out.println(name + ".origin=" + primitive.origin());
+        System.out.println(name + ".kernels=" + primitive.kernels());
         float[] out = new float[COUNT];
         try (LevelZeroKernels kernels = engine.load(primitive);
                 DeviceBuffer from = engine.buffer(COUNT * Float.BYTES);
