@@ -2,9 +2,7 @@ package dev.granary.gpu;
 
 import org.jspecify.annotations.Nullable;
 
-/**
- * Thrown if a call of a GPU driver fails. The message names the call and the status code.
- */
+/** Thrown if a call of a GPU driver fails. The message names the call and the status code. */
 public class DriverException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

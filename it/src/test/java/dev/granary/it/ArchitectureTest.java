@@ -98,12 +98,13 @@ class ArchitectureTest {
     void innerPackages() {
         Map<String, List<String>> inner = Map.of(
                 "local", List.of("eviction", "file", "store"),
-                "gpu", List.of(
-                        "levelzero.binding",
-                        "lifetime",
-                        "opencl.binding",
-                        "opencl.driver",
-                        "source"),
+                "gpu",
+                        List.of(
+                                "levelzero.binding",
+                                "lifetime",
+                                "opencl.binding",
+                                "opencl.driver",
+                                "source"),
                 "s3", List.of("aws", "minio", "publish", "resilience", "write"),
                 "coordinator",
                         List.of("claim", "dispatch", "layer", "lookup", "publish", "session"));

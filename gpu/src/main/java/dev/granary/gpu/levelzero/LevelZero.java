@@ -47,9 +47,10 @@ public final class LevelZero {
         try {
             library = ZeLibrary.load(loader);
         } catch (IllegalArgumentException e) {
-            return new Probe.Missing("the Level Zero loader " + loader + " was not found; install it"
-                    + " and a driver, on Debian: apt-get install libze1 intel-opencl-icd"
-                    + " (libze-intel-gpu1 from Debian 13 on)");
+            return new Probe.Missing(
+                    "the Level Zero loader " + loader + " was not found; install it"
+                            + " and a driver, on Debian: apt-get install libze1 intel-opencl-icd"
+                            + " (libze-intel-gpu1 from Debian 13 on)");
         }
         DriverCalls drivers = new DriverCalls(library);
         int status = drivers.init();

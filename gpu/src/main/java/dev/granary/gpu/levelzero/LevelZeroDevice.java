@@ -9,7 +9,9 @@ import dev.granary.gpu.levelzero.binding.ZeLibrary;
 
 import java.util.List;
 
-/** One Level Zero device of this machine, with the properties that its driver reports. Immutable. */
+/**
+ * One Level Zero device of this machine, with the properties that its driver reports. Immutable.
+ */
 public final class LevelZeroDevice implements ConstantDevice {
     private final ZeLibrary library;
     private final DriverCalls calls;

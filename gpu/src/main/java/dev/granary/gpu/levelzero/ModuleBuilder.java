@@ -96,9 +96,7 @@ record ModuleBuilder(ZeContext context) {
                     yield new BuiltModule(
                             module(module, descriptor, all),
                             recompiled ? binaries(descriptor, built.module()) : binaries,
-                            recompiled
-                                    ? Primitive.Origin.RECOMPILED
-                                    : Primitive.Origin.RESTORED);
+                            recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED);
                 } catch (RestoreException | RuntimeException | Error e) {
                     module.release();
                     throw e;
@@ -118,8 +116,7 @@ record ModuleBuilder(ZeContext context) {
     }
 
     private NativeHandle own(ModuleBuild.Built built) {
-        return context.own(
-                "module", built.module(), context.calls().modules()::destroy);
+        return context.own("module", built.module(), context.calls().modules()::destroy);
     }
 
     private static NativeModule module(

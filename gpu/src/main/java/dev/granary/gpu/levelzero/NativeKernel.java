@@ -22,8 +22,8 @@ record NativeKernel(KernelCalls calls, String name, NativeHandle handle, int par
     /** Creates a kernel. Requires a lease, and an owner of the module. */
     static NativeKernel create(ZeContext context, NativeModule module, String name) {
         KernelCalls calls = context.calls().kernels();
-        NativeHandle handle = context.own(
-                "kernel", calls.create(module.handle().get(), name), calls::destroy);
+        NativeHandle handle =
+                context.own("kernel", calls.create(module.handle().get(), name), calls::destroy);
         try {
             return new NativeKernel(calls, name, handle, calls.parameters(handle.get()));
         } catch (RuntimeException | Error e) {

@@ -37,8 +37,7 @@ final class ZeContext {
     static ZeContext open(LevelZeroDevice device) {
         ZeCalls calls = ZeCalls.of(device.library());
         int queueGroup = device.computeQueueGroup();
-        return new ZeContext(
-                device, calls, queueGroup, calls.contexts().create(device.driver()));
+        return new ZeContext(device, calls, queueGroup, calls.contexts().create(device.driver()));
     }
 
     LevelZeroDevice device() {
@@ -85,15 +84,15 @@ final class ZeContext {
 
     /** Destroys all objects and the context, after the running uses have ended. */
     void destroyAll() {
-        lifetime.releaseAll(
-                () -> destroy("context", context, calls.contexts()::destroy));
+        lifetime.releaseAll(() -> destroy("context", context, calls.contexts()::destroy));
     }
 
     private static void destroy(String description, long object, LongConsumer destroyer) {
         try {
             destroyer.accept(object);
         } catch (DriverException e) { // such as a lost device: there is nothing left to release
-            LOG.warn("A native object ({}) could not be destroyed: {}", description, e.getMessage());
+            LOG.warn(
+                    "A native object ({}) could not be destroyed: {}", description, e.getMessage());
         }
     }
 }

@@ -28,8 +28,10 @@ public interface SpirvCompiler {
                 Path.of(System.getProperty("java.io.tmpdir")));
     }
 
-    /** Returns true if an option is for the driver that takes the SPIR-V, such as
-     * {@code -ze-opt-disable}. */
+    /**
+     * Returns true if an option is for the driver that takes the SPIR-V, such as
+     * {@code -ze-opt-disable}.
+     */
     static boolean isForDriver(String option) {
         return option.startsWith("-ze-");
     }

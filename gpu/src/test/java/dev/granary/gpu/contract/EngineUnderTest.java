@@ -20,8 +20,8 @@ public interface EngineUnderTest<P extends Primitive> {
 
     /**
      * Returns a program of three kernels over vectors of floats: {@code add(a, b, out)},
-     * {@code scale(in, out, factor)} multiplied by {@code extra}, and
-     * {@code reverse(in, out, local)}, which reverses each group.
+     * {@code scale(in, out, factor)} multiplied by {@code extra}, and {@code reverse(in, out,
+     * local)}, which reverses each group.
      */
     KernelDescriptor.Builder vectors(int extra);
 

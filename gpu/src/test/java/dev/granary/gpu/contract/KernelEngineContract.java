@@ -165,8 +165,7 @@ public abstract class KernelEngineContract<P extends Primitive> {
         P all = engine.create(backend.vectors(1).build(), binaries, BinaryKind.KERNEL);
         assertEquals(List.of("add", "reverse", "scale"), all.kernels());
         long before = backend.liveObjects();
-        CompileException refused =
-                assertThrows(CompileException.class, () -> engine.create(more));
+        CompileException refused = assertThrows(CompileException.class, () -> engine.create(more));
         assertTrue(String.valueOf(refused.getMessage()).contains("absent"), refused.getMessage());
         assertTrue(assertThrows(
                         RestoreException.class,
@@ -219,9 +218,7 @@ public abstract class KernelEngineContract<P extends Primitive> {
         assertThrows(
                 IllegalStateException.class,
                 () -> closing.create(
-                        descriptor,
-                        KernelBinaries.of(new byte[1]),
-                        BinaryKind.KERNEL));
+                        descriptor, KernelBinaries.of(new byte[1]), BinaryKind.KERNEL));
         assertThrows(IllegalStateException.class, () -> closing.load(primitive));
         assertThrows(IllegalStateException.class, () -> closing.buffer(4));
         assertThrows(IllegalStateException.class, () -> VectorLaunches.content(buffer));

@@ -105,7 +105,9 @@ public abstract class KernelLaunchContract<P extends Primitive> {
                     "java.lang.String",
                     () -> kernels.launch("scale", GEOMETRY, in, in, "2"));
             assertSays(
-                    illegal, "3 parameters, not 2", () -> kernels.launch("scale", GEOMETRY, in, in));
+                    illegal,
+                    "3 parameters, not 2",
+                    () -> kernels.launch("scale", GEOMETRY, in, in));
             assertSays(
                     illegal,
                     "3 parameters, not 4",
@@ -128,8 +130,7 @@ public abstract class KernelLaunchContract<P extends Primitive> {
             assertSays(
                     DriverException.class,
                     " failed with ",
-                    () -> kernels.launch(
-                            "scale", Geometry.of(1 << 20).local(1 << 20), in, in, 2f));
+                    () -> kernels.launch("scale", Geometry.of(1 << 20).local(1 << 20), in, in, 2f));
         }
         assertSays(IllegalArgumentException.class, "positive size", () -> engine.buffer(0));
         assertSays(IllegalArgumentException.class, "positive size", () -> new LocalMemory(0));

@@ -49,8 +49,8 @@ class IntelDriverTest {
         assumeTrue(!isMissing, reason);
         built = output;
         byte[] bytes = Files.readAllBytes(own);
-        Path part = Files.write(
-                directory.resolve("part"), Arrays.copyOf(bytes, bytes.length * 2 / 3));
+        Path part =
+                Files.write(directory.resolve("part"), Arrays.copyOf(bytes, bytes.length * 2 / 3));
         restored = run(
                         TIGER_LAKE,
                         "restore",
@@ -61,8 +61,7 @@ class IntelDriverTest {
                 .output();
     }
 
-    private static ChildJvm.Result run(String device, String mode, Path... files)
-            throws Exception {
+    private static ChildJvm.Result run(String device, String mode, Path... files) throws Exception {
         Path own = Files.createTempDirectory(directory, "process"); // the driver writes files
         return DriverProcess.of(ModuleProgram.class, own)
                 .classPath(part -> !part.toString().contains("lwjgl"))
@@ -76,7 +75,8 @@ class IntelDriverTest {
     }
 
     /** Compiles the program of the test with Intel's offline compiler. */
-    private static Path offline(String device, String name) throws IOException, InterruptedException {
+    private static Path offline(String device, String name)
+            throws IOException, InterruptedException {
         Path own = Files.createTempDirectory(directory, "offline");
         Path source = own.resolve("sample.cl");
         Files.writeString(source, ModuleProgram.SOURCE);

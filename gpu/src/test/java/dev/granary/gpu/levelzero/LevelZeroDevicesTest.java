@@ -41,8 +41,8 @@ class LevelZeroDevicesTest {
 
         @AfterEach
         void restoreSettings() {
-            for (String setting : List.of(
-                    "DEVICES", "SUBDEVICES", "DRIVER_VERSION", "DEVICE_ID", "IP_VERSION")) {
+            for (String setting :
+                    List.of("DEVICES", "SUBDEVICES", "DRIVER_VERSION", "DEVICE_ID", "IP_VERSION")) {
                 driver.set("GRANARY_ZE_" + setting, "");
             }
         }
@@ -122,8 +122,7 @@ class LevelZeroDevicesTest {
                     .variables(Map.of(
                             TestDriver.ALTERNATIVE_DRIVERS,
                             directory.resolve("absent.so").toString()));
-            String cause =
-                    DriverProcess.value(process.run("build", "binary").output(), "missing");
+            String cause = DriverProcess.value(process.run("build", "binary").output(), "missing");
             assertTrue(
                     cause.startsWith(
                             "zeInit failed with 0x78000001 (ZE_RESULT_ERROR_UNINITIALIZED)"),

@@ -47,9 +47,8 @@ class LevelZeroErrorsTest {
     @AfterEach
     void restoreSettings() {
         driver.fail("");
-        for (String setting : new String[] {
-            "DRIVER_VERSION", "NO_BINARY", "SUGGEST", "COMPILE_MILLIS"
-        }) {
+        for (String setting :
+                new String[] {"DRIVER_VERSION", "NO_BINARY", "SUGGEST", "COMPILE_MILLIS"}) {
             driver.set("GRANARY_ZE_" + setting, "");
         }
         Await.holds(() -> driver.liveObjects() == 0);
@@ -191,9 +190,9 @@ class LevelZeroErrorsTest {
     void deviceLost() throws Exception {
         try (LevelZeroEngine engine = open();
                 DeviceBuffer buffer = engine.buffer(COUNT * Float.BYTES)) {
-            LevelZeroPrimitive failing = engine.create(VectorPrograms.of(
-                            device.target(), "kernel lose buffer\n  fail\n")
-                    .build());
+            LevelZeroPrimitive failing =
+                    engine.create(VectorPrograms.of(device.target(), "kernel lose buffer\n  fail\n")
+                            .build());
             LevelZeroPrimitive working = engine.create(vectors());
             for (int i = 0; i < 20; i++) { // more than the events of a pool
                 try (LevelZeroKernels kernels = engine.load(failing)) {
@@ -272,8 +271,10 @@ class LevelZeroErrorsTest {
     @DisplayName("Damaged binaries are refused with the build log of the driver")
     void damaged() throws Exception {
         try (LevelZeroEngine engine = open()) {
-            byte[] bytes =
-                    engine.create(vectors()).getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst();
+            byte[] bytes = engine.create(vectors())
+                    .getBinaries(BinaryKind.KERNEL)
+                    .toByteArrays()
+                    .getFirst();
             for (int i = 0; i < bytes.length; i += 7) {
                 byte[] damaged = bytes.clone();
                 damaged[i] ^= 4;

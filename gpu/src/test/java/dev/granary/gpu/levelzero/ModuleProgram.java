@@ -40,7 +40,8 @@ public final class ModuleProgram {
     /** Runs with the mode and the files of binaries. */
     public static void main(String[] arguments) throws Exception {
         switch (LevelZero.probe()) {
-            case LevelZero.Probe.Missing missing -> System.out.println("missing=" + missing.cause());
+            case LevelZero.Probe.Missing missing ->
+                System.out.println("missing=" + missing.cause());
             case LevelZero.Probe.Found found -> {
                 LevelZeroDevice device = found.devices().getFirst();
                 System.out.println("target=" + device.target());
@@ -77,7 +78,8 @@ public final class ModuleProgram {
             return;
         }
         System.out.println("built.micros=" + (System.nanoTime() - start) / 1000);
-        Files.write(file, primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
+        Files.write(
+                file, primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
         report("built", engine, primitive);
     }
 
@@ -107,7 +109,8 @@ public final class ModuleProgram {
                 DeviceBuffer from = engine.buffer(COUNT * Float.BYTES);
                 DeviceBuffer into = engine.buffer(COUNT * Float.BYTES)) {
             from.writeFrom(MemorySegment.ofArray(new float[COUNT]));
-            for (Geometry geometry : List.of(Geometry.of(COUNT), Geometry.of(COUNT).local(16))) {
+            for (Geometry geometry :
+                    List.of(Geometry.of(COUNT), Geometry.of(COUNT).local(16))) {
                 kernels.launch("scale", geometry, from, into, 2f);
             }
             into.readTo(MemorySegment.ofArray(out));

@@ -17,7 +17,7 @@ import java.lang.annotation.Target;
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(NeedsTestDriver.Condition.class)
-@interface NeedsTestDriver {
+public @interface NeedsTestDriver {
     /** Evaluates whether there is such a driver. */
     final class Condition implements ExecutionCondition {
         @Override

@@ -49,8 +49,7 @@ public final class TestDriver {
         this.library = library;
         SymbolLookup symbols = SymbolLookup.libraryLookup(library, Arena.global());
         set = function(symbols, "granary_ze_set", FunctionDescriptor.ofVoid(ADDRESS, ADDRESS));
-        calls = function(
-                symbols, "granary_ze_calls", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
+        calls = function(symbols, "granary_ze_calls", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
         live = function(symbols, "granary_ze_live", FunctionDescriptor.of(JAVA_LONG));
         forget = function(symbols, "granary_ze_forget", FunctionDescriptor.ofVoid());
         violations = function(symbols, "granary_ze_violations", FunctionDescriptor.of(JAVA_LONG));
@@ -64,7 +63,7 @@ public final class TestDriver {
     }
 
     /** Returns the reason why there is no driver; empty if there is one. */
-    static synchronized Optional<String> missing() {
+    public static synchronized Optional<String> missing() {
         if (loaded.equals("")) {
             loaded = load();
         }
@@ -72,7 +71,7 @@ public final class TestDriver {
     }
 
     /** Returns the driver of this process. */
-    static synchronized TestDriver get() {
+    public static synchronized TestDriver get() {
         Assertions.assertEquals(Optional.empty(), missing());
         return (TestDriver) loaded;
     }
@@ -115,8 +114,8 @@ public final class TestDriver {
                     .redirectErrorStream(true)
                     .start();
         } catch (IOException e) {
-            return Optional.of("there is no C compiler (cc), on Debian: apt-get install gcc"
-                    + " libc6-dev");
+            return Optional.of(
+                    "there is no C compiler (cc), on Debian: apt-get install gcc" + " libc6-dev");
         }
         String output = new String(compiler.getInputStream().readAllBytes(), UTF_8);
         try {
@@ -129,8 +128,7 @@ public final class TestDriver {
 
     private static void copy(String name, Path directory) throws IOException {
         try (InputStream source = TestDriver.class.getResourceAsStream(name)) {
-            Files.copy(
-                    Objects.requireNonNull(source, name), directory.resolve(name));
+            Files.copy(Objects.requireNonNull(source, name), directory.resolve(name));
         }
     }
 
@@ -141,20 +139,20 @@ public final class TestDriver {
                         Linker.nativeLinker().defaultLookup().findOrThrow("setenv"),
                         FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_INT));
         try (Arena arena = Arena.ofConfined()) {
-            Assertions.assertEquals(0, (int) setenv.invokeExact(
-                    arena.allocateFrom(name), arena.allocateFrom(value), 1));
+            Assertions.assertEquals(0, (int)
+                    setenv.invokeExact(arena.allocateFrom(name), arena.allocateFrom(value), 1));
         } catch (Throwable e) {
             throw new IllegalStateException(e);
         }
     }
 
     /** Returns the shared library, for {@link #ALTERNATIVE_DRIVERS} of another process. */
-    Path library() {
+    public Path library() {
         return library;
     }
 
     /** Changes a setting; an empty value restores the regular behaviour. */
-    void set(String name, String value) {
+    public void set(String name, String value) {
         try (Arena arena = Arena.ofConfined()) {
             set.invokeExact(arena.allocateFrom(name), arena.allocateFrom(value));
         } catch (Throwable e) {
@@ -163,7 +161,7 @@ public final class TestDriver {
     }
 
     /** Lets calls of a function fail with a status, such as {@code zeModuleCreate=0x70000002}. */
-    void fail(String functionAndStatus) {
+    public void fail(String functionAndStatus) {
         set("GRANARY_ZE_FAIL", functionAndStatus);
     }
 
@@ -171,7 +169,7 @@ public final class TestDriver {
      * Returns the number of calls of a function; {@code spirv} and {@code native} are the builds of
      * modules by their input.
      */
-    long calls(String function) {
+    public long calls(String function) {
         try (Arena arena = Arena.ofConfined()) {
             return (long) calls.invokeExact(arena.allocateFrom(function));
         } catch (Throwable e) {
@@ -180,7 +178,7 @@ public final class TestDriver {
     }
 
     /** Returns the number of native objects that were not destroyed. */
-    long liveObjects() {
+    public long liveObjects() {
         try {
             return (long) live.invokeExact();
         } catch (Throwable e) {
@@ -198,7 +196,7 @@ public final class TestDriver {
     }
 
     /** Fails if a rule of Level Zero was violated, such as the order of destruction. */
-    void assertNoViolation() {
+    public void assertNoViolation() {
         try {
             long count = (long) violations.invokeExact();
             MemorySegment text = (MemorySegment) lastViolation.invokeExact();

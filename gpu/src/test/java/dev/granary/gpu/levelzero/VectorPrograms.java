@@ -7,9 +7,9 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
 /** Programs for the {@link TestDriver}, in the format that {@code vector.c} describes. */
-final class VectorPrograms {
+public final class VectorPrograms {
     /** The compiler of the tests: the test driver takes source in the place of SPIR-V. */
-    static final SpirvCompiler COMPILER =
+    public static final SpirvCompiler COMPILER =
             descriptor -> String.join("", descriptor.sources()).getBytes(UTF_8);
 
     private static final String VECTORS = """
@@ -26,12 +26,12 @@ final class VectorPrograms {
     private VectorPrograms() {}
 
     /** Returns the program of the contract suite. */
-    static KernelDescriptor.Builder vectors(Target target, int extra) {
+    public static KernelDescriptor.Builder vectors(Target target, int extra) {
         return KernelDescriptor.builder(target, "vectors").source(VECTORS.formatted(extra));
     }
 
     /** Returns a program of these lines. */
-    static KernelDescriptor.Builder of(Target target, String lines) {
+    public static KernelDescriptor.Builder of(Target target, String lines) {
         return KernelDescriptor.builder(target, "program")
                 .source("granary vector program\n" + lines);
     }

@@ -1,13 +1,13 @@
 package dev.granary.gpu.spirv;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
@@ -174,9 +174,9 @@ class PathCompilerTest {
     @DisplayName("N9 without a compiler, the message names the packages to install")
     void missing() throws Exception {
         for (String path : List.of("", ":", "\0", programs.toString())) {
-            CompileException failure = assertThrows(
-                    CompileException.class,
-                    () -> new PathCompiler(path, temporary).compile(builder("kernel void k() {}").build()));
+            CompileException failure =
+                    assertThrows(CompileException.class, () -> new PathCompiler(path, temporary)
+                            .compile(builder("kernel void k() {}").build()));
             String message = String.valueOf(failure.getMessage());
             assertTrue(message.contains("apt-get install intel-opencl-icd"), message);
             assertTrue(message.contains("apt-get install clang-14 llvm-spirv-14"), message);

@@ -30,12 +30,10 @@ public final class CommandCalls {
     public CommandCalls(ZeLibrary library) {
         createImmediate = library.function(
                 "zeCommandListCreateImmediate", POINTER, POINTER, POINTER, POINTER);
-        createList =
-                library.function("zeCommandListCreate", POINTER, POINTER, POINTER, POINTER);
+        createList = library.function("zeCommandListCreate", POINTER, POINTER, POINTER, POINTER);
         closeList = library.function("zeCommandListClose", POINTER);
         destroyList = library.function("zeCommandListDestroy", POINTER);
-        createQueue =
-                library.function("zeCommandQueueCreate", POINTER, POINTER, POINTER, POINTER);
+        createQueue = library.function("zeCommandQueueCreate", POINTER, POINTER, POINTER, POINTER);
         execute = library.function(
                 "zeCommandQueueExecuteCommandLists", POINTER, JAVA_INT, POINTER, POINTER);
         synchronize = library.function("zeCommandQueueSynchronize", POINTER, POINTER);
@@ -57,17 +55,16 @@ public final class CommandCalls {
                 POINTER,
                 JAVA_INT,
                 POINTER);
-        appendBarrier = library.function(
-                "zeCommandListAppendBarrier", POINTER, POINTER, JAVA_INT, POINTER);
+        appendBarrier =
+                library.function("zeCommandListAppendBarrier", POINTER, POINTER, JAVA_INT, POINTER);
     }
 
     /** Creates an immediate list, whose commands are executed as they are appended. */
     public long createImmediate(long context, long device, int queueGroup) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment description = queueDescription(arena, queueGroup);
-            return ZeLibrary.create("zeCommandListCreateImmediate", list ->
-                    (int) createImmediate.invokeExact(
-                            context, device, description.address(), list));
+            return ZeLibrary.create("zeCommandListCreateImmediate", list -> (int)
+                    createImmediate.invokeExact(context, device, description.address(), list));
         }
     }
 
@@ -125,8 +122,7 @@ public final class CommandCalls {
      */
     public void appendLaunch(long list, long kernel, GroupShape groups, long signal) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment count =
-                    arena.allocateFrom(JAVA_INT, groups.x(), groups.y(), groups.z());
+            MemorySegment count = arena.allocateFrom(JAVA_INT, groups.x(), groups.y(), groups.z());
             ZeLibrary.check("zeCommandListAppendLaunchKernel", () ->
                     (int) appendLaunch.invokeExact(list, kernel, count.address(), signal, 0, 0L));
         }

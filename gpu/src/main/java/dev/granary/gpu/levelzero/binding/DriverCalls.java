@@ -66,9 +66,8 @@ public final class DriverCalls {
 
     /** Returns the sub-devices of a device; none if it has no parts. */
     public List<Long> subDevices(long device) {
-        return ZeLibrary.list(
-                "zeDeviceGetSubDevices",
-                (count, list) -> (int) subDevices.invokeExact(device, count, list));
+        return ZeLibrary.list("zeDeviceGetSubDevices", (count, list) ->
+                (int) subDevices.invokeExact(device, count, list));
     }
 
     /** Returns the properties of a device of that driver. */
@@ -139,9 +138,8 @@ public final class DriverCalls {
                 return false;
             }
             MemorySegment extensions = arena.allocate(found * EXTENSION_BYTES, 4);
-            ZeLibrary.check("zeDriverGetExtensionProperties", () ->
-                    (int) driverExtensions.invokeExact(
-                            driver, count.address(), extensions.address()));
+            ZeLibrary.check("zeDriverGetExtensionProperties", () -> (int)
+                    driverExtensions.invokeExact(driver, count.address(), extensions.address()));
             for (int i = 0; i < found; i++) {
                 if (extensions.getString(i * EXTENSION_BYTES).equals(name)) {
                     return true;

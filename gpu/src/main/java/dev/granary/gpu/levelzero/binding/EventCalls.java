@@ -24,8 +24,8 @@ public final class EventCalls {
 
     /** Finds the functions in the loader. */
     public EventCalls(ZeLibrary library) {
-        createPool = library.function(
-                "zeEventPoolCreate", POINTER, POINTER, JAVA_INT, POINTER, POINTER);
+        createPool =
+                library.function("zeEventPoolCreate", POINTER, POINTER, JAVA_INT, POINTER, POINTER);
         destroyPool = library.function("zeEventPoolDestroy", POINTER);
         create = library.function("zeEventCreate", POINTER, POINTER, POINTER);
         destroy = library.function("zeEventDestroy", POINTER);

@@ -37,8 +37,8 @@ public final class KernelCalls {
                 POINTER,
                 POINTER,
                 POINTER);
-        setArgument = library.function(
-                "zeKernelSetArgumentValue", POINTER, JAVA_INT, POINTER, POINTER);
+        setArgument =
+                library.function("zeKernelSetArgumentValue", POINTER, JAVA_INT, POINTER, POINTER);
     }
 
     /** Creates the kernel of that name. */

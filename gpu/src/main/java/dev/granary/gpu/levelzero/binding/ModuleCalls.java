@@ -51,9 +51,8 @@ public final class ModuleCalls {
     public ModuleBuild build(
             long context, long device, Format format, MemorySegment input, String flags) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment code = input.isNative()
-                    ? input
-                    : arena.allocate(input.byteSize()).copyFrom(input);
+            MemorySegment code =
+                    input.isNative() ? input : arena.allocate(input.byteSize()).copyFrom(input);
             MemorySegment description = arena.allocate(56, 8);
             description.set(JAVA_INT, 0, MODULE_DESC);
             description.set(JAVA_INT, 16, format.ordinal());
@@ -84,8 +83,8 @@ public final class ModuleCalls {
                     (int) nativeBinary.invokeExact(module, size.address(), 0L));
             MemorySegment binary = Arena.ofAuto().allocate(size.get(POINTER, 0));
             if (binary.byteSize() > 0) {
-                ZeLibrary.check("zeModuleGetNativeBinary", () -> (int) nativeBinary.invokeExact(
-                        module, size.address(), binary.address()));
+                ZeLibrary.check("zeModuleGetNativeBinary", () ->
+                        (int) nativeBinary.invokeExact(module, size.address(), binary.address()));
             }
             return binary;
         }
