@@ -1,4 +1,7 @@
-/** GPU engines that compile kernels, take their binaries and restore them: OpenCL through LWJGL. */
+/**
+ * GPU engines that compile kernels, take their binaries and restore them: OpenCL through LWJGL, and
+ * Level Zero through the foreign function interface of the JDK.
+ */
 module dev.granary.gpu {
     requires transitive dev.granary.cache;
     requires org.lwjgl;
@@ -9,5 +12,7 @@ module dev.granary.gpu {
 
     exports dev.granary.gpu;
     exports dev.granary.gpu.opencl;
+    exports dev.granary.gpu.spirv;
     exports dev.granary.gpu.composite;
+    exports dev.granary.gpu.levelzero;
 }

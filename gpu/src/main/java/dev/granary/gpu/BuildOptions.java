@@ -63,7 +63,7 @@ public final class BuildOptions {
      * double quotes, the only quotes that drivers support. PoCL drops a double quote inside a
      * value.
      */
-    static String forDriver(List<String> tokens) {
+    public static String forDriver(List<String> tokens) {
         return String.join(
                 " ", tokens.stream().map(BuildOptions::quotedForDriver).toList());
     }

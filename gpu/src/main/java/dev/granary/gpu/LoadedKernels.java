@@ -14,11 +14,11 @@ public interface LoadedKernels extends AutoCloseable {
      * @param kernel the kernel's name
      * @param geometry the size of the launch
      * @param arguments one for each parameter: a {@link DeviceBuffer} of the same engine, a number
-     *     ({@link Integer}, {@link Long}, {@link Float} or {@link Double}), or the engine's local
-     *     memory
+     *     ({@link Integer}, {@link Long}, {@link Float} or {@link Double}), or {@link LocalMemory}
      * @throws IllegalArgumentException if an argument has another type or belongs to another
      *     engine, or the number of arguments is wrong
      * @throws IllegalStateException if these kernels, a buffer or the engine is closed
+     * @throws DriverException if the driver refuses the launch, or it fails
      */
     void launch(String kernel, Geometry geometry, Object... arguments);
 

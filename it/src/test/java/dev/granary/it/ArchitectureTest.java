@@ -102,9 +102,11 @@ class ArchitectureTest {
                         List.of(
                                 "composite.creation",
                                 "composite.resource",
+                                "levelzero.binding",
+                                "lifetime",
                                 "opencl.binding",
                                 "opencl.driver",
-                                "opencl.lifetime"),
+                                "source"),
                 "s3", List.of("aws", "minio", "publish", "resilience", "transport", "write"),
                 "coordinator",
                         List.of("claim", "dispatch", "layer", "lookup", "publish", "session"));

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.LocalMemory;
+import dev.granary.gpu.LocalMemory;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;

@@ -1,7 +1,7 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.lifetime.NativeHandle;
 import dev.granary.gpu.opencl.driver.PoclLaunchLock;
-import dev.granary.gpu.opencl.lifetime.NativeHandle;
 
 import java.util.ArrayList;
 import java.util.List;

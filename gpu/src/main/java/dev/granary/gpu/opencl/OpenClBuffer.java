@@ -2,8 +2,8 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.DeviceBuffer;
+import dev.granary.gpu.lifetime.NativeHandle;
 import dev.granary.gpu.opencl.binding.MemoryCalls;
-import dev.granary.gpu.opencl.lifetime.NativeHandle;
 
 import org.lwjgl.opencl.CL10;
 

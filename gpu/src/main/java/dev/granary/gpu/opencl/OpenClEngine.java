@@ -15,9 +15,9 @@ import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.EngineSet;
+import dev.granary.gpu.lifetime.EngineLease;
+import dev.granary.gpu.lifetime.EngineLifetime;
 import dev.granary.gpu.opencl.binding.ClBinding;
-import dev.granary.gpu.opencl.lifetime.EngineLease;
-import dev.granary.gpu.opencl.lifetime.EngineLifetime;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

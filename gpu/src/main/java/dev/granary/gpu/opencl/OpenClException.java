@@ -1,5 +1,6 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.opencl.binding.StatusCodes;
 
 import org.jspecify.annotations.Nullable;
@@ -8,19 +9,15 @@ import org.jspecify.annotations.Nullable;
  * Thrown if an OpenCL call or the execution of a launch fails. The message names the call and the
  * status code.
  */
-public final class OpenClException extends RuntimeException {
+public final class OpenClException extends DriverException {
     private static final long serialVersionUID = 1L;
 
-    private final int code;
-
     OpenClException(String call, int code) {
-        super(call + " failed with " + code + " (" + StatusCodes.name(code) + ")");
-        this.code = code;
+        super(call + " failed with " + code + " (" + StatusCodes.name(code) + ")", code);
     }
 
     private OpenClException(String message, int code, @Nullable OpenClException cause) {
-        super(message, cause);
-        this.code = code;
+        super(message, code, cause);
     }
 
     /** Returns the failure of a command that was enqueued without an error. */
@@ -32,11 +29,6 @@ public final class OpenClException extends RuntimeException {
 
     /** Returns an exception for this thread, with this one of another thread as its cause. */
     OpenClException forThisThread() {
-        return new OpenClException(String.valueOf(getMessage()), code, this);
-    }
-
-    /** Returns the status code, as defined in {@code cl.h}. */
-    public int code() {
-        return code;
+        return new OpenClException(String.valueOf(getMessage()), code(), this);
     }
 }

@@ -2,8 +2,9 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.LocalMemory;
+import dev.granary.gpu.lifetime.NativeHandle;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
-import dev.granary.gpu.opencl.lifetime.NativeHandle;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -6,7 +6,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
-import dev.granary.gpu.opencl.driver.HeaderDirectory;
+import dev.granary.gpu.source.HeaderDirectory;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,6 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.gpu.opencl.lifetime.NativeHandle;
+import dev.granary.gpu.lifetime.NativeHandle;
 
 import java.util.List;
 

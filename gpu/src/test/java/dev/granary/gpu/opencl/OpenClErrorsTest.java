@@ -12,6 +12,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LocalMemory;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;

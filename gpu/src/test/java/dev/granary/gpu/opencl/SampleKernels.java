@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LocalMemory;
 
 /** The sample program of the tests: two kernels with known results. */
 final class SampleKernels {

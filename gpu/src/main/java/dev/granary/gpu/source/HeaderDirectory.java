@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl.driver;
+package dev.granary.gpu.source;
 
 import dev.granary.cache.support.FileTrees;
 import dev.granary.gpu.BuildOptions;

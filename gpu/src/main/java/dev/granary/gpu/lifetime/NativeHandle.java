@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl.lifetime;
+package dev.granary.gpu.lifetime;
 
 import java.util.function.LongConsumer;
 

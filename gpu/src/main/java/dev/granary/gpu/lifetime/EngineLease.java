@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl.lifetime;
+package dev.granary.gpu.lifetime;
 
 /**
  * A use of an engine's native objects. The engine releases them only after all leases are closed.

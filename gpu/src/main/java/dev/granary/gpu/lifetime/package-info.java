@@ -3,6 +3,6 @@
  * once: by the owner, or with the engine.
  */
 @NullMarked
-package dev.granary.gpu.opencl.lifetime;
+package dev.granary.gpu.lifetime;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,9 +1,11 @@
-package dev.granary.gpu.opencl.lifetime;
+package dev.granary.gpu.lifetime;
 
 import dev.granary.cache.build.StackReserve;
 
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.SequencedSet;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
@@ -12,7 +14,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  */
 public final class EngineLifetime {
     private final String engine;
-    private final Set<NativeHandle> handles = ConcurrentHashMap.newKeySet();
+    private final SequencedSet<NativeHandle> handles = new LinkedHashSet<>(); // guarded by itself
     // read: in use; write: closing
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
     private final EngineLease readLease = lock.readLock()::unlock;
@@ -81,24 +83,36 @@ public final class EngineLifetime {
 
     /**
      * Waits for the running uses, and releases the native objects that their owners have not
-     * released, then the engine's own.
+     * released, the newest first, then the engine's own. So an object is released before those that
+     * it was made from.
      */
     public void releaseAll(Runnable releaseEngine) {
         lock.writeLock().lock();
         try {
-            handles.forEach(NativeHandle::releaseNow);
-            handles.clear();
+            takeAll().forEach(NativeHandle::releaseNow);
             releaseEngine.run();
         } finally {
             lock.writeLock().unlock();
         }
     }
 
+    private List<NativeHandle> takeAll() {
+        synchronized (handles) {
+            List<NativeHandle> all = new ArrayList<>(handles.reversed());
+            handles.clear();
+            return all;
+        }
+    }
+
     void add(NativeHandle handle) {
-        handles.add(handle);
+        synchronized (handles) {
+            handles.add(handle);
+        }
     }
 
     void remove(NativeHandle handle) {
-        handles.remove(handle);
+        synchronized (handles) {
+            handles.remove(handle);
+        }
     }
 }

@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu;
 
 /**
  * A kernel argument that allocates local memory.

@@ -1,0 +1,30 @@
+package dev.granary.gpu;
+
+import org.jspecify.annotations.Nullable;
+
+/** Thrown if a call of a GPU driver fails. The message names the call and the status code. */
+public class DriverException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final int code;
+
+    /**
+     * Creates an exception.
+     *
+     * @param code the status code, as the API of the backend defines it
+     */
+    public DriverException(String message, int code) {
+        this(message, code, null);
+    }
+
+    /** Creates an exception with a cause. */
+    protected DriverException(String message, int code, @Nullable Throwable cause) {
+        super(message, cause);
+        this.code = code;
+    }
+
+    /** Returns the status code, as the API of the backend defines it. */
+    public int code() {
+        return code;
+    }
+}

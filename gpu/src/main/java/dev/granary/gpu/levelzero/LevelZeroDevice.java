@@ -1,0 +1,118 @@
+package dev.granary.gpu.levelzero;
+
+import dev.granary.cache.Target;
+import dev.granary.cache.constant.ConstantDevice;
+import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.levelzero.binding.DriverCalls;
+import dev.granary.gpu.levelzero.binding.ZeDeviceInfo;
+import dev.granary.gpu.levelzero.binding.ZeLibrary;
+
+import java.util.List;
+
+/**
+ * One Level Zero device of this machine, with the properties that its driver reports. Immutable.
+ */
+public final class LevelZeroDevice implements ConstantDevice {
+    private final ZeLibrary library;
+    private final DriverCalls calls;
+    private final long driver;
+    private final long handle;
+    private final ZeDeviceInfo info;
+    private final Target target;
+    private final int index;
+
+    private LevelZeroDevice(
+            ZeLibrary library,
+            DriverCalls calls,
+            long driver,
+            long handle,
+            ZeDeviceInfo info,
+            Target target,
+            int index) {
+        this.library = library;
+        this.calls = calls;
+        this.driver = driver;
+        this.handle = handle;
+        this.info = info;
+        this.target = target;
+        this.index = index;
+    }
+
+    static LevelZeroDevice of(ZeLibrary library, DriverCalls calls, long driver, long handle) {
+        ZeDeviceInfo info = calls.info(driver, handle);
+        return new LevelZeroDevice(
+                library, calls, driver, handle, info, LevelZeroTargets.targetOf(info), 0);
+    }
+
+    /** Returns this device with that index among the devices of its kind. */
+    LevelZeroDevice withIndex(int index) {
+        return new LevelZeroDevice(library, calls, driver, handle, info, target, index);
+    }
+
+    /** Returns the target of binaries for this device. */
+    public Target target() {
+        return target;
+    }
+
+    /** Returns the device's name, as the driver reports it. */
+    public String name() {
+        return info.name();
+    }
+
+    /** Returns the kind of device: CPU for the processor of the host, GPU for anything else. */
+    @Override
+    public EngineKind kind() {
+        return info.isProcessor() ? EngineKind.CPU : EngineKind.GPU;
+    }
+
+    /**
+     * Returns the index among the devices of its kind, from 0 in the loader's order; a sub-device
+     * has its main device's.
+     */
+    @Override
+    public int index() {
+        return index;
+    }
+
+    /** Returns the number of compute units. */
+    public int computeUnits() {
+        return info.computeUnits();
+    }
+
+    /**
+     * Returns the sub-devices: parts of this device, such as tiles, with queues of their own. They
+     * share its target. None if it has no parts.
+     *
+     * @throws dev.granary.gpu.DriverException if the driver refuses
+     */
+    public List<LevelZeroDevice> subDevices() {
+        return calls.subDevices(handle).stream().map(this::part).toList();
+    }
+
+    private LevelZeroDevice part(long subDevice) {
+        return new LevelZeroDevice(
+                library, calls, driver, subDevice, calls.info(driver, subDevice), target, index);
+    }
+
+    /** Returns the number of the group of queues that executes kernels. */
+    int computeQueueGroup() {
+        return calls.computeQueueGroup(handle);
+    }
+
+    ZeLibrary library() {
+        return library;
+    }
+
+    long driver() {
+        return driver;
+    }
+
+    long handle() {
+        return handle;
+    }
+
+    @Override
+    public String toString() {
+        return info.name() + " (" + target.vendor() + " " + target.driver() + ")";
+    }
+}

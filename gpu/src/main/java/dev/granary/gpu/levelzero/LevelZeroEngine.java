@@ -1,0 +1,257 @@
+package dev.granary.gpu.levelzero;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
+import dev.granary.cache.build.StackReserve;
+import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.DriverException;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.spirv.SpirvCompiler;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+
+/**
+ * A Level Zero device with a context and an immediate command list, which builds modules, takes
+ * their native binaries, restores and launches them. Thread-safe.
+ *
+ * <p>Buffers and kernels belong to their engine and are closed with it. Closing waits for running
+ * calls and launches; later calls throw {@link IllegalStateException}. Launches of several threads
+ * may run at the same time.
+ */
+public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
+    private static final Logger LOG = LoggerFactory.getLogger(LevelZeroEngine.class);
+
+    private final ZeContext context;
+    private final SpirvCompiler compiler;
+    private final ImmediateCommands commands;
+    private final ModuleBuilder builder;
+    private final EngineModules modules = new EngineModules();
+
+    private LevelZeroEngine(ZeContext context, SpirvCompiler compiler) {
+        this.context = context;
+        this.compiler = compiler;
+        this.builder = new ModuleBuilder(context);
+        try (var _ = context.lease()) {
+            this.commands = new ImmediateCommands(context);
+        }
+    }
+
+    /**
+     * Opens a context on {@code device}. Source is compiled by the tools on the {@code PATH}.
+     *
+     * @throws DriverException if the driver refuses
+     * @throws IllegalStateException if the device executes no kernels
+     */
+    public static LevelZeroEngine open(LevelZeroDevice device) {
+        return open(device, SpirvCompiler.onPath());
+    }
+
+    /**
+     * Opens a context on {@code device}.
+     *
+     * @param compiler the compiler of OpenCL C to SPIR-V. It does not enter the id: two compilers
+     *     must make programs of equal results
+     * @throws DriverException if the driver refuses
+     * @throws IllegalStateException if the device executes no kernels
+     */
+    public static LevelZeroEngine open(LevelZeroDevice device, SpirvCompiler compiler) {
+        StackReserve.require(); // otherwise an overflow could leave a native context
+        ZeContext context = ZeContext.open(device);
+        try {
+            return new LevelZeroEngine(context, compiler);
+        } catch (RuntimeException | Error e) {
+            context.destroyAll();
+            throw e;
+        }
+    }
+
+    @Override
+    public Target target() {
+        return device().target();
+    }
+
+    @Override
+    public EngineKind kind() {
+        return device().kind();
+    }
+
+    /** Returns the device. */
+    public LevelZeroDevice device() {
+        return context.device();
+    }
+
+    @Override
+    public LevelZeroPrimitive create(KernelDescriptor descriptor) throws CompileException {
+        checkTarget(descriptor);
+        context.lease().close(); // throws if the engine is closed
+        long start = System.nanoTime();
+        ModuleBuilder.BuiltModule compiled = compile(descriptor);
+        LevelZeroPrimitive primitive = new LevelZeroPrimitive(
+                descriptor,
+                Primitive.Origin.COMPILED,
+                compiled.module().kernels(),
+                compiled.binaries(),
+                Duration.ofNanos(System.nanoTime() - start));
+        modules.keep(primitive, compiled.module());
+        return primitive;
+    }
+
+    @Override
+    public LevelZeroPrimitive create(
+            KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
+        checkTarget(descriptor);
+        if (kind != BinaryKind.KERNEL) {
+            throw new RestoreException(
+                    descriptor.name() + ": binaries of kind " + kind + " are not supported");
+        }
+        if (descriptor.getId().isEmpty()) {
+            throw new RestoreException(descriptor.name() + " is not cacheable: "
+                    + descriptor.getId().reason());
+        }
+        if (binaries.count() != 1 || binaries.byteSize() == 0) {
+            throw new RestoreException(
+                    descriptor.name() + ": one binary is needed, not " + binaries);
+        }
+        ModuleBuilder.BuiltModule restored = restore(descriptor, binaries);
+        LevelZeroPrimitive primitive = new LevelZeroPrimitive(
+                descriptor,
+                restored.origin(),
+                restored.module().kernels(),
+                restored.binaries(),
+                Duration.ZERO);
+        modules.keep(primitive, restored.module());
+        return primitive;
+    }
+
+    /**
+     * Loads the primitive's kernels: from a module of this engine if there is one, else from the
+     * binaries. If there are no binaries, or the driver refuses them, it compiles again and reports
+     * that through {@link Primitive#onCompiledAgain}. A module stays until this engine closes or
+     * the primitive is unreachable.
+     *
+     * @throws RestoreException if the program no longer compiles
+     * @throws IllegalStateException if this engine is closed
+     */
+    @Override
+    public LevelZeroKernels load(LevelZeroPrimitive primitive) throws RestoreException {
+        checkTarget(primitive.descriptor());
+        context.lease().close(); // throws if the engine is closed
+        NativeModule module = modules.retained(primitive);
+        if (module == null) {
+            NativeModule made = createModule(primitive);
+            // one owner is the table, the other one the kernels
+            if (made.handle().retain()) {
+                modules.keep(primitive, made);
+            }
+            module = made;
+        }
+        return new LevelZeroKernels(this, primitive, module);
+    }
+
+    /** Creates a module of this engine for that primitive. */
+    private NativeModule createModule(LevelZeroPrimitive primitive) throws RestoreException {
+        KernelDescriptor descriptor = primitive.descriptor();
+        KernelBinaries binaries = primitive.binariesForEngines();
+        if (!binaries.isEmpty()) {
+            try {
+                ModuleBuilder.BuiltModule restored = restore(descriptor, binaries);
+                if (restored.origin() == Primitive.Origin.RECOMPILED) {
+                    primitive.compiledAgain(restored.binaries(), Duration.ZERO);
+                }
+                return restored.module();
+            } catch (RestoreException e) {
+                LOG.warn("{} is compiled again: {}", descriptor.name(), e.getMessage());
+            }
+        }
+        long start = System.nanoTime();
+        try {
+            ModuleBuilder.BuiltModule compiled = compile(descriptor);
+            primitive.compiledAgain(
+                    compiled.binaries(), Duration.ofNanos(System.nanoTime() - start));
+            return compiled.module();
+        } catch (CompileException e) {
+            throw new RestoreException(
+                    descriptor.name() + " has no binaries for this engine, and no longer compiles: "
+                            + e.getMessage());
+        }
+    }
+
+    @Override
+    public LevelZeroBuffer buffer(long bytes) {
+        return LevelZeroBuffer.allocate(this, bytes);
+    }
+
+    /**
+     * Returns a new batch, whose launches are recorded once and run many times.
+     *
+     * @throws IllegalStateException if this engine is closed
+     * @throws DriverException if the driver refuses
+     */
+    public LevelZeroBatch batch() {
+        try (var _ = context.lease()) {
+            return new LevelZeroBatch(this);
+        }
+    }
+
+    /** Destroys the context and all objects in it, after running calls have ended. */
+    @Override
+    public void close() {
+        StackReserve.require();
+        if (context.refuseLeases()) {
+            context.destroyAll();
+        }
+    }
+
+    ZeContext context() {
+        return context;
+    }
+
+    ImmediateCommands commands() {
+        return commands;
+    }
+
+    /** Copies memory of device or host and waits for the end. Requires a lease. */
+    void copy(long to, long from, long bytes) {
+        commands.run((list, event) ->
+                context.calls().commands().appendCopy(list, to, from, bytes, event));
+    }
+
+    private ModuleBuilder.BuiltModule compile(KernelDescriptor descriptor) throws CompileException {
+        // without the lease: the compiler is a process, and closing must not wait for it
+        MemorySegment spirv = MemorySegment.ofArray(compiler.compile(descriptor));
+        try (var _ = context.lease()) {
+            return builder.compile(descriptor, spirv);
+        } catch (DriverException e) {
+            throw new CompileException(
+                    descriptor.name() + " does not compile: " + e.getMessage(), "");
+        }
+    }
+
+    private ModuleBuilder.BuiltModule restore(KernelDescriptor descriptor, KernelBinaries binaries)
+            throws RestoreException {
+        try (var _ = context.lease()) {
+            return builder.restore(descriptor, binaries);
+        } catch (DriverException e) {
+            throw new RestoreException(
+                    descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
+        }
+    }
+
+    private void checkTarget(KernelDescriptor descriptor) {
+        if (!descriptor.target().equals(target())) {
+            throw new IllegalArgumentException("The descriptor " + descriptor.name() + " is for "
+                    + descriptor.target().name() + ", this engine is " + target().name()
+                    + ": build the descriptor with engine.target()");
+        }
+    }
+}

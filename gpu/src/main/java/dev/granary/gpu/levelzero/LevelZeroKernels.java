@@ -1,0 +1,80 @@
+package dev.granary.gpu.levelzero;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.levelzero.binding.GroupShape;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * The kernels of a primitive in one Level Zero engine, ready to launch. Obtained from
+ * {@link LevelZeroEngine#load}, and released by {@link #close()} or with the engine. Not
+ * thread-safe: arguments are state of a kernel.
+ */
+public final class LevelZeroKernels implements LoadedKernels {
+    private final LevelZeroEngine engine;
+    private final LevelZeroPrimitive primitive;
+    private final NativeModule module;
+    private final Map<String, NativeKernel> kernels = new HashMap<>();
+    private boolean isClosed;
+
+    /** Takes ownership of the module. */
+    LevelZeroKernels(LevelZeroEngine engine, LevelZeroPrimitive primitive, NativeModule module) {
+        this.engine = engine;
+        this.primitive = primitive;
+        this.module = module;
+    }
+
+    @Override
+    public void createKernels() {
+        checkOpen();
+        try (var _ = engine.context().lease()) {
+            primitive.kernels().forEach(this::kernel);
+        }
+    }
+
+    @Override
+    public void launch(String kernel, Geometry geometry, Object... arguments) {
+        checkOpen();
+        try (var _ = engine.context().lease();
+                HeldBuffers held = new HeldBuffers(engine)) {
+            NativeKernel launched = kernel(kernel);
+            GroupShape groups = launched.prepare(geometry, arguments, held);
+            engine.commands().run((list, event) -> engine.context()
+                    .calls()
+                    .commands()
+                    .appendLaunch(list, launched.handle().get(), groups, event));
+        }
+    }
+
+    @Override
+    public void close() {
+        if (!isClosed) {
+            isClosed = true;
+            kernels.values().forEach(kernel -> kernel.handle().release());
+            module.handle().release();
+        }
+    }
+
+    LevelZeroEngine engine() {
+        return engine;
+    }
+
+    /** Returns the module, which is alive until these kernels or the engine are closed. */
+    NativeModule module() {
+        checkOpen();
+        return module;
+    }
+
+    private void checkOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("The kernels are closed");
+        }
+    }
+
+    private NativeKernel kernel(String name) {
+        return kernels.computeIfAbsent(
+                name, absent -> NativeKernel.create(engine.context(), module, absent));
+    }
+}

@@ -1,0 +1,147 @@
+package dev.granary.gpu.levelzero;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.RestoreException;
+import dev.granary.gpu.DriverException;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.levelzero.binding.ModuleBuild;
+import dev.granary.gpu.levelzero.binding.ModuleCalls;
+import dev.granary.gpu.lifetime.NativeHandle;
+import dev.granary.gpu.lifetime.SharedHandle;
+import dev.granary.gpu.spirv.SpirvCompiler;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * Builder of the modules of one engine, from source or from a native binary. A failed build leaves
+ * no native objects. Requires a lease.
+ *
+ * @param context the context
+ */
+record ModuleBuilder(ZeContext context) {
+    private static final Logger LOG = LoggerFactory.getLogger(ModuleBuilder.class);
+
+    /**
+     * Text of Intel's build log after the driver has recompiled the embedded intermediate code,
+     * since the binary did not fit.
+     */
+    private static final String RECOMPILED_MARK = "recompiled-from-ir";
+
+    /** A module, its binaries if the driver provides some, and its origin. */
+    record BuiltModule(NativeModule module, KernelBinaries binaries, Primitive.Origin origin) {}
+
+    /**
+     * Builds a module of SPIR-V.
+     *
+     * @throws CompileException if the driver refuses it, or it lacks a requested kernel
+     */
+    BuiltModule compile(KernelDescriptor descriptor, MemorySegment spirv) throws CompileException {
+        return switch (build(descriptor, ModuleCalls.Format.SPIRV, spirv)) {
+            case ModuleBuild.Refused refused ->
+                throw new CompileException(
+                        descriptor.name() + " does not compile: "
+                                + refused.failure().getMessage(),
+                        refused.log());
+            case ModuleBuild.Built built -> {
+                NativeHandle module = own(built);
+                try {
+                    List<String> all = context.calls().modules().kernelNames(built.module());
+                    if (!all.containsAll(descriptor.entries())) {
+                        throw new CompileException(
+                                descriptor.name() + " has no kernel "
+                                        + missing(descriptor, all) + ": its kernels are "
+                                        + String.join(", ", all),
+                                built.log());
+                    }
+                    yield new BuiltModule(
+                            module(module, descriptor, all),
+                            binaries(descriptor, built.module()),
+                            Primitive.Origin.COMPILED);
+                } catch (CompileException | RuntimeException | Error e) {
+                    module.release();
+                    throw e;
+                }
+            }
+        };
+    }
+
+    /**
+     * Restores a module from a native binary, which must have been verified.
+     *
+     * @throws RestoreException if the driver refuses it, or it lacks a requested kernel
+     */
+    BuiltModule restore(KernelDescriptor descriptor, KernelBinaries binaries)
+            throws RestoreException {
+        return switch (build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0))) {
+            case ModuleBuild.Refused refused ->
+                throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
+                        + refused.failure().getMessage() + " " + refused.log());
+            case ModuleBuild.Built built -> {
+                NativeHandle module = own(built);
+                try {
+                    List<String> all = context.calls().modules().kernelNames(built.module());
+                    if (!all.containsAll(descriptor.entries())) {
+                        throw RestoreException.missingKernel(descriptor.name()
+                                + ": the binary lacks the kernel " + missing(descriptor, all));
+                    }
+                    boolean recompiled = built.log().contains(RECOMPILED_MARK);
+                    yield new BuiltModule(
+                            module(module, descriptor, all),
+                            recompiled ? binaries(descriptor, built.module()) : binaries,
+                            recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED);
+                } catch (RestoreException | RuntimeException | Error e) {
+                    module.release();
+                    throw e;
+                }
+            }
+        };
+    }
+
+    private ModuleBuild build(
+            KernelDescriptor descriptor, ModuleCalls.Format format, MemorySegment code) {
+        String flags = descriptor.optionTokens().stream()
+                .filter(SpirvCompiler::isForDriver)
+                .collect(Collectors.joining(" "));
+        return context.calls()
+                .modules()
+                .build(context.handle(), context.device().handle(), format, code, flags);
+    }
+
+    private NativeHandle own(ModuleBuild.Built built) {
+        return context.own("module", built.module(), context.calls().modules()::destroy);
+    }
+
+    private static NativeModule module(
+            NativeHandle module, KernelDescriptor descriptor, List<String> all) {
+        return new NativeModule(
+                new SharedHandle(module),
+                descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries()));
+    }
+
+    /** Returns the native binary; none if the driver has none, which makes the build a miss. */
+    private KernelBinaries binaries(KernelDescriptor descriptor, long module) {
+        try {
+            MemorySegment binary = context.calls().modules().nativeBinary(module);
+            return binary.byteSize() == 0
+                    ? KernelBinaries.none()
+                    : KernelBinaries.ofSegments(List.of(binary));
+        } catch (DriverException e) {
+            LOG.warn("{} has no native binary: {}", descriptor.name(), e.getMessage());
+            return KernelBinaries.none();
+        }
+    }
+
+    private static String missing(KernelDescriptor descriptor, List<String> all) {
+        TreeSet<String> missing = new TreeSet<>(descriptor.entries());
+        all.forEach(missing::remove);
+        return missing.first();
+    }
+}

@@ -1,0 +1,13 @@
+package dev.granary.gpu.levelzero;
+
+import dev.granary.gpu.lifetime.SharedHandle;
+
+import java.util.List;
+
+/**
+ * A built module of one engine.
+ *
+ * @param handle the native module
+ * @param kernels the names of the requested kernels
+ */
+record NativeModule(SharedHandle handle, List<String> kernels) {}

@@ -1,0 +1,34 @@
+package dev.granary.gpu.levelzero;
+
+import dev.granary.gpu.levelzero.binding.CommandCalls;
+import dev.granary.gpu.levelzero.binding.ContextCalls;
+import dev.granary.gpu.levelzero.binding.EventCalls;
+import dev.granary.gpu.levelzero.binding.KernelCalls;
+import dev.granary.gpu.levelzero.binding.ModuleCalls;
+import dev.granary.gpu.levelzero.binding.ZeLibrary;
+
+/**
+ * The native calls of engines, by subject.
+ *
+ * @param contexts contexts and memory
+ * @param modules modules
+ * @param kernels kernels
+ * @param commands command lists and queues
+ * @param events events
+ */
+record ZeCalls(
+        ContextCalls contexts,
+        ModuleCalls modules,
+        KernelCalls kernels,
+        CommandCalls commands,
+        EventCalls events) {
+
+    static ZeCalls of(ZeLibrary library) {
+        return new ZeCalls(
+                new ContextCalls(library),
+                new ModuleCalls(library),
+                new KernelCalls(library),
+                new CommandCalls(library),
+                new EventCalls(library));
+    }
+}

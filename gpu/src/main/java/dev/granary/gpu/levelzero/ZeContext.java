@@ -1,0 +1,98 @@
+package dev.granary.gpu.levelzero;
+
+import dev.granary.gpu.DriverException;
+import dev.granary.gpu.lifetime.EngineLease;
+import dev.granary.gpu.lifetime.EngineLifetime;
+import dev.granary.gpu.lifetime.NativeHandle;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.util.function.LongConsumer;
+
+/** The native context of one engine, which owns the native objects in it. Thread-safe. */
+final class ZeContext {
+    private static final Logger LOG = LoggerFactory.getLogger(ZeContext.class);
+
+    private final LevelZeroDevice device;
+    private final ZeCalls calls;
+    private final int queueGroup;
+    private final long context;
+    private final EngineLifetime lifetime;
+
+    private ZeContext(LevelZeroDevice device, ZeCalls calls, int queueGroup, long context) {
+        this.device = device;
+        this.calls = calls;
+        this.queueGroup = queueGroup;
+        this.context = context;
+        this.lifetime = new EngineLifetime("The engine on " + device);
+    }
+
+    /**
+     * Creates a context.
+     *
+     * @throws DriverException if the driver refuses
+     * @throws IllegalStateException if the device executes no kernels
+     */
+    static ZeContext open(LevelZeroDevice device) {
+        ZeCalls calls = ZeCalls.of(device.library());
+        int queueGroup = device.computeQueueGroup();
+        return new ZeContext(device, calls, queueGroup, calls.contexts().create(device.driver()));
+    }
+
+    LevelZeroDevice device() {
+        return device;
+    }
+
+    ZeCalls calls() {
+        return calls;
+    }
+
+    int queueGroup() {
+        return queueGroup;
+    }
+
+    /** Returns the native context. */
+    long handle() {
+        return context;
+    }
+
+    /**
+     * Starts a use of native objects.
+     *
+     * @throws IllegalStateException if the engine is closed
+     */
+    EngineLease lease() {
+        return lifetime.lease();
+    }
+
+    /**
+     * Takes ownership of a native object. Requires a lease.
+     *
+     * @param description the object's name in messages
+     * @param destroyer destroys it; a failure is logged
+     */
+    NativeHandle own(String description, long object, LongConsumer destroyer) {
+        return new NativeHandle(
+                lifetime, description, object, handle -> destroy(description, handle, destroyer));
+    }
+
+    /** Refuses all later leases; returns false if they were refused already. */
+    boolean refuseLeases() {
+        return lifetime.refuseLeases();
+    }
+
+    /** Destroys all objects and the context, after the running uses have ended. */
+    void destroyAll() {
+        lifetime.releaseAll(() -> destroy("context", context, calls.contexts()::destroy));
+    }
+
+    private static void destroy(String description, long object, LongConsumer destroyer) {
+        try {
+            destroyer.accept(object);
+        } catch (DriverException e) { // such as a lost device: there is nothing left to release
+            LOG.warn(
+                    "A native object ({}) could not be destroyed: {}", description, e.getMessage());
+        }
+    }
+}

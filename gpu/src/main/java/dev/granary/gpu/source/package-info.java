@@ -1,0 +1,5 @@
+/** Sources and headers of a program as files, for compilers that read files. */
+@NullMarked
+package dev.granary.gpu.source;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,64 @@
+package dev.granary.gpu.spirv;
+
+import dev.granary.cache.CompileException;
+import dev.granary.gpu.KernelDescriptor;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * Clang, and the translator of its intermediate code to SPIR-V.
+ *
+ * @param clang the front end
+ * @param translator {@code llvm-spirv} of the same version
+ */
+record ClangTool(Path clang, Path translator) implements SpirvTool {
+    private static final int NEWEST_VERSION = 40;
+    private static final int OLDEST_VERSION = 11;
+
+    /** Returns the pair without a version in its names, else that of the highest version. */
+    static Optional<SpirvTool> find(List<Path> directories) {
+        return Stream.concat(
+                        Stream.of(""),
+                        IntStream.iterate(NEWEST_VERSION, v -> v >= OLDEST_VERSION, v -> v - 1)
+                                .mapToObj(version -> "-" + version))
+                .flatMap(suffix -> SpirvTool.program(directories, "clang" + suffix).stream()
+                        .flatMap(clang ->
+                                SpirvTool.program(directories, "llvm-spirv" + suffix).stream()
+                                        .<SpirvTool>map(
+                                                translator -> new ClangTool(clang, translator))))
+                .findFirst();
+    }
+
+    @Override
+    public byte[] compile(KernelDescriptor descriptor, Path source, List<String> options)
+            throws CompileException, IOException {
+        Path directory = source.toAbsolutePath().getParent();
+        Path bitcode = directory.resolve("program.bc");
+        Path spirv = directory.resolve("program.spv");
+        List<String> command = new ArrayList<>(List.of(
+                clang.toString(),
+                "-c",
+                "-x",
+                "cl",
+                "--target=spir64-unknown-unknown",
+                "-emit-llvm",
+                "-Xclang",
+                "-finclude-default-header",
+                "-o",
+                bitcode.toString()));
+        command.addAll(options);
+        command.add(source.toString());
+        CompilerRun compiled = CompilerRun.of(command, directory);
+        SpirvTool.result(descriptor, compiled, bitcode);
+        CompilerRun translated = CompilerRun.of(
+                List.of(translator.toString(), bitcode.toString(), "-o", spirv.toString()),
+                directory);
+        return SpirvTool.result(descriptor, translated, spirv);
+    }
+}

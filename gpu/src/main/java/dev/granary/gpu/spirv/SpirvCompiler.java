@@ -1,0 +1,38 @@
+package dev.granary.gpu.spirv;
+
+import dev.granary.cache.CompileException;
+import dev.granary.gpu.KernelDescriptor;
+
+import java.nio.file.Path;
+
+/** A compiler of OpenCL C to SPIR-V. Thread-safe. */
+@FunctionalInterface
+public interface SpirvCompiler {
+    /**
+     * Compiles the sources of a program, with its headers and options. Options that
+     * {@linkplain #isForDriver are for the driver} are not for this compiler.
+     *
+     * @return a module of SPIR-V
+     * @throws CompileException if the source does not compile, with the output of the compiler, or
+     *     if there is no compiler, with a message that says what to install
+     */
+    byte[] compile(KernelDescriptor descriptor) throws CompileException;
+
+    /**
+     * Returns the compiler of this machine, found in the directories of the environment variable
+     * {@code PATH} at each compile: {@code ocloc}, else {@code clang} with {@code llvm-spirv}.
+     */
+    static SpirvCompiler onPath() {
+        return new PathCompiler(
+                System.getenv().getOrDefault("PATH", ""),
+                Path.of(System.getProperty("java.io.tmpdir")));
+    }
+
+    /**
+     * Returns true if an option is for the driver that takes the SPIR-V, such as
+     * {@code -ze-opt-disable}.
+     */
+    static boolean isForDriver(String option) {
+        return option.startsWith("-ze-");
+    }
+}

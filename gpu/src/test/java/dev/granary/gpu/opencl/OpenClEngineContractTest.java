@@ -1,0 +1,13 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.gpu.contract.EngineUnderTest;
+import dev.granary.gpu.contract.KernelEngineContract;
+
+/** Runs the contract of engines on PoCL. */
+@NeedsPocl
+class OpenClEngineContractTest extends KernelEngineContract<OpenClPrimitive> {
+    @Override
+    protected EngineUnderTest<OpenClPrimitive> backend() {
+        return new PoclUnderTest();
+    }
+}

@@ -1,0 +1,13 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.gpu.contract.EngineUnderTest;
+import dev.granary.gpu.contract.KernelLaunchContract;
+
+/** Runs the contract of launches on PoCL. */
+@NeedsPocl
+class OpenClLaunchContractTest extends KernelLaunchContract<OpenClPrimitive> {
+    @Override
+    protected EngineUnderTest<OpenClPrimitive> backend() {
+        return new PoclUnderTest();
+    }
+}
