@@ -1,0 +1,102 @@
+package dev.granary.gpu.binary;
+
+import dev.granary.cache.Target;
+import dev.granary.gpu.binary.BinaryCompatibility.Compatible;
+import dev.granary.gpu.binary.BinaryCompatibility.Incompatible;
+import dev.granary.gpu.binary.BinaryCompatibility.Undetermined;
+import dev.granary.gpu.binary.BinaryContainer.IntelArchive;
+import dev.granary.gpu.binary.BinaryContainer.IntelProgram;
+import dev.granary.gpu.binary.BinaryContainer.Member;
+import dev.granary.gpu.binary.BinaryContainer.PatchTokens;
+import dev.granary.gpu.binary.BinaryContainer.Zebin;
+
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Rules for Intel's binaries. The driver compares product family, graphics core and stepping; a
+ * target has the PCI device id, from which {@link IntelProduct} knows family and core.
+ */
+final class IntelCompatibility {
+    private static final Pattern DEVICE_ID = Pattern.compile("\\bid 0x([0-9a-f]{1,4})\\b");
+
+    private IntelCompatibility() {}
+
+    static BinaryCompatibility check(Target target, BinaryContainer container) {
+        Optional<IntelProduct> product = product(target);
+        if (product.isEmpty()) {
+            return new Undetermined(container.description() + "; the product of the device "
+                    + target.device() + " is unknown");
+        }
+        return check(product.get(), container);
+    }
+
+    /** Returns the product of a target, or empty if its device id is missing or unknown. */
+    private static Optional<IntelProduct> product(Target target) {
+        Matcher id = DEVICE_ID.matcher(target.device());
+        return id.find()
+                ? IntelProduct.ofDeviceId(Integer.parseInt(id.group(1), 16))
+                : Optional.empty();
+    }
+
+    private static BinaryCompatibility check(IntelProduct product, BinaryContainer container) {
+        return switch (container) {
+            case Zebin zebin -> check(product, zebin);
+            case PatchTokens tokens -> check(product, tokens);
+            case IntelProgram program -> check(product, program.device());
+            case IntelArchive archive -> check(product, archive);
+            case BinaryContainer.Malformed malformed ->
+                new Incompatible(malformed.description());
+            default -> new Undetermined(container.description());
+        };
+    }
+
+    private static BinaryCompatibility check(IntelProduct product, Zebin zebin) {
+        if (differs(zebin.family(), product.family()) || differs(zebin.core(), product.core())) {
+            return incompatible(product, zebin);
+        }
+        if (zebin.family().isEmpty() && zebin.core().isEmpty()) {
+            return new Undetermined(zebin.description());
+        }
+        if (!zebin.steppings().isAny()) {
+            return new Undetermined(zebin.description() + "; a target has no stepping");
+        }
+        // one product family may have several configurations, with code of their own
+        return zebin.productConfig().isPresent()
+                ? new Undetermined(zebin.description() + ", of a configuration that a target lacks")
+                : new Compatible(zebin.description());
+    }
+
+    private static BinaryCompatibility check(IntelProduct product, PatchTokens tokens) {
+        return tokens.core() == product.core()
+                ? new Compatible(tokens.description() + ", which " + product.words() + " has")
+                : incompatible(product, tokens);
+    }
+
+    /** The driver takes one file for its device. */
+    private static BinaryCompatibility check(IntelProduct product, IntelArchive archive) {
+        BinaryCompatibility best = new Incompatible(
+                archive.description() + ", none of them for " + product.words());
+        for (Member member : archive.members()) {
+            switch (check(product, member.container())) {
+                case Compatible compatible -> {
+                    return new Compatible(member.name() + ": " + compatible.reason());
+                }
+                case Undetermined undetermined ->
+                    best = new Undetermined(member.name() + ": " + undetermined.reason());
+                case Incompatible _ -> {}
+            }
+        }
+        return best;
+    }
+
+    private static boolean differs(OptionalInt named, int expected) {
+        return named.isPresent() && named.getAsInt() != expected;
+    }
+
+    private static Incompatible incompatible(IntelProduct product, BinaryContainer container) {
+        return new Incompatible(container.description() + ", not for " + product.words());
+    }
+}
