@@ -12,15 +12,16 @@ import dev.granary.gpu.binary.BinaryContainer.Zebin;
 
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * Rules for Intel's binaries. The driver compares product family, graphics core and stepping; a
  * target has the PCI device id, from which {@link IntelProduct} knows family and core.
  */
 final class IntelCompatibility {
-    private static final Pattern DEVICE_ID = Pattern.compile("\\bid 0x([0-9a-f]{1,4})\\b");
+    /** The device of a target ends with this mark and up to four hexadecimal digits. */
+    private static final String DEVICE_ID = " id 0x";
+
+    private static final int DIGITS = 4;
 
     private IntelCompatibility() {}
 
@@ -35,10 +36,13 @@ final class IntelCompatibility {
 
     /** Returns the product of a target, or empty if its device id is missing or unknown. */
     private static Optional<IntelProduct> product(Target target) {
-        Matcher id = DEVICE_ID.matcher(target.device());
-        return id.find()
-                ? IntelProduct.ofDeviceId(Integer.parseInt(id.group(1), 16))
-                : Optional.empty();
+        int mark = target.device().lastIndexOf(DEVICE_ID);
+        String digits = mark < 0 ? "" : target.device().substring(mark + DEVICE_ID.length());
+        return digits.isEmpty()
+                        || digits.length() > DIGITS
+                        || !digits.chars().allMatch(c -> Character.digit(c, 16) >= 0)
+                ? Optional.empty()
+                : IntelProduct.ofDeviceId("0".repeat(DIGITS - digits.length()) + digits);
     }
 
     private static BinaryCompatibility check(IntelProduct product, BinaryContainer container) {

@@ -1,8 +1,5 @@
 package dev.granary.gpu.binary;
 
-import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -78,8 +75,6 @@ enum IntelProduct {
     private static final int XE_HPG = 0xc07;
     private static final int XE_HPC = 0xc08;
 
-    private static final Map<Integer, IntelProduct> BY_DEVICE_ID = byDeviceId();
-
     private final String words;
     private final int family;
     private final int core;
@@ -92,29 +87,30 @@ enum IntelProduct {
         this.deviceIds = deviceIds;
     }
 
-    private static Map<Integer, IntelProduct> byDeviceId() {
-        Map<Integer, IntelProduct> all = new HashMap<>();
+    /**
+     * Returns the product with that PCI device id.
+     *
+     * @param digits four hexadecimal digits
+     */
+    static Optional<IntelProduct> ofDeviceId(String digits) {
+        // no map: the first restore of a process would pay for it
         for (IntelProduct product : values()) {
-            for (String id : product.deviceIds.split(" ")) {
-                all.put(Integer.parseInt(id, 16), product);
+            if (product.deviceIds.contains(digits)) {
+                return Optional.of(product);
             }
         }
-        return all;
-    }
-
-    /** Returns the product with that PCI device id. */
-    static Optional<IntelProduct> ofDeviceId(int deviceId) {
-        return Optional.ofNullable(BY_DEVICE_ID.get(deviceId));
+        return Optional.empty();
     }
 
     /** Returns the device of a binary in words. */
     static String describe(OptionalInt family, OptionalInt core) {
         if (family.isPresent()) {
-            return Arrays.stream(values())
-                    .filter(product -> product.family == family.getAsInt())
-                    .findFirst()
-                    .map(product -> product.words)
-                    .orElse("product family " + family.getAsInt());
+            for (IntelProduct product : values()) {
+                if (product.family == family.getAsInt()) {
+                    return product.words;
+                }
+            }
+            return "product family " + family.getAsInt();
         }
         return core.isPresent() ? "graphics core " + core.getAsInt() : "an unnamed device";
     }
