@@ -8,9 +8,14 @@ public sealed interface BinaryCompatibility {
     /**
      * The container names the target's device.
      *
-     * @param reason the device, in one line
+     * @param container the container
      */
-    record Compatible(String reason) implements BinaryCompatibility {}
+    record Compatible(BinaryContainer container) implements BinaryCompatibility {
+        @Override
+        public String reason() {
+            return container.description(); // on demand: each hit has this result
+        }
+    }
 
     /**
      * The driver of the target cannot use the binary: it is for another device or driver, or is

@@ -90,7 +90,7 @@ public sealed interface BinaryContainer {
 
         /** Returns true if there is no restriction. */
         public boolean isAny() {
-            return equals(ANY);
+            return last == Integer.MAX_VALUE;
         }
 
         /** Returns the range in words. */
@@ -229,17 +229,13 @@ public sealed interface BinaryContainer {
     enum Format {
         /** {@link Pocl}. */
         POCL("PoCL binary"),
-        /** {@link Zebin}. */
-        ZEBIN("Intel zebin"),
         /** {@link PatchTokens}. */
         PATCH_TOKENS("Intel patch tokens"),
-        /** {@link IntelProgram}. */
-        INTEL_PROGRAM("Intel program"),
         /** {@link IntelArchive}. */
         INTEL_ARCHIVE("Intel archive"),
         /** {@link SpirV}. */
         SPIR_V("SPIR-V"),
-        /** An ELF file that cannot be told apart further. */
+        /** The ELF files of Intel and NVIDIA: {@link Zebin}, {@link IntelProgram}, {@link Cubin}. */
         ELF("ELF file");
 
         private final String words;

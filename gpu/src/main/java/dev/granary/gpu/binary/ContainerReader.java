@@ -22,71 +22,58 @@ final class ContainerReader {
 
     private ContainerReader() {}
 
-    /** Reader of one format. */
-    @FunctionalInterface
-    private interface FormatReader {
-        BinaryContainer read() throws MalformedContainerException;
-    }
-
     static BinaryContainer read(ContainerBytes bytes) {
         return read(bytes, MAX_DEPTH);
     }
 
     /** Reads a container, and those that it contains down to {@code depth} levels. */
     static BinaryContainer read(ContainerBytes bytes, int depth) {
-        if (bytes.startsWith(PoclReader.MAGIC)) {
-            return read(Format.POCL, () -> PoclReader.read(bytes));
-        }
-        if (bytes.startsWith(ElfFile.MAGIC)) {
-            return readElf(bytes, depth);
-        }
-        if (bytes.startsWith(PatchTokensReader.MAGIC)) {
-            return read(Format.PATCH_TOKENS, () -> PatchTokensReader.read(bytes));
-        }
-        if (bytes.startsWith(ArchiveReader.MAGIC) && depth > 0) {
-            return read(Format.INTEL_ARCHIVE, () -> ArchiveReader.read(bytes, depth - 1));
-        }
-        if (isSpirV(bytes)) {
-            return read(Format.SPIR_V, () -> readSpirV(bytes));
+        Format format = Format.ELF;
+        try {
+            if (bytes.startsWith(PoclReader.MAGIC)) {
+                format = Format.POCL;
+                return PoclReader.read(bytes);
+            }
+            if (bytes.startsWith(ElfFile.MAGIC)) {
+                format = Format.ELF;
+                return readElf(ElfFile.read(bytes), depth);
+            }
+            if (bytes.startsWith(PatchTokensReader.MAGIC)) {
+                format = Format.PATCH_TOKENS;
+                return PatchTokensReader.read(bytes);
+            }
+            if (bytes.startsWith(ArchiveReader.MAGIC) && depth > 0) {
+                format = Format.INTEL_ARCHIVE;
+                return ArchiveReader.read(bytes, depth - 1);
+            }
+            if (isSpirV(bytes)) {
+                format = Format.SPIR_V;
+                return readSpirV(bytes);
+            }
+        } catch (MalformedContainerException e) {
+            return new Malformed(format, String.valueOf(e.getMessage()));
         }
         Optional<Ptx> text = PtxReader.read(bytes);
         return text.isPresent() ? text.get() : unrecognized(bytes);
     }
 
-    private static BinaryContainer read(Format format, FormatReader reader) {
-        try {
-            return reader.read();
-        } catch (MalformedContainerException e) {
-            return new Malformed(format, String.valueOf(e.getMessage()));
-        }
-    }
-
-    private static BinaryContainer readElf(ContainerBytes bytes, int depth) {
-        ElfFile file;
-        try {
-            file = ElfFile.read(bytes);
-        } catch (MalformedContainerException e) {
-            return new Malformed(Format.ELF, String.valueOf(e.getMessage()));
-        }
+    private static BinaryContainer readElf(ElfFile file, int depth)
+            throws MalformedContainerException {
         if (CubinReader.isCubin(file)) {
             return CubinReader.read(file);
         }
         if (IntelProgramReader.isIntelProgram(file) && depth > 0) {
-            return read(Format.INTEL_PROGRAM, () -> IntelProgramReader.read(file, depth - 1));
+            return IntelProgramReader.read(file, depth - 1);
         }
         if (ZebinReader.isZebin(file)) {
-            return read(Format.ZEBIN, () -> ZebinReader.read(file));
+            return ZebinReader.read(file);
         }
         return new Unrecognized("an ELF file of type 0x" + Integer.toHexString(file.type())
                 + " for machine " + file.machine());
     }
 
-    private static boolean isSpirV(ContainerBytes bytes) {
-        try {
-            return bytes.signedInt(0) == SPIR_V_MAGIC;
-        } catch (MalformedContainerException e) {
-            return false; // shorter
-        }
+    private static boolean isSpirV(ContainerBytes bytes) throws MalformedContainerException {
+        return bytes.length() >= Integer.BYTES && bytes.signedInt(0) == SPIR_V_MAGIC;
     }
 
     private static BinaryContainer readSpirV(ContainerBytes bytes)

@@ -6,6 +6,7 @@ import dev.granary.gpu.binary.BinaryCompatibility.Incompatible;
 import dev.granary.gpu.binary.BinaryCompatibility.Undetermined;
 import dev.granary.gpu.binary.BinaryContainer.IntelArchive;
 import dev.granary.gpu.binary.BinaryContainer.IntelProgram;
+import dev.granary.gpu.binary.BinaryContainer.Malformed;
 import dev.granary.gpu.binary.BinaryContainer.Member;
 import dev.granary.gpu.binary.BinaryContainer.PatchTokens;
 import dev.granary.gpu.binary.BinaryContainer.Zebin;
@@ -40,21 +41,38 @@ final class IntelCompatibility {
         String digits = mark < 0 ? "" : target.device().substring(mark + DEVICE_ID.length());
         return digits.isEmpty()
                         || digits.length() > DIGITS
-                        || !digits.chars().allMatch(c -> Character.digit(c, 16) >= 0)
+                        || !isHexadecimal(digits)
                 ? Optional.empty()
                 : IntelProduct.ofDeviceId("0".repeat(DIGITS - digits.length()) + digits);
     }
 
+    private static boolean isHexadecimal(String digits) {
+        for (int i = 0; i < digits.length(); i++) {
+            if ("0123456789abcdef".indexOf(digits.charAt(i)) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private static BinaryCompatibility check(IntelProduct product, BinaryContainer container) {
-        return switch (container) {
-            case Zebin zebin -> check(product, zebin);
-            case PatchTokens tokens -> check(product, tokens);
-            case IntelProgram program -> check(product, program.device());
-            case IntelArchive archive -> check(product, archive);
-            case BinaryContainer.Malformed malformed ->
-                new Incompatible(malformed.description());
-            default -> new Undetermined(container.description());
-        };
+        if (container instanceof Zebin zebin) {
+            return check(product, zebin);
+        }
+        if (container instanceof PatchTokens tokens) {
+            return tokens.core() == product.core()
+                    ? new Compatible(tokens)
+                    : incompatible(product, tokens);
+        }
+        if (container instanceof IntelProgram program) {
+            return check(product, program.device());
+        }
+        if (container instanceof IntelArchive archive) {
+            return check(product, archive);
+        }
+        return container instanceof Malformed
+                ? new Incompatible(container.description())
+                : new Undetermined(container.description());
     }
 
     private static BinaryCompatibility check(IntelProduct product, Zebin zebin) {
@@ -70,13 +88,7 @@ final class IntelCompatibility {
         // one product family may have several configurations, with code of their own
         return zebin.productConfig().isPresent()
                 ? new Undetermined(zebin.description() + ", of a configuration that a target lacks")
-                : new Compatible(zebin.description());
-    }
-
-    private static BinaryCompatibility check(IntelProduct product, PatchTokens tokens) {
-        return tokens.core() == product.core()
-                ? new Compatible(tokens.description() + ", which " + product.words() + " has")
-                : incompatible(product, tokens);
+                : new Compatible(zebin);
     }
 
     /** The driver takes one file for its device. */
@@ -84,13 +96,12 @@ final class IntelCompatibility {
         BinaryCompatibility best = new Incompatible(
                 archive.description() + ", none of them for " + product.words());
         for (Member member : archive.members()) {
-            switch (check(product, member.container())) {
-                case Compatible compatible -> {
-                    return new Compatible(member.name() + ": " + compatible.reason());
-                }
-                case Undetermined undetermined ->
-                    best = new Undetermined(member.name() + ": " + undetermined.reason());
-                case Incompatible _ -> {}
+            BinaryCompatibility one = check(product, member.container());
+            if (one instanceof Compatible) {
+                return one;
+            }
+            if (one instanceof Undetermined) {
+                best = one;
             }
         }
         return best;

@@ -22,7 +22,7 @@ final class PoclCompatibility {
 
     static BinaryCompatibility check(Target target, Pocl binary) {
         if (binary.deviceHash() == hash(target.device())) {
-            return new Compatible(binary.description() + ", which is " + target.device());
+            return new Compatible(binary);
         }
         if (binary.version() < FIRST_VERSION || binary.version() > LAST_VERSION) {
             return new Undetermined(binary.description() + ": the hash of this version is unknown");
