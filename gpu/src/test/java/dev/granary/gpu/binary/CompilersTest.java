@@ -3,6 +3,7 @@ package dev.granary.gpu.binary;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.gpu.DriverProcess;
@@ -72,7 +73,7 @@ class CompilersTest {
     void pocl() throws Exception {
         Path binary = directory.resolve("binary");
         String first = check("pthread", Map.of(), binary);
-        assertEquals("Pocl", DriverProcess.value(first, "container"));
+        assertEquals("Pocl", DriverProcess.value(first, "format"));
         assertTrue(DriverProcess.value(first, "own").startsWith("Compatible"), first);
         String second = check("basic", Map.of(), binary);
         assertTrue(DriverProcess.value(second, "own").startsWith("Compatible"), second);
@@ -118,7 +119,7 @@ class CompilersTest {
         return DriverProcess.of(BinaryCheckProgram.class, directory)
                 .variables(Map.of("POCL_DEVICES", device))
                 .variables(variables)
-                .run(binary.toString())
+                .run(binary.toString(), "Portable Computing Language")
                 .output();
     }
 
@@ -135,6 +136,34 @@ class CompilersTest {
     void oclocForAll() throws Exception {
         assumeTrue(SystemTool.run("ocloc", "--help"), OCLOC);
         checkOcloc(List.copyOf(INTEL_DEVICES.keySet()));
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("N10 R11 a binary of ocloc is the binary of Intel's driver on a simulated device,"
+            + " byte for byte, and compatible with its target")
+    void oclocAndDriver() throws Exception {
+        assumeTrue(SystemTool.run("ocloc", "--help"), OCLOC);
+        for (String device : List.of("tgllp", "dg1", "skl")) {
+            Path binary = directory.resolve("driver-" + device);
+            String output = DriverProcess.of(BinaryCheckProgram.class, directory)
+                    .variables(Map.of(
+                            "NEO_CACHE_PERSISTENT", "0",
+                            "NEOReadDebugKeys", "1",
+                            "SetCommandStreamReceiver", "1",
+                            "ProductFamilyOverride", device))
+                    .run(binary.toString(), "Intel(R) OpenCL")
+                    .output();
+            assumeFalse(
+                    DriverProcess.value(output, "device").equals("none"),
+                    "Intel's driver is not installed, on Debian: apt-get install intel-opencl-icd");
+            assertTrue(DriverProcess.value(output, "own").startsWith("Compatible"), output);
+            assertEquals(
+                    -1,
+                    MemorySegment.ofArray(Files.readAllBytes(binary))
+                            .mismatch(compile(device, "patchtokens")),
+                    device);
+        }
     }
 
     private void checkOcloc(List<String> devices) throws Exception {
