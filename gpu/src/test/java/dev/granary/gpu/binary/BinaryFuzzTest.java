@@ -23,7 +23,8 @@ class BinaryFuzzTest {
             SampleBinaries.POCL,
             SampleBinaries.OTHER);
 
-    private static void read(byte[] bytes) {
+    /** Reads a container, describes it, and checks it against targets. */
+    static void read(byte[] bytes) {
         MemorySegment binary = MemorySegment.ofArray(bytes);
         BinaryContainer container = BinaryContainer.read(binary);
         String description = container.description();
