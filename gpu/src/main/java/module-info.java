@@ -11,6 +11,7 @@ module dev.granary.gpu {
     requires org.slf4j;
 
     exports dev.granary.gpu;
+    exports dev.granary.gpu.binary;
     exports dev.granary.gpu.opencl;
     exports dev.granary.gpu.spirv;
     exports dev.granary.gpu.composite;

@@ -42,6 +42,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.ObjIntConsumer;
 import java.util.stream.IntStream;
@@ -336,6 +337,38 @@ class LocalCommandsTest {
         assertEquals(13, listed().size());
         run("verify", "--json").exits(0);
         assertTrue(Files.exists(foreign));
+    }
+
+    @Test
+    @DisplayName("N10 inspect shows the container of a binary, and whether it is for the target")
+    void inspectContainer() throws Exception {
+        String ptx = ".version 8.7\n.target sm_90\n";
+        Map<String, String> results = Map.of(
+                "9.0", "yes: NVIDIA PTX 8.7 for sm_90",
+                "8.0", "no, lookups discard it: NVIDIA PTX 8.7 for sm_90, not for sm_80",
+                "unknown", "undetermined, the driver decides: NVIDIA PTX 8.7 for sm_90");
+        for (Map.Entry<String, String> result : results.entrySet()) {
+            Target target =
+                    new Target(Backend.OPENCL, "nvidia", "Device sm " + result.getKey(), "580");
+            Id id = Id.builder(target).field("source", "saxpy").build();
+            try (LocalTier tier = LocalTier.open(
+                    LocalTierConfig.builder(Path.of(local)).build())) {
+                tier.store(TestEntries.entry(
+                        id, KernelBinaries.of(ptx.getBytes(StandardCharsets.US_ASCII))));
+            }
+            run("inspect", id.hash().hex())
+                    .exits(0)
+                    .prints("container NVIDIA PTX 8.7 for sm_90", "compatible " + result.getValue());
+            JsonObject json = run("inspect", id.hash().hex(), "--json").exits(0).json();
+            assertEquals(
+                    "NVIDIA PTX 8.7 for sm_90",
+                    json.getAsJsonArray("containers").get(0).getAsString());
+            assertEquals(
+                    result.getValue().startsWith("yes")
+                            ? "compatible"
+                            : result.getValue().startsWith("no") ? "incompatible" : "undetermined",
+                    json.getAsJsonObject("compatibility").get("result").getAsString());
+        }
     }
 
     @Test

@@ -239,6 +239,11 @@ class EventsTest {
                                 RestoreEvent.class,
                                 event -> event.outcome() == RestoreEvent.Outcome.REFUSED)),
                 () -> assertEquals(
+                        counted.count(LookupCounter.INCOMPATIBLE),
+                        events.count(
+                                RestoreEvent.class,
+                                event -> event.outcome() == RestoreEvent.Outcome.INCOMPATIBLE)),
+                () -> assertEquals(
                         counted.count(LookupCounter.RECOMPILED_BY_DRIVER),
                         events.count(
                                 RestoreEvent.class,

@@ -21,6 +21,7 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public final AtomicInteger compiles = new AtomicInteger();
     public final AtomicInteger restores = new AtomicInteger();
     private final String version;
+    private final Target target;
     public volatile RestoreBehavior restoreBehavior = RestoreBehavior.ACCEPTS;
     public volatile BinariesTime binariesTime = BinariesTime.AT_ONCE;
     public volatile Runnable beforeCompile = () -> {};
@@ -44,12 +45,18 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
 
     /** Creates an engine whose binaries contain {@code version}. */
     public FakeEngine(String version) {
+        this(version, TestEntries.TARGET);
+    }
+
+    /** Creates an engine of another target. */
+    public FakeEngine(String version, Target target) {
         this.version = version;
+        this.target = target;
     }
 
     @Override
     public Target target() {
-        return TestEntries.TARGET;
+        return target;
     }
 
     @Override

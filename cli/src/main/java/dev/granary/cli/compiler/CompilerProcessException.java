@@ -1,6 +1,9 @@
 package dev.granary.cli.compiler;
 
-/** Thrown if a compiler process ends or hangs during a request. */
+/**
+ * Thrown if a compiler process ends or hangs during a request, or returns binaries that cannot be
+ * for its device.
+ */
 public final class CompilerProcessException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -11,7 +14,9 @@ public final class CompilerProcessException extends Exception {
         /** The process ended, or could not be started. */
         CRASHED,
         /** The process did not respond within the limit, and was killed. */
-        TIMED_OUT
+        TIMED_OUT,
+        /** The binaries are for another device by their container, or malformed. */
+        INCOMPATIBLE
     }
 
     CompilerProcessException(Kind kind, String message) {

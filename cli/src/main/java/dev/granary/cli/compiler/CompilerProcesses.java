@@ -13,6 +13,8 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.BinaryCompatibility;
+import dev.granary.gpu.binary.CompatibilityChecker;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -155,6 +157,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         Transfer transfer;
         try {
             transfer = request(_ -> new CompilerRequest.Compile(program));
+            requireCompatible(target, transfer.binaries());
         } catch (CompilerProcessException e) {
             CompileException failure = new CompileException(String.valueOf(e.getMessage()), "");
             failure.initCause(e);
@@ -183,6 +186,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         try {
             transfer = request(
                     process -> new CompilerRequest.Restore(program, process.write(binaries)));
+            requireCompatible(target, transfer.binaries());
         } catch (CompilerProcessException e) {
             throw new RestoreException(descriptor.name() + ": " + e.getMessage());
         }
@@ -201,6 +205,16 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
             case CompilerResponse.Failed failed -> throw new RestoreException(failed.cause());
             case CompilerResponse other -> throw unexpected(other);
         };
+    }
+
+    /** What other machines could not use must not be published. */
+    static void requireCompatible(Target target, KernelBinaries binaries)
+            throws CompilerProcessException {
+        if (CompatibilityChecker.check(target, binaries)
+                instanceof BinaryCompatibility.Incompatible(String reason)) {
+            throw new CompilerProcessException(
+                    Kind.INCOMPATIBLE, "the compiled binary is not for this device: " + reason);
+        }
     }
 
     /** A response and its binaries. */

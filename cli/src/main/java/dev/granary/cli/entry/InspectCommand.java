@@ -19,6 +19,9 @@ import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.admin.TierVerifier;
+import dev.granary.gpu.binary.BinaryCompatibility;
+import dev.granary.gpu.binary.BinaryContainer;
+import dev.granary.gpu.binary.CompatibilityChecker;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -114,6 +117,10 @@ public final class InspectCommand extends TierCommand {
         table.row(
                 "binaries",
                 entry.binaries().count() + ", " + Units.bytes(entry.binaries().byteSize()));
+        for (BinaryContainer container : containers(entry)) {
+            table.row("container", container.description());
+        }
+        table.row("compatible", words(compatibility(entry)));
         table.row("stored", Units.bytes(listed.bytes()));
         table.row("compiled in", Units.time(entry.compileTime()));
         table.row("content", "sha256 " + entry.contentHash());
@@ -158,6 +165,16 @@ public final class InspectCommand extends TierCommand {
                 entry.binaries().byteSize(),
                 "compileMillis",
                 Units.millis(entry.compileTime()),
+                "containers",
+                JsonOutput.strings(containers(entry).stream()
+                        .map(BinaryContainer::description)
+                        .toList()),
+                "compatibility",
+                JsonOutput.object(
+                        "result",
+                        name(compatibility(entry)),
+                        "reason",
+                        compatibility(entry).reason()),
                 "contentSha256",
                 entry.contentHash().hex(),
                 "key",
@@ -170,6 +187,33 @@ public final class InspectCommand extends TierCommand {
             object.addProperty("libraryVersion", metadata.libraryVersion());
         });
         return object;
+    }
+
+    private static List<BinaryContainer> containers(Entry entry) {
+        return entry.binaries().segments().stream().map(BinaryContainer::read).toList();
+    }
+
+    private static BinaryCompatibility compatibility(Entry entry) {
+        return CompatibilityChecker.check(entry.id().target(), entry.binaries());
+    }
+
+    /** Returns the name for machines, such as {@code incompatible}. */
+    private static String name(BinaryCompatibility compatibility) {
+        return switch (compatibility) {
+            case BinaryCompatibility.Compatible _ -> "compatible";
+            case BinaryCompatibility.Incompatible _ -> "incompatible";
+            case BinaryCompatibility.Undetermined _ -> "undetermined";
+        };
+    }
+
+    private static String words(BinaryCompatibility compatibility) {
+        return switch (compatibility) {
+            case BinaryCompatibility.Compatible compatible -> "yes: " + compatible.reason();
+            case BinaryCompatibility.Incompatible incompatible ->
+                "no, lookups discard it: " + incompatible.reason();
+            case BinaryCompatibility.Undetermined undetermined ->
+                "undetermined, the driver decides: " + undetermined.reason();
+        };
     }
 
     private static String displayText(Id.Field field) {

@@ -75,13 +75,16 @@ final class KernelRunner {
         /** The process of the compiler ended. */
         CRASHED,
         /** The compiler did not end within its limit. */
-        TIMED_OUT;
+        TIMED_OUT,
+        /** The compiled binary is for another device by its container, or malformed. */
+        INCOMPATIBLE;
 
         static FailureKind of(CompileException e) {
             return e.getCause() instanceof CompilerProcessException process
                     ? switch (process.kind()) {
                         case CRASHED -> CRASHED;
                         case TIMED_OUT -> TIMED_OUT;
+                        case INCOMPATIBLE -> INCOMPATIBLE;
                     }
                     : COMPILE;
         }

@@ -20,6 +20,8 @@ enum PopulateOutcome {
     CRASHED(false),
     /** The compiler did not end within its limit, and was killed. */
     TIMED_OUT(false),
+    /** The compiled binary is not for the target, and was not published. */
+    INCOMPATIBLE(false),
     /** The id cannot cover all inputs. */
     NOT_CACHEABLE(false),
     /** The bucket has not confirmed it. */

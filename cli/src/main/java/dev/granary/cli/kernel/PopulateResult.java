@@ -100,6 +100,7 @@ final class PopulateResult {
                     case COMPILE -> PopulateOutcome.FAILED_TO_COMPILE;
                     case CRASHED -> PopulateOutcome.CRASHED;
                     case TIMED_OUT -> PopulateOutcome.TIMED_OUT;
+                    case INCOMPATIBLE -> PopulateOutcome.INCOMPATIBLE;
                 };
             case KernelRunner.Result.Obtained obtained -> {
                 Id id = obtained.descriptor().getId();

@@ -11,6 +11,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
@@ -73,6 +74,25 @@ class CompilerProcessesTest {
 
     private static Duration processorTime(ProcessHandle process) {
         return process.info().totalCpuDuration().orElse(Duration.ZERO);
+    }
+
+    @Test
+    @DisplayName("N10 a compiled binary that is for another device is a failure of its program")
+    void incompatible() throws Exception {
+        try (CompilerProcesses engine = start()) {
+            Assumptions.assumeTrue(engine.target().vendor().equals("pocl"), "no PoCL device");
+            KernelBinaries own = engine.create(add(engine)).getBinaries(BinaryKind.KERNEL);
+            CompilerProcesses.requireCompatible(engine.target(), own);
+            Target target = engine.target();
+            Target other = new Target(
+                    target.backend(), target.vendor(), target.device() + "x", target.driver());
+            assertEquals(
+                    CompilerProcessException.Kind.INCOMPATIBLE,
+                    assertThrows(
+                                    CompilerProcessException.class,
+                                    () -> CompilerProcesses.requireCompatible(other, own))
+                            .kind());
+        }
     }
 
     private static void assertWorks(CompilerProcesses engine) throws Exception {

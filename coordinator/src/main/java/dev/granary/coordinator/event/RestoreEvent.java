@@ -32,6 +32,11 @@ public record RestoreEvent(
          * after the compile that replaces them, and not if that fails, too.
          */
         REFUSED,
+        /**
+         * The binaries are for another device or malformed by their container, and the driver was
+         * not called.
+         */
+        INCOMPATIBLE,
         /** The entry is in quarantine, and the driver was not called. */
         QUARANTINED
     }

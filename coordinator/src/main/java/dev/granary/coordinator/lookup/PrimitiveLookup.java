@@ -25,6 +25,8 @@ import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.gpu.binary.BinaryCompatibility;
+import dev.granary.gpu.binary.CompatibilityChecker;
 
 import org.jspecify.annotations.Nullable;
 
@@ -233,6 +235,11 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
                     Duration.ZERO));
             return Optional.empty();
         }
+        if (CompatibilityChecker.check(engine.target(), entry.binaries())
+                instanceof BinaryCompatibility.Incompatible(String reason)) {
+            rejectIncompatible(entry, tier, reason, span, discard);
+            return Optional.empty();
+        }
         try (RestoreQuarantine.Restore _ = beginRestore(entry)) {
             P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
             span.stop();
@@ -257,6 +264,22 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
             }
             return Optional.empty();
         }
+    }
+
+    private void rejectIncompatible(
+            Entry entry, String tier, String reason, EventSpan span, Consumer<Entry> discard) {
+        tiers.counters().increment(LookupCounter.INCOMPATIBLE);
+        span.end(_ -> event(
+                entry,
+                tier,
+                RestoreEvent.Outcome.INCOMPATIBLE,
+                Optional.of(reason),
+                Duration.ZERO));
+        LogOnce.warn(
+                "incompatible",
+                "A stored binary cannot be for this device; it is discarded and compiled again: "
+                        + reason);
+        discard.accept(entry);
     }
 
     private void reject(

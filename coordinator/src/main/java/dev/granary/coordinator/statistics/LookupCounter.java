@@ -19,6 +19,10 @@ public enum LookupCounter {
     REFUSED_BY_DRIVER(
             "refused-by-driver",
             "verified binaries that the driver rejected; each was discarded and compiled again"),
+    INCOMPATIBLE(
+            "incompatible",
+            "entries whose binaries are for another device or malformed; each was discarded"
+                    + " without a driver call"),
     RECOMPILED_BY_DRIVER(
             "recompiled-by-driver",
             "binaries that the driver accepted but compiled again; each is published again"),

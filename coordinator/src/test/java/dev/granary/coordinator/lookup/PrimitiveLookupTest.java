@@ -10,10 +10,15 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Target;
 import dev.granary.cache.TierStatistics;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeBucket;
@@ -27,6 +32,8 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -34,6 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -105,6 +113,40 @@ class PrimitiveLookupTest {
                     FakeEngine.binaries(A, "two"),
                     found.primitive().getBinaries(BinaryKind.KERNEL));
         }
+    }
+
+    @ParameterizedTest
+    @DisplayName("N10 an entry for another device never reaches the driver: a counted miss with its"
+            + " cause, and a new entry replaces it")
+    @ValueSource(booleans = {false, true})
+    void incompatibleEntry(boolean isInBucket) throws Exception {
+        KernelBinaries other =
+                KernelBinaries.of(".version 8.7\n.target sm_90\n".getBytes(US_ASCII));
+        FakeEngine volta = new FakeEngine(
+                "one", new Target(Backend.OPENCL, "nvidia", "Device sm 7.0", "535.1"));
+        Entry foreign = TestEntries.entry(A.getId(), other);
+        if (isInBucket) {
+            bucket.store(foreign);
+        } else {
+            try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory.resolve("local"))
+                    .build())) {
+                assertThat(tier.store(foreign)).isStored();
+            }
+        }
+        try (Granary granary = node.open()) {
+            LookupResult<FakePrimitive> found = granary.obtain(volta, A);
+            assertEquals(PrimitiveSource.COMPILED, found.source());
+            assertEquals(1, granary.statistics().count(LookupCounter.INCOMPATIBLE));
+            assertEquals(0, granary.statistics().count(LookupCounter.REFUSED_BY_DRIVER));
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        assertEquals(0, volta.restores.get());
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(volta, A).source());
+            assertEquals(0, granary.statistics().count(LookupCounter.INCOMPATIBLE));
+        }
+        assertEquals(1, volta.restores.get());
+        assertEquals(1, volta.compiles.get());
     }
 
     @Test

@@ -1,0 +1,117 @@
+package dev.granary.gpu.binary;
+
+import dev.granary.cache.Target;
+import dev.granary.gpu.binary.BinaryCompatibility.Compatible;
+import dev.granary.gpu.binary.BinaryCompatibility.Incompatible;
+import dev.granary.gpu.binary.BinaryCompatibility.Undetermined;
+import dev.granary.gpu.binary.BinaryContainer.IntelArchive;
+import dev.granary.gpu.binary.BinaryContainer.IntelProgram;
+import dev.granary.gpu.binary.BinaryContainer.Malformed;
+import dev.granary.gpu.binary.BinaryContainer.Member;
+import dev.granary.gpu.binary.BinaryContainer.PatchTokens;
+import dev.granary.gpu.binary.BinaryContainer.Zebin;
+
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * Rules for Intel's binaries. The driver compares product family, graphics core and stepping; a
+ * target has the PCI device id, from which {@link IntelProduct} knows family and core.
+ */
+final class IntelCompatibility {
+    /** The device of a target ends with this mark and up to four hexadecimal digits. */
+    private static final String DEVICE_ID = " id 0x";
+
+    private static final int DIGITS = 4;
+
+    private IntelCompatibility() {}
+
+    static BinaryCompatibility check(Target target, BinaryContainer container) {
+        Optional<IntelProduct> product = product(target);
+        if (product.isEmpty()) {
+            return new Undetermined(container.description() + "; the product of the device "
+                    + target.device() + " is unknown");
+        }
+        return check(product.get(), container);
+    }
+
+    /** Returns the product of a target, or empty if its device id is missing or unknown. */
+    private static Optional<IntelProduct> product(Target target) {
+        int mark = target.device().lastIndexOf(DEVICE_ID);
+        String digits = mark < 0 ? "" : target.device().substring(mark + DEVICE_ID.length());
+        return digits.isEmpty()
+                        || digits.length() > DIGITS
+                        || !isHexadecimal(digits)
+                ? Optional.empty()
+                : IntelProduct.ofDeviceId("0".repeat(DIGITS - digits.length()) + digits);
+    }
+
+    private static boolean isHexadecimal(String digits) {
+        for (int i = 0; i < digits.length(); i++) {
+            if ("0123456789abcdef".indexOf(digits.charAt(i)) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static BinaryCompatibility check(IntelProduct product, BinaryContainer container) {
+        if (container instanceof Zebin zebin) {
+            return check(product, zebin);
+        }
+        if (container instanceof PatchTokens tokens) {
+            return tokens.core() == product.core()
+                    ? new Compatible(tokens)
+                    : incompatible(product, tokens);
+        }
+        if (container instanceof IntelProgram program) {
+            return check(product, program.device());
+        }
+        if (container instanceof IntelArchive archive) {
+            return check(product, archive);
+        }
+        return container instanceof Malformed
+                ? new Incompatible(container.description())
+                : new Undetermined(container.description());
+    }
+
+    private static BinaryCompatibility check(IntelProduct product, Zebin zebin) {
+        if (differs(zebin.family(), product.family()) || differs(zebin.core(), product.core())) {
+            return incompatible(product, zebin);
+        }
+        if (zebin.family().isEmpty() && zebin.core().isEmpty()) {
+            return new Undetermined(zebin.description());
+        }
+        if (!zebin.steppings().isAny()) {
+            return new Undetermined(zebin.description() + "; a target has no stepping");
+        }
+        // one product family may have several configurations, with code of their own
+        return zebin.productConfig().isPresent()
+                ? new Undetermined(zebin.description() + ", of a configuration that a target lacks")
+                : new Compatible(zebin);
+    }
+
+    /** The driver takes one file for its device. */
+    private static BinaryCompatibility check(IntelProduct product, IntelArchive archive) {
+        BinaryCompatibility best = new Incompatible(
+                archive.description() + ", none of them for " + product.words());
+        for (Member member : archive.members()) {
+            BinaryCompatibility one = check(product, member.container());
+            if (one instanceof Compatible) {
+                return one;
+            }
+            if (one instanceof Undetermined) {
+                best = one;
+            }
+        }
+        return best;
+    }
+
+    private static boolean differs(OptionalInt named, int expected) {
+        return named.isPresent() && named.getAsInt() != expected;
+    }
+
+    private static Incompatible incompatible(IntelProduct product, BinaryContainer container) {
+        return new Incompatible(container.description() + ", not for " + product.words());
+    }
+}
