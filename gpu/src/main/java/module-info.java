@@ -10,4 +10,6 @@ module dev.granary.gpu {
     exports dev.granary.gpu;
     exports dev.granary.gpu.opencl;
     exports dev.granary.gpu.composite;
+    exports dev.granary.gpu.plan;
+    exports dev.granary.gpu.plan.nest;
 }

@@ -126,6 +126,14 @@ class ClBinding {
                 .get(JAVA_LONG, 0);
     }
 
+    /** Returns a list of numbers. */
+    List<Long> deviceLongs(long device, int info) {
+        return longs(query(
+                "clGetDeviceInfo",
+                (size, value, needed) ->
+                        CL10.nclGetDeviceInfo(device, info, size, value, needed)));
+    }
+
     long createContext(long device) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
