@@ -135,7 +135,7 @@ final class BlockCopier {
     String ownPlace(PlacedCache cache) {
         return cache.strategy() == CopyStrategy.STRIPED
                 ? ELEMENT + " / " + loops.groupItems()
-                : ELEMENT + " - " + ITEM + " * " + perItem(cache);
+                : ELEMENT + " - " + ITEM + (perItem(cache) == 1 ? "" : " * " + perItem(cache));
     }
 
     /** Opens the loop over the elements that a work-item copies for its work-group. */
@@ -146,7 +146,7 @@ final class BlockCopier {
             out.open("for (int " + ELEMENT + " = " + ITEM + "; " + ELEMENT + " < " + all + "; "
                     + ELEMENT + " += " + loops.groupItems() + ")");
         } else {
-            String start = ITEM + " * " + each;
+            String start = each == 1 ? ITEM : ITEM + " * " + each;
             out.open("for (int " + ELEMENT + " = " + start + "; " + ELEMENT + " < min(" + start
                     + " + " + each + ", " + all + "); " + step(ELEMENT, width) + ")");
         }

@@ -134,12 +134,11 @@ final class CacheEmitter {
         out.open("if (" + next + " < " + end + ")");
         if (cache.isLocal() && cache.bufferLocation() == MemoryLocation.PRIVATE) {
             String place = copier.ownPlace(cache);
-            boolean isFloating = cache.type().isFloating();
             copier.each(cache, block, source(cache).strides(), coordinates -> {
                 String far = there.place(coordinates);
                 return isFetch
-                        ? buffer.store(place, there.load(far), there.type().isFloating())
-                        : there.store(far, buffer.load(place), isFloating);
+                        ? buffer.store(place, there.load(far), there.type())
+                        : there.store(far, buffer.load(place), buffer.type());
             });
         } else if (isFetch) {
             copy(cache, block, there, buffer);
@@ -161,7 +160,7 @@ final class CacheEmitter {
                 coordinates -> to.store(
                         to.place(coordinates),
                         from.load(from.place(coordinates)),
-                        from.type().isFloating()));
+                        from.type()));
     }
 
     private void clear(PlacedCache cache) {
@@ -176,7 +175,10 @@ final class CacheEmitter {
                 whole,
                 own.strides(),
                 coordinates ->
-                        own.store(own.place(coordinates), isFloating ? zero + ".0f" : zero, isFloating));
+                        own.store(
+                                own.place(coordinates),
+                                isFloating ? zero + ".0f" : zero,
+                                own.type()));
     }
 
     private void combine(PlacedCache cache) {
@@ -190,7 +192,7 @@ final class CacheEmitter {
                     logic().operator(),
                     computed(source.load(place), source, isFloating),
                     computed(own.load(own.place(coordinates)), own, isFloating));
-            return source.store(place, StatementEmitter.unwrapped(sum), isFloating);
+            return source.store(place, StatementEmitter.unwrapped(sum), StatementEmitter.computed(isFloating));
         });
     }
 

@@ -125,7 +125,7 @@ record ElementPlaces(
         return isArgument ? name : "(" + space + (isWritten ? "" : " const") + " half *) " + name;
     }
 
-    /** Returns the element at a place as an expression of C, with the type of its computation. */
+    /** Returns the element at a place as an expression of C. */
     String load(String place) {
         return type == ElementType.HALF
                 ? "vload_half(" + place + ", " + halfs(false) + ")"
@@ -135,16 +135,16 @@ record ElementPlaces(
     /**
      * Returns the statement that stores a value.
      *
-     * @param isFloating true if the value is computed as floating point
+     * @param from the type of the value
      */
-    String store(String place, String value, boolean isFloating) {
+    String store(String place, String value, ElementType from) {
         if (type == ElementType.HALF) {
-            return "vstore_half(" + (isFloating ? value : "(float) (" + value + ")") + ", " + place
-                    + ", " + halfs(true) + ");";
+            return "vstore_half(" + (from.isFloating() ? value : "(float) (" + value + ")") + ", "
+                    + place + ", " + halfs(true) + ");";
         }
-        boolean isConverted = type == ElementType.INT8 || type.isFloating() != isFloating;
+        boolean isSame = type == from || (type == ElementType.FLOAT && from == ElementType.HALF);
         return name + "[" + place + "] = "
-                + (isConverted ? "(" + type.openClName() + ") (" + value + ")" : value) + ";";
+                + (isSame ? value : "(" + type.openClName() + ") (" + value + ")") + ";";
     }
 
     /** Returns consecutive elements from a place as a vector. */

@@ -86,7 +86,7 @@ final class KernelEmitter {
     }
 
     private String describe(ScheduledLoop loop) {
-        return loop.index() + " to " + loop.extent()
+        return loop.index() + " < " + loop.extent()
                 + (loop.step() == 1 ? "" : " by " + loop.step())
                 + loops.bindings().entrySet().stream()
                         .filter(bound -> bound.getValue().equals(loop.index()))
@@ -220,10 +220,10 @@ final class KernelEmitter {
                 AffineIndex known = known(tail, position)
                         .linear(index -> !mustBeUniform
                                 || !loops.isItem(loops.schedule().loop(index)));
-                AffineIndex rest = AffineIndex.of(tail.limit()).add(known.scale(-1));
-                String limit = tail.limit() + " - "
-                        + (known.terms().size() == 1 ? known : "(" + known + ")");
-                end = "min(" + end + ", " + (rest.terms().isEmpty() ? tail.limit() : limit) + ")";
+                if (!known.terms().isEmpty()) { // else the extent is below the limit
+                    end = "min(" + end + ", " + tail.limit() + " - "
+                            + (known.terms().size() == 1 ? known : "(" + known + ")") + ")";
+                }
                 if (isComplete(tail, position) && known.equals(known(tail, position))) {
                     satisfied.add(tail);
                 }

@@ -37,7 +37,8 @@ final class StatementEmitter {
         String place = target.place(coordinates(logic.target()));
         boolean isFloating = logic.value().isFloating();
         if (logic.operator() == UpdateOperator.SET) {
-            return target.store(place, unwrapped(value(logic.value(), 1)), isFloating);
+            return target.store(
+                    place, unwrapped(value(logic.value(), 1)), computed(isFloating));
         }
         String symbol =
                 switch (logic.operator()) {
@@ -52,7 +53,18 @@ final class StatementEmitter {
             return target.load(place) + " " + symbol + " " + unwrapped(value(logic.value(), 1))
                     + ";";
         }
-        return target.store(place, unwrapped(updated(target.load(place), 1)), updateIsFloating());
+        return target.store(
+                place, unwrapped(updated(element(target, place), 1)), computed(updateIsFloating()));
+    }
+
+    /** Returns the type of a computation. */
+    static ElementType computed(boolean isFloating) {
+        return isFloating ? ElementType.FLOAT : ElementType.INT32;
+    }
+
+    /** Returns an element with the type of its computation, by which functions are selected. */
+    private static String element(ElementPlaces memory, String place) {
+        return (memory.type() == ElementType.INT8 ? "(int) " : "") + memory.load(place);
     }
 
     private boolean updateIsFloating() {
@@ -137,7 +149,7 @@ final class StatementEmitter {
 
     private String scalar(ArrayAccess access) {
         ElementPlaces memory = places.apply(access);
-        String element = memory.load(memory.place(coordinates(access)));
+        String element = element(memory, memory.place(coordinates(access)));
         // the cache of an array may have another type than the array, whose values are meant
         return converted(
                 element, memory.type().isFloating(), access.array().type().isFloating(), 1);
@@ -157,7 +169,7 @@ final class StatementEmitter {
         if (stride == 0) {
             return splat(
                     converted(
-                            memory.load(memory.place(first)),
+                            element(memory, memory.place(first)),
                             memory.type().isFloating(),
                             isFloating,
                             1),
@@ -173,7 +185,7 @@ final class StatementEmitter {
         }
         return IntStream.range(0, width)
                 .mapToObj(each -> converted(
-                        memory.load(memory.place(at(coordinates(access), index, each))),
+                        element(memory, memory.place(at(coordinates(access), index, each))),
                         memory.type().isFloating(),
                         isFloating,
                         1))
@@ -213,7 +225,7 @@ final class StatementEmitter {
             out.line(target.store(
                     target.place(at(coordinates, index, each)),
                     name + ".s" + Integer.toHexString(each),
-                    isFloating));
+                    computed(isFloating)));
         }
     }
 

@@ -11,6 +11,9 @@ public record NestLogic(ArrayAccess target, UpdateOperator operator, ValueExpres
     /** Returns a text such as {@code C[i, j] += A[i, k] * B[k, j]}. */
     @Override
     public String toString() {
-        return target + " " + operator + " " + value;
+        String text = value.toString();
+        boolean isWrapped = value instanceof ValueExpression.Binary && text.startsWith("(");
+        return target + " " + operator + " "
+                + (isWrapped ? text.substring(1, text.length() - 1) : text);
     }
 }
