@@ -29,11 +29,18 @@ final class PlanGenerator {
     private static final LoopIndex K = LoopIndex.of("k");
 
     private final SplittableRandom random;
+    private final String name;
     private int refused;
     private int accepted;
 
-    PlanGenerator(SplittableRandom random) {
+    /**
+     * Creates a generator.
+     *
+     * @param name the name of the kernels
+     */
+    PlanGenerator(SplittableRandom random, String name) {
         this.random = random;
+        this.name = name;
     }
 
     /** Returns the caches that plans accepted and refused. */
@@ -102,7 +109,7 @@ final class PlanGenerator {
         int m = size();
         int n = size();
         int k = size();
-        LoopNest.Builder nest = LoopNest.named("kernel_under_test").loop(I, m).loop(J, n);
+        LoopNest.Builder nest = LoopNest.named(name).loop(I, m).loop(J, n);
         return switch (random.nextInt(8)) {
             case 0, 1 -> { // a product of matrices
                 KernelArray a = array("A", source(), m, k);

@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.plan.nest.KernelArray;
-import dev.granary.gpu.plan.nest.LoopNest;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -35,27 +35,39 @@ final class PlanHarness implements AutoCloseable {
         return engine;
     }
 
-    /** Launches a plan, and checks that every element of every array is the reference's. */
-    void check(KernelPlan plan) throws Exception {
-        Map<KernelArray, double[]> expected = new HashMap<>();
-        Map<KernelArray, double[]> former = new HashMap<>();
-        for (KernelArray array : plan.arguments()) {
-            double[] elements = new double
-                    [Math.toIntExact(array.layout().span(array.shape()))];
-            for (int i = 0; i < elements.length; i++) {
-                elements[i] = random.nextInt(-1, 3); // more positive ones, for products
-            }
-            former.put(array, elements);
-            expected.put(array, elements.clone());
+    /** Checks plans with different names, which are compiled as one program. */
+    void check(List<KernelPlan> plans) throws Exception {
+        KernelDescriptor.Builder program = KernelDescriptor.builder(engine.target(), "plans");
+        for (KernelPlan plan : plans) {
+            KernelDescriptor one = plan.descriptor(engine.target(), engine.device().limits());
+            one.sources().forEach(program::source);
         }
-        LoopNest nest = plan.schedule().nest();
-        NestInterpreter.execute(nest, expected);
-        List<GuardedArray> arrays = new ArrayList<>();
-        try (OpenClKernels kernels = engine.load(engine.create(
-                plan.descriptor(engine.target(), engine.device().limits())))) {
-            for (KernelArray array : plan.arguments()) {
-                arrays.add(new GuardedArray(engine, array, former.get(array)));
+        try (OpenClKernels kernels = engine.load(engine.create(program.build()))) {
+            for (KernelPlan plan : plans) {
+                check(kernels, plan);
             }
+        }
+    }
+
+    void check(KernelPlan plan) throws Exception {
+        check(List.of(plan));
+    }
+
+    /** Launches a plan, and checks that every element of every array is the reference's. */
+    private void check(OpenClKernels kernels, KernelPlan plan) {
+        Map<KernelArray, double[]> expected = new HashMap<>();
+        List<GuardedArray> arrays = new ArrayList<>();
+        try {
+            for (KernelArray array : plan.arguments()) {
+                double[] elements =
+                        new double[Math.toIntExact(array.layout().span(array.shape()))];
+                for (int i = 0; i < elements.length; i++) {
+                    elements[i] = random.nextInt(-1, 3); // more positive ones, for products
+                }
+                arrays.add(new GuardedArray(engine, array, elements));
+                expected.put(array, elements);
+            }
+            NestInterpreter.execute(plan.schedule().nest(), expected);
             kernels.launch(
                     plan.name(),
                     plan.geometry(),
@@ -63,7 +75,7 @@ final class PlanHarness implements AutoCloseable {
             for (int i = 0; i < arrays.size(); i++) {
                 compare(plan, plan.arguments().get(i), expected, arrays.get(i).read());
             }
-        } catch (AssertionError | Exception e) {
+        } catch (AssertionError | RuntimeException e) {
             throw new AssertionError(e.getMessage() + " in\n" + plan.source(), e);
         } finally {
             arrays.forEach(GuardedArray::close);
