@@ -12,11 +12,12 @@ import java.util.List;
 /**
  * A product of matrices, the nest of most tests.
  *
+ * @param name the name of the kernel
  * @param a the first factor
  * @param b the second factor
  * @param c the sum
  */
-record Products(KernelArray a, KernelArray b, KernelArray c) {
+record Products(String name, KernelArray a, KernelArray b, KernelArray c) {
     static final LoopIndex I = LoopIndex.of("i");
     static final LoopIndex J = LoopIndex.of("j");
     static final LoopIndex K = LoopIndex.of("k");
@@ -30,17 +31,22 @@ record Products(KernelArray a, KernelArray b, KernelArray c) {
 
     static Products of(int m, int n, int k, ElementType type) {
         return new Products(
+                "gemm",
                 KernelArray.input("A", type, m, k),
                 KernelArray.input("B", type, k, n),
                 KernelArray.inputOutput("C", type, m, n));
     }
 
     Products layouts(ArrayLayout ofA, ArrayLayout ofB, ArrayLayout ofC) {
-        return new Products(a.layout(ofA), b.layout(ofB), c.layout(ofC));
+        return new Products(name, a.layout(ofA), b.layout(ofB), c.layout(ofC));
+    }
+
+    Products named(String other) {
+        return new Products(other, a, b, c);
     }
 
     LoopNest nest() {
-        return LoopNest.named("gemm")
+        return LoopNest.named(name)
                 .loop(I, c.shape().get(0))
                 .loop(J, c.shape().get(1))
                 .loop(K, a.shape().get(1))
