@@ -202,9 +202,9 @@ final class CacheEmitter {
                 : "(" + (isFloating ? "float" : "int") + ") " + text;
     }
 
-    /** Writes a barrier if the cache is in local memory. */
+    /** Writes a barrier if the cache is in local memory, and work-items share it. */
     private void barrier(PlacedCache cache) {
-        if (cache.isLocal()) {
+        if (cache.isLocal() && loops.groupItems() > 1) {
             out.line("barrier(CLK_LOCAL_MEM_FENCE"
                     + (cache.array().role().isReadOnly() ? "" : " | CLK_GLOBAL_MEM_FENCE")
                     + ");");

@@ -164,7 +164,8 @@ final class KernelEmitter {
             close(guards);
             return;
         }
-        if (loops.schedule().unrolled().contains(loop.index())) {
+        // PoCL 3.1 aborts the process if a loop with a barrier is unrolled
+        if (loops.schedule().unrolled().contains(loop.index()) && !hasBarrierInside(position)) {
             out.unindented("#pragma unroll");
         }
         String end = end(position, satisfied);
@@ -280,7 +281,7 @@ final class KernelEmitter {
 
     /** Returns true if the loop at a position contains a stage with a barrier. */
     private boolean hasBarrierInside(int position) {
-        return copied.stream()
+        return loops.groupItems() > 1 && copied.stream()
                 .filter(PlacedCache::isLocal)
                 .anyMatch(cache -> position
                         < (cache.bufferedLoop() == null
