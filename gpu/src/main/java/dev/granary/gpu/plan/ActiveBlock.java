@@ -72,6 +72,28 @@ record ActiveBlock(
         return new Computation(loops, array, covered).block();
     }
 
+    /** Returns the block limited to the part that is in another one, of a cache around it. */
+    ActiveBlock within(ActiveBlock outer, PlanLoops loops) {
+        List<Limit> more = new ArrayList<>(limits);
+        for (int r = 0; r < sizes.size(); r++) {
+            AffineIndex distance = lower.get(r).add(outer.lower.get(r).scale(-1));
+            long first = distance.constant();
+            long last = distance.constant() + sizes.get(r) - 1;
+            for (var term : distance.terms().entrySet()) {
+                long reach = term.getValue() * loops.schedule().loop(term.getKey()).last();
+                first += Math.min(0, reach);
+                last += Math.max(0, reach);
+            }
+            if (last >= outer.sizes.get(r)) {
+                more.add(new Limit(r, distance, 1, outer.sizes.get(r)));
+            }
+            if (first < 0) {
+                more.add(new Limit(r, distance.scale(-1), -1, 1));
+            }
+        }
+        return new ActiveBlock(lower, sizes, more, isDense);
+    }
+
     /** The computation of a block. */
     private record Computation(PlanLoops loops, KernelArray array, Set<ScheduledLoop> covered) {
         ActiveBlock block() {
@@ -172,8 +194,9 @@ record ActiveBlock(
             for (PlanLoops.TailLimit tail : loops.tails(dimension)) {
                 AffineIndex outside =
                         tail.sum().linear(index -> !covered.contains(loops.schedule().loop(index)));
-                if (outside.terms().isEmpty()) {
-                    continue; // the size of the block is within the limit
+                if (outside.terms().isEmpty()
+                        || !tail.loops().containsAll(inside(dimension))) {
+                    continue; // within the limit by its size, or in several such tiles
                 }
                 AffineIndex base = outside.scale(Math.abs(factor));
                 long end = Math.abs(factor) * (tail.limit() - 1L) + 1;

@@ -56,6 +56,10 @@ final class CachePlacement {
                 Objects.requireNonNullElse(cache.location(), MemoryLocation.PRIVATE);
         Set<ScheduledLoop> covered = covered(position, location);
         ActiveBlock block = ActiveBlock.of(loops, cache.array(), covered);
+        PlacedCache around = PlacedCache.copied(source);
+        if (around != null) {
+            block = block.within(around.block(), loops);
+        }
         List<ScheduledLoop> multiples = multiples(cache.array(), trigger, position);
         ArrayLayout layout = layout(cache, source);
         ElementType sourceType = source == null ? cache.array().type() : source.type();

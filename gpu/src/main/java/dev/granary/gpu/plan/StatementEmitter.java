@@ -54,7 +54,9 @@ final class StatementEmitter {
                     + ";";
         }
         return target.store(
-                place, unwrapped(updated(element(target, place), 1)), computed(updateIsFloating()));
+                place,
+                unwrapped(updated(element(target, place), target.type().isFloating(), 1)),
+                computed(updateIsFloating()));
     }
 
     /** Returns the type of a computation. */
@@ -74,10 +76,9 @@ final class StatementEmitter {
     }
 
     /** Returns the new value of the target in parentheses, from its former one. */
-    private String updated(String former, int width) {
+    private String updated(String former, boolean isFormerFloating, int width) {
         boolean isFloating = updateIsFloating();
-        String old = converted(
-                former, places.apply(logic.target()).type().isFloating(), isFloating, width);
+        String old = converted(former, isFormerFloating, isFloating, width);
         String value = converted(
                 value(logic.value(), width), logic.value().isFloating(), isFloating, width);
         return combine(logic.operator(), old, value);
@@ -208,7 +209,10 @@ final class StatementEmitter {
         boolean isFloating = updateIsFloating();
         String value = logic.operator() == UpdateOperator.SET
                 ? value(logic.value(), width)
-                : updated(vector(logic.target(), width), width);
+                : updated(
+                        vector(logic.target(), width),
+                        logic.target().array().type().isFloating(),
+                        width);
         List<AffineIndex> coordinates = coordinates(logic.target());
         if (target.strideAlong(coordinates, index) == 1) {
             ElementType type = target.type();
