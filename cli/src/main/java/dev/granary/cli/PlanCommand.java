@@ -11,10 +11,10 @@ import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.gpu.DeviceLimits;
+import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.plan.CacheReport;
 import dev.granary.gpu.plan.KernelPlan;
 import dev.granary.gpu.plan.PlanReport;
-import dev.granary.gpu.opencl.OpenClDevice;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

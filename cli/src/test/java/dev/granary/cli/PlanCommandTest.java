@@ -194,8 +194,9 @@ class PlanCommandTest {
     @DisplayName("P8 plan prints JSON")
     void json() throws Exception {
         String path = file(GEMM).toString();
-        JsonObject json =
-                Cli.run("plan", path, "--device", "portable", "--emit", "--json").exits(0).json();
+        JsonObject json = Cli.run("plan", path, "--device", "portable", "--emit", "--json")
+                .exits(0)
+                .json();
         assertEquals(expected().source(), json.get("source").getAsString());
         assertEquals(4, json.getAsJsonArray("caches").size());
         assertEquals(256, json.get("localBytes").getAsLong());
@@ -207,11 +208,15 @@ class PlanCommandTest {
     @NeedsPocl
     @DisplayName("P8 a plan that does not fit the device fails after its report")
     void tooLarge() throws Exception {
-        Cli.run("plan", file(GEMM.replace("size = 16", "size = 120").replace("size = 8", "size ="
-                        + " 240"))
-                        .toString(), "--device", "portable")
+        Cli.run(
+                        "plan",
+                        file(GEMM.replace("size = 16", "size = 120")
+                                        .replace("size = 8", "size =" + " 240"))
+                                .toString(),
+                        "--device",
+                        "portable")
                 .exits(1)
-                .prints("none: the plan exceeds a limit")
+                .prints("none: the plan exceeds a limit", "resident      0 work-groups")
                 .reports("28800 work-items in a work-group, the device at most");
     }
 

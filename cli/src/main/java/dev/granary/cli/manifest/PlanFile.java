@@ -31,7 +31,15 @@ import java.util.stream.Collectors;
 /** Reader of a kernel plan as people write it. Its exceptions contain file, line and column. */
 public final class PlanFile {
     private static final Set<String> FILE_KEYS = Set.of(
-            "kernel", "logic", "array", "loop", "split", "order", "unroll", "vectorize", "bind",
+            "kernel",
+            "logic",
+            "array",
+            "loop",
+            "split",
+            "order",
+            "unroll",
+            "vectorize",
+            "bind",
             "cache");
     private static final Set<String> ARRAY_KEYS = Set.of("name", "role", "type", "shape", "layout");
     private static final Set<String> LOOP_KEYS = Set.of("index", "iterations");
@@ -76,9 +84,8 @@ public final class PlanFile {
             throw new KernelManifestException(file + ":" + e.line() + ":" + e.column()
                     + ": this is not TOML: " + e.getMessage() + ".");
         } catch (IOException e) {
-            throw new KernelManifestException(
-                    "The plan " + file + " cannot be read: " + KernelManifestReader.reason(e)
-                            + ".");
+            throw new KernelManifestException("The plan " + file + " cannot be read: "
+                    + KernelManifestReader.reason(e) + ".");
         }
     }
 
@@ -94,11 +101,9 @@ public final class PlanFile {
                     "index",
                     () -> nest.loop(index(loop, "index"), number(loop, "iterations")));
         }
-        LoopSchedule schedule = checked(
-                top,
-                "logic",
-                () -> nest.logic(StatementParser.parse(required(top, "logic"), arrays))
-                        .schedule());
+        LoopSchedule schedule = checked(top, "logic", () -> nest.logic(
+                        StatementParser.parse(required(top, "logic"), arrays))
+                .schedule());
         return caches(bound(KernelPlan.of(scheduled(schedule))), arrays);
     }
 
@@ -120,9 +125,8 @@ public final class PlanFile {
                                     .mapToInt(Math::toIntExact)
                                     .toArray()));
             ArrayLayout layout = layout(table);
-            KernelArray placed = layout == null
-                    ? array
-                    : checked(table, "layout", () -> array.layout(layout));
+            KernelArray placed =
+                    layout == null ? array : checked(table, "layout", () -> array.layout(layout));
             if (arrays.put(array.name(), placed) != null) {
                 throw table.error("name", "there are two arrays " + array.name());
             }
@@ -151,14 +155,12 @@ public final class PlanFile {
         LoopSchedule unrolled = schedule;
         return top.value("vectorize") == null
                 ? unrolled
-                : checked(
-                        top, "vectorize", () -> unrolled.vectorize(index(top, "vectorize")));
+                : checked(top, "vectorize", () -> unrolled.vectorize(index(top, "vectorize")));
     }
 
     private KernelPlan bound(KernelPlan of) throws KernelManifestException {
         KernelPlan plan = of;
-        ManifestTable bindings =
-                top.table("bind", "bind = { group-x = \"i\" }").orElse(null);
+        ManifestTable bindings = top.table("bind", "bind = { group-x = \"i\" }").orElse(null);
         if (bindings == null) {
             return plan;
         }
@@ -185,8 +187,8 @@ public final class PlanFile {
             plan = checked(table, "source", () -> before.cache(cache));
             String name = table.textOrEmpty("name");
             if (!name.isEmpty() && (arrays.containsKey(name) || caches.put(name, cache) != null)) {
-                throw table.error("name", "another array or cache has the name "
-                        + TomlFile.harmless(name));
+                throw table.error(
+                        "name", "another array or cache has the name " + TomlFile.harmless(name));
             }
         }
         return plan;
@@ -199,8 +201,9 @@ public final class PlanFile {
         KernelArray array = arrays.get(source);
         ArrayCache outer = caches.get(source);
         if (array == null && outer == null) {
-            throw table.error("source", "there is no array or cache "
-                    + TomlFile.harmless(source) + " before");
+            throw table.error(
+                    "source",
+                    "there is no array or cache " + TomlFile.harmless(source) + " before");
         }
         ArrayCache.Builder cache =
                 array != null ? ArrayCache.of(array) : ArrayCache.of(Objects.requireNonNull(outer));
@@ -237,8 +240,7 @@ public final class PlanFile {
         if (flag(table, "double-buffer", false)) {
             cache.doubleBuffered();
         }
-        MemoryLocation buffer =
-                constant(table, "double-buffer-location", MemoryLocation.values());
+        MemoryLocation buffer = constant(table, "double-buffer-location", MemoryLocation.values());
         if (buffer != null) {
             cache.doubleBufferLocation(buffer);
         }
@@ -280,13 +282,11 @@ public final class PlanFile {
         return top.texts(key).stream().map(LoopIndex::of).toArray(LoopIndex[]::new);
     }
 
-    private static LoopIndex index(ManifestTable table, String key)
-            throws KernelManifestException {
+    private static LoopIndex index(ManifestTable table, String key) throws KernelManifestException {
         return LoopIndex.of(required(table, key));
     }
 
-    private static String required(ManifestTable table, String key)
-            throws KernelManifestException {
+    private static String required(ManifestTable table, String key) throws KernelManifestException {
         String text = table.text(key);
         if (text == null) {
             throw new KernelManifestException(table.file() + ": " + key + " is missing"

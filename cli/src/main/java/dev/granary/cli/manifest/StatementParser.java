@@ -131,8 +131,8 @@ final class StatementParser {
                     case "min" -> first.min(second());
                     case "max" -> first.max(second());
                     default ->
-                        throw failure("the function '" + token
-                                + "'; there are sqrt, exp, min and max");
+                        throw failure(
+                                "the function '" + token + "'; there are sqrt, exp, min and max");
                 };
         expect(")");
         return result;
@@ -190,9 +190,7 @@ final class StatementParser {
             return takeIf("*") ? index.times(whole(take())) : index;
         }
         long factor = whole(token);
-        return takeIf("*")
-                ? LoopIndex.of(take()).times(factor)
-                : IndexExpression.constant(factor);
+        return takeIf("*") ? LoopIndex.of(take()).times(factor) : IndexExpression.constant(factor);
     }
 
     private long whole(String token) {
@@ -228,7 +226,7 @@ final class StatementParser {
     }
 
     private IllegalArgumentException failure(String found) {
-        return new IllegalArgumentException("the statement has " + found
-                + "; it must be such as C[i, j] += A[i, k] * B[k, j]");
+        return new IllegalArgumentException(
+                "the statement has " + found + "; it must be such as C[i, j] += A[i, k] * B[k, j]");
     }
 }

@@ -130,8 +130,7 @@ class ClBinding {
     List<Long> deviceLongs(long device, int info) {
         return longs(query(
                 "clGetDeviceInfo",
-                (size, value, needed) ->
-                        CL10.nclGetDeviceInfo(device, info, size, value, needed)));
+                (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed)));
     }
 
     long createContext(long device) {

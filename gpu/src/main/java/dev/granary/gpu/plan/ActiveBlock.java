@@ -80,7 +80,8 @@ record ActiveBlock(
             long first = distance.constant();
             long last = distance.constant() + sizes.get(r) - 1;
             for (var term : distance.terms().entrySet()) {
-                long reach = term.getValue() * loops.schedule().loop(term.getKey()).last();
+                long reach =
+                        term.getValue() * loops.schedule().loop(term.getKey()).last();
                 first += Math.min(0, reach);
                 last += Math.max(0, reach);
             }
@@ -138,8 +139,10 @@ record ActiveBlock(
 
         /** Returns a coordinate without the indices of loops of one iteration. */
         private AffineIndex variable(AffineIndex coordinate) {
-            return coordinate.replace(dimension -> loops.schedule().nest().extents().get(dimension)
-                    == 1 ? AffineIndex.of(0) : AffineIndex.of(dimension));
+            return coordinate.replace(
+                    dimension -> loops.schedule().nest().extents().get(dimension) == 1
+                            ? AffineIndex.of(0)
+                            : AffineIndex.of(dimension));
         }
 
         private static AffineIndex first(List<AffineIndex> coordinates) {
@@ -173,8 +176,7 @@ record ActiveBlock(
                     .linear(index -> !covered.contains(loops.schedule().loop(index)))
                     .add(AffineIndex.of(coordinate.constant()));
             for (var term : coordinate.terms().entrySet()) {
-                sum = sum.add(AffineIndex.of(
-                        Math.min(0, term.getValue() * reach(term.getKey()))));
+                sum = sum.add(AffineIndex.of(Math.min(0, term.getValue() * reach(term.getKey()))));
             }
             return sum;
         }
@@ -192,10 +194,9 @@ record ActiveBlock(
             LoopIndex dimension = coordinate.terms().firstKey();
             long factor = factor(coordinate);
             for (PlanLoops.TailLimit tail : loops.tails(dimension)) {
-                AffineIndex outside =
-                        tail.sum().linear(index -> !covered.contains(loops.schedule().loop(index)));
-                if (outside.terms().isEmpty()
-                        || !tail.loops().containsAll(inside(dimension))) {
+                AffineIndex outside = tail.sum()
+                        .linear(index -> !covered.contains(loops.schedule().loop(index)));
+                if (outside.terms().isEmpty() || !tail.loops().containsAll(inside(dimension))) {
                     continue; // within the limit by its size, or in several such tiles
                 }
                 AffineIndex base = outside.scale(Math.abs(factor));
@@ -222,9 +223,8 @@ record ActiveBlock(
                     .max()
                     .orElseThrow();
             limits.add(new Limit(r, lower, 1, last + 1));
-            if (coordinates.stream()
-                    .anyMatch(each ->
-                            each.terms().values().stream().anyMatch(factor -> factor < 0))) {
+            if (coordinates.stream().anyMatch(each -> each.terms().values().stream()
+                    .anyMatch(factor -> factor < 0))) {
                 long start = coordinates.stream()
                         .mapToLong(each -> nest.range(each).first())
                         .min()

@@ -53,10 +53,13 @@ public record ArrayCache(
     public ArrayCache {
         CacheArguments.check(
                 array,
-                Stream.of(index, level, maxElements).filter(each -> each != null).count(),
-                Stream.of(triggerIndex, triggerLevel).filter(each -> each != null).count());
-        CacheArguments.checkLocations(
-                array, location, isDoubleBuffered, doubleBufferLocation);
+                Stream.of(index, level, maxElements)
+                        .filter(each -> each != null)
+                        .count(),
+                Stream.of(triggerIndex, triggerLevel)
+                        .filter(each -> each != null)
+                        .count());
+        CacheArguments.checkLocations(array, location, isDoubleBuffered, doubleBufferLocation);
         if (level != null && triggerLevel != null && triggerLevel < level) {
             throw new IllegalArgumentException("The cache of " + array + " has the trigger level "
                     + triggerLevel + " inside of its level " + level

@@ -84,8 +84,7 @@ final class BlockCopier {
      *
      * @return false if nothing was written
      */
-    boolean byVectors(
-            PlacedCache cache, ActiveBlock block, ElementPlaces from, ElementPlaces to) {
+    boolean byVectors(PlacedCache cache, ActiveBlock block, ElementPlaces from, ElementPlaces to) {
         int width = vectorWidth(cache, block, from, to);
         if (width == 1) {
             return false;
@@ -93,9 +92,7 @@ final class BlockCopier {
         openShared(cache, axes(cache, from.strides()), width);
         List<AffineIndex> coordinates = coordinates(block, offsets(cache));
         out.line(to.storeVector(
-                width,
-                to.place(coordinates),
-                from.loadVector(width, from.place(coordinates))));
+                width, to.place(coordinates), from.loadVector(width, from.place(coordinates))));
         out.close();
         return true;
     }
@@ -176,7 +173,8 @@ final class BlockCopier {
         Stream<Axis> elements = IntStream.range(0, sizes.size())
                 .boxed()
                 .filter(r -> sizes.get(r) > 1)
-                .sorted(Comparator.comparing((Integer r) -> sourceStrides.get(r)).reversed())
+                .sorted(Comparator.comparing((Integer r) -> sourceStrides.get(r))
+                        .reversed())
                 .map(r -> new Axis(offsets.get(r), sizes.get(r), 1));
         return Stream.concat(blocks, elements).toList();
     }
@@ -184,7 +182,8 @@ final class BlockCopier {
     private List<AffineIndex> offsets(PlacedCache cache) {
         List<Integer> sizes = cache.block().sizes();
         return IntStream.range(0, sizes.size())
-                .mapToObj(r -> sizes.get(r) > 1 ? AffineIndex.of(offsets.get(r)) : AffineIndex.of(0))
+                .mapToObj(
+                        r -> sizes.get(r) > 1 ? AffineIndex.of(offsets.get(r)) : AffineIndex.of(0))
                 .toList();
     }
 

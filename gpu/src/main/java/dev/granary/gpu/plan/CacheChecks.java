@@ -14,9 +14,7 @@ final class CacheChecks {
 
     static void check(PlanLoops loops, PlacedCache cache, Set<ScheduledLoop> covered) {
         PlacedCache source = cache.copiedSource();
-        if (source != null
-                && source.location() == MemoryLocation.PRIVATE
-                && cache.isLocal()) {
+        if (source != null && source.location() == MemoryLocation.PRIVATE && cache.isLocal()) {
             throw new IllegalArgumentException("The cache of " + cache.array() + " in local memory"
                     + " cannot copy one in private memory: work-items read no private memory of"
                     + " others");
@@ -32,9 +30,7 @@ final class CacheChecks {
     private static void checkBuffer(
             PlanLoops loops, PlacedCache cache, @Nullable PlacedCache source) {
         ScheduledLoop loop = cache.bufferedLoop();
-        if (loop != null
-                && source != null
-                && loops.position(loop.index()) < source.position()) {
+        if (loop != null && source != null && loops.position(loop.index()) < source.position()) {
             throw new IllegalArgumentException("The cache of " + cache.array() + " cannot be double"
                     + " buffered along " + loop.index() + ": the cache that it copies has no"
                     + " element of the next iteration; double buffer that one");
@@ -74,7 +70,8 @@ final class CacheChecks {
                         throw new IllegalArgumentException("The cache of " + cache.array()
                                 + " would contain elements that other work-items write, since "
                                 + inner.index() + " is bound and inside of the tiles of "
-                                + all.get(outer).index() + "; bind " + all.get(outer).index()
+                                + all.get(outer).index() + "; bind "
+                                + all.get(outer).index()
                                 + (cache.isLocal() ? "" : ", or use local memory"));
                     }
                 }

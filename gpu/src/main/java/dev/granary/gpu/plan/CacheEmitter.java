@@ -148,8 +148,7 @@ final class CacheEmitter {
         out.close();
     }
 
-    private void copy(
-            PlacedCache cache, ActiveBlock block, ElementPlaces from, ElementPlaces to) {
+    private void copy(PlacedCache cache, ActiveBlock block, ElementPlaces from, ElementPlaces to) {
         if (copier.byVectors(cache, block, from, to)) {
             return;
         }
@@ -158,9 +157,7 @@ final class CacheEmitter {
                 block,
                 source(cache).strides(),
                 coordinates -> to.store(
-                        to.place(coordinates),
-                        from.load(from.place(coordinates)),
-                        from.type()));
+                        to.place(coordinates), from.load(from.place(coordinates)), from.type()));
     }
 
     private void clear(PlacedCache cache) {
@@ -169,16 +166,16 @@ final class CacheEmitter {
         String zero = logic().operator() == UpdateOperator.MULTIPLY ? "1" : "0";
         // without limits: the whole cache
         ActiveBlock whole = new ActiveBlock(
-                cache.block().lower(), cache.block().sizes(), List.of(), cache.block().isDense());
+                cache.block().lower(),
+                cache.block().sizes(),
+                List.of(),
+                cache.block().isDense());
         copier.each(
                 cache,
                 whole,
                 own.strides(),
-                coordinates ->
-                        own.store(
-                                own.place(coordinates),
-                                isFloating ? zero + ".0f" : zero,
-                                own.type()));
+                coordinates -> own.store(
+                        own.place(coordinates), isFloating ? zero + ".0f" : zero, own.type()));
     }
 
     private void combine(PlacedCache cache) {
@@ -192,7 +189,8 @@ final class CacheEmitter {
                     logic().operator(),
                     computed(source.load(place), source, isFloating),
                     computed(own.load(own.place(coordinates)), own, isFloating));
-            return source.store(place, StatementEmitter.unwrapped(sum), StatementEmitter.computed(isFloating));
+            return source.store(
+                    place, StatementEmitter.unwrapped(sum), StatementEmitter.computed(isFloating));
         });
     }
 
@@ -216,9 +214,8 @@ final class CacheEmitter {
         if (!logic.target().array().equals(cache.array())) {
             return Traffic.READ;
         }
-        boolean isRead = logic.value()
-                .accesses()
-                .anyMatch(access -> access.array().equals(cache.array()));
+        boolean isRead =
+                logic.value().accesses().anyMatch(access -> access.array().equals(cache.array()));
         return switch (logic.operator()) {
             case ADD, MULTIPLY -> isRead ? Traffic.UPDATE : Traffic.ACCUMULATE;
             case SET -> isRead || !cache.block().isDense() ? Traffic.UPDATE : Traffic.WRITE;

@@ -94,8 +94,9 @@ final class CachePlacement {
     private void checkSource(ArrayCache cache) {
         KernelArray array = cache.array();
         if (!loops.schedule().nest().arrays().contains(array)) {
-            throw new IllegalArgumentException("The nest " + loops.schedule().nest().name()
-                    + " has no array " + array + " of this shape, type, role and layout");
+            throw new IllegalArgumentException(
+                    "The nest " + loops.schedule().nest().name() + " has no array " + array
+                            + " of this shape, type, role and layout");
         }
         ArrayCache source = cache.source();
         if (source != null && !placed.containsKey(source)) {
@@ -104,8 +105,8 @@ final class CachePlacement {
         }
         for (ArrayCache other : placed.keySet()) {
             if (other.array().equals(array) && Objects.equals(other.source(), source)) {
-                throw new IllegalArgumentException("The plan has a cache of "
-                        + cache.sourceName() + " already; cache that cache");
+                throw new IllegalArgumentException("The plan has a cache of " + cache.sourceName()
+                        + " already; cache that cache");
             }
         }
     }

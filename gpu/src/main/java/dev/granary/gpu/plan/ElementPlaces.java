@@ -99,8 +99,7 @@ record ElementPlaces(
     }
 
     private static String multiple(ScheduledLoop loop, long block) {
-        String number =
-                loop.step() == 1 ? loop.index().name() : loop.index() + " / " + loop.step();
+        String number = loop.step() == 1 ? loop.index().name() : loop.index() + " / " + loop.step();
         return block == 1 ? number : number + " * " + block;
     }
 

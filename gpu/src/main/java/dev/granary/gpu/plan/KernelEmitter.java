@@ -183,9 +183,7 @@ final class KernelEmitter {
 
     private static String header(ScheduledLoop loop, String end) {
         return "for (int " + loop.index() + " = 0; " + loop.index() + " < " + end + "; "
-                + (loop.step() == 1
-                        ? "++" + loop.index()
-                        : loop.index() + " += " + loop.step())
+                + (loop.step() == 1 ? "++" + loop.index() : loop.index() + " += " + loop.step())
                 + ")";
     }
 
@@ -219,8 +217,8 @@ final class KernelEmitter {
             if (tail.loops().contains(loop) && !tail.loops().getFirst().equals(loop)) {
                 boolean mustBeUniform = hasBarrierInside(position);
                 AffineIndex known = known(tail, position)
-                        .linear(index -> !mustBeUniform
-                                || !loops.isItem(loops.schedule().loop(index)));
+                        .linear(index ->
+                                !mustBeUniform || !loops.isItem(loops.schedule().loop(index)));
                 if (!known.terms().isEmpty()) { // else the extent is below the limit
                     end = "min(" + end + ", " + tail.limit() + " - "
                             + (known.terms().size() == 1 ? known : "(" + known + ")") + ")";
@@ -281,11 +279,12 @@ final class KernelEmitter {
 
     /** Returns true if the loop at a position contains a stage with a barrier. */
     private boolean hasBarrierInside(int position) {
-        return loops.groupItems() > 1 && copied.stream()
-                .filter(PlacedCache::isLocal)
-                .anyMatch(cache -> position
-                        < (cache.bufferedLoop() == null
-                                ? cache.trigger()
-                                : loops.position(cache.bufferedLoop().index()) + 1));
+        return loops.groupItems() > 1
+                && copied.stream()
+                        .filter(PlacedCache::isLocal)
+                        .anyMatch(cache -> position
+                                < (cache.bufferedLoop() == null
+                                        ? cache.trigger()
+                                        : loops.position(cache.bufferedLoop().index()) + 1));
     }
 }

@@ -77,9 +77,7 @@ record PlacedCache(
 
     /** Returns the number of blocks that are copied at once. */
     long blocks() {
-        return multiples.stream()
-                .mapToLong(ScheduledLoop::count)
-                .reduce(1, Math::multiplyExact);
+        return multiples.stream().mapToLong(ScheduledLoop::count).reduce(1, Math::multiplyExact);
     }
 
     /** Returns the number of elements that are copied at once. */
@@ -89,7 +87,9 @@ record PlacedCache(
 
     /** Returns the size of the copy in bytes. */
     long bytes() {
-        return isElided ? 0 : Math.multiplyExact(Math.multiplyExact(blocks(), span()), type.bytes());
+        return isElided
+                ? 0
+                : Math.multiplyExact(Math.multiplyExact(blocks(), span()), type.bytes());
     }
 
     /** Returns the elements of the buffer for the next blocks, for one work-item if private. */

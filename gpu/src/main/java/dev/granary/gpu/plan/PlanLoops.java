@@ -51,8 +51,8 @@ record PlanLoops(LoopSchedule schedule, SortedMap<ParallelAxis, LoopIndex> bindi
 
     boolean isItem(ScheduledLoop loop) {
         return bindings.entrySet().stream()
-                .anyMatch(bound ->
-                        bound.getKey().isItem() && bound.getValue().equals(loop.index()));
+                .anyMatch(
+                        bound -> bound.getKey().isItem() && bound.getValue().equals(loop.index()));
     }
 
     /** Returns true for loops that a work-item executes itself. */

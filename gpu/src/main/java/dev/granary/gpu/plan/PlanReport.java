@@ -74,7 +74,7 @@ public record PlanReport(
 
     /** Returns the number of work-groups that the local memory of a compute unit holds at once. */
     public long residentGroups(DeviceLimits limits) {
-        long byItems = Math.max(1, limits.groupItems() / groupItems);
+        long byItems = limits.groupItems() / groupItems;
         return localBytes == 0 ? byItems : Math.min(byItems, limits.localBytes() / localBytes);
     }
 
@@ -93,7 +93,8 @@ public record PlanReport(
             if (geometry.local().get(i) > limits.groupSizes().get(i)) {
                 throw new IllegalArgumentException("The plan of " + kernel + " has "
                         + geometry.local().get(i) + " work-items in dimension " + i
-                        + " of a work-group, the device at most " + limits.groupSizes().get(i)
+                        + " of a work-group, the device at most "
+                        + limits.groupSizes().get(i)
                         + "; bind a smaller loop");
             }
         }

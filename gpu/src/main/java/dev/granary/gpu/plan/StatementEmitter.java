@@ -37,8 +37,7 @@ final class StatementEmitter {
         String place = target.place(coordinates(logic.target()));
         boolean isFloating = logic.value().isFloating();
         if (logic.operator() == UpdateOperator.SET) {
-            return target.store(
-                    place, unwrapped(value(logic.value(), 1)), computed(isFloating));
+            return target.store(place, unwrapped(value(logic.value(), 1)), computed(isFloating));
         }
         String symbol =
                 switch (logic.operator()) {
@@ -179,8 +178,7 @@ final class StatementEmitter {
         }
         if (stride == 1) {
             String loaded = memory.loadVector(width, memory.place(first));
-            return memory.type() == ElementType.INT8
-                            || memory.type().isFloating() != isFloating
+            return memory.type() == ElementType.INT8 || memory.type().isFloating() != isFloating
                     ? "convert_" + type(isFloating, width) + "(" + loaded + ")"
                     : loaded;
         }
@@ -196,8 +194,8 @@ final class StatementEmitter {
     private static List<AffineIndex> at(
             List<AffineIndex> coordinates, LoopIndex index, long value) {
         return coordinates.stream()
-                .map(each -> each.replace(one ->
-                        one.equals(index) ? AffineIndex.of(value) : AffineIndex.of(one)))
+                .map(each -> each.replace(
+                        one -> one.equals(index) ? AffineIndex.of(value) : AffineIndex.of(one)))
                 .toList();
     }
 

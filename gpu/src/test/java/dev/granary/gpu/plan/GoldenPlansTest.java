@@ -34,7 +34,10 @@ class GoldenPlansTest {
             KernelPlan plan() {
                 Products products = Products.of(1024, 1024, 1024);
                 return KernelPlan.of(products.tiled(32, 64, 128))
-                        .cache(ArrayCache.of(products.a()).index(II).doubleBuffered().build());
+                        .cache(ArrayCache.of(products.a())
+                                .index(II)
+                                .doubleBuffered()
+                                .build());
             }
         },
         /** A product of uneven sizes in local and private memory. */

@@ -65,16 +65,13 @@ final class GuardedArray implements AutoCloseable {
         for (int i = 0; i < elements.length; i++) {
             switch (type) {
                 case FLOAT ->
-                    memory.set(
-                            ValueLayout.JAVA_FLOAT_UNALIGNED, 4L * i, (float) elements[i]);
-                case INT32 ->
-                    memory.set(ValueLayout.JAVA_INT_UNALIGNED, 4L * i, (int) elements[i]);
+                    memory.set(ValueLayout.JAVA_FLOAT_UNALIGNED, 4L * i, (float) elements[i]);
+                case INT32 -> memory.set(ValueLayout.JAVA_INT_UNALIGNED, 4L * i, (int) elements[i]);
                 case INT8 -> memory.set(ValueLayout.JAVA_BYTE, i, (byte) elements[i]);
                 case HALF ->
                     memory.set(
-                            ValueLayout.JAVA_SHORT_UNALIGNED,
-                            2L * i,
-                            Float.floatToFloat16((float) elements[i]));
+                            ValueLayout.JAVA_SHORT_UNALIGNED, 2L * i, Float.floatToFloat16((float)
+                                    elements[i]));
             }
         }
         return content;
@@ -84,15 +81,13 @@ final class GuardedArray implements AutoCloseable {
         MemorySegment memory = MemorySegment.ofArray(content);
         double[] elements = new double[content.length / type.bytes()];
         for (int i = 0; i < elements.length; i++) {
-            elements[i] =
-                    switch (type) {
-                        case FLOAT -> memory.get(ValueLayout.JAVA_FLOAT_UNALIGNED, 4L * i);
-                        case INT32 -> memory.get(ValueLayout.JAVA_INT_UNALIGNED, 4L * i);
-                        case INT8 -> memory.get(ValueLayout.JAVA_BYTE, i);
-                        case HALF ->
-                            Float.float16ToFloat(
-                                    memory.get(ValueLayout.JAVA_SHORT_UNALIGNED, 2L * i));
-                    };
+            elements[i] = switch (type) {
+                case FLOAT -> memory.get(ValueLayout.JAVA_FLOAT_UNALIGNED, 4L * i);
+                case INT32 -> memory.get(ValueLayout.JAVA_INT_UNALIGNED, 4L * i);
+                case INT8 -> memory.get(ValueLayout.JAVA_BYTE, i);
+                case HALF ->
+                    Float.float16ToFloat(memory.get(ValueLayout.JAVA_SHORT_UNALIGNED, 2L * i));
+            };
         }
         return elements;
     }

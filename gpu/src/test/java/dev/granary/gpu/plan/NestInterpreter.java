@@ -124,5 +124,4 @@ final class NestInterpreter {
             case INT8 -> (byte) (int) value;
         };
     }
-
 }

@@ -86,9 +86,8 @@ class OclgrindTest {
 
     private void checkRandom(int first, int count) throws Exception {
         for (int number = first; number < first + count; number++) {
-            KernelPlan plan = new PlanGenerator(
-                            TestSeed.random("plan " + number), "plan" + number)
-                    .plan();
+            KernelPlan plan =
+                    new PlanGenerator(TestSeed.random("plan " + number), "plan" + number).plan();
             assertEquals("", report(plan, plan.source()), plan::source);
         }
     }

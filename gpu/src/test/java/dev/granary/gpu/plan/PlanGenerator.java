@@ -81,8 +81,7 @@ final class PlanGenerator {
     }
 
     private KernelArray array(String name, ArrayRole role, int... shape) {
-        KernelArray array =
-                KernelArray.of(name, role, one(List.of(ElementType.values())), shape);
+        KernelArray array = KernelArray.of(name, role, one(List.of(ElementType.values())), shape);
         return switch (random.nextInt(4)) {
             case 0 -> array.layout(ArrayLayout.LAST_MAJOR);
             case 1 -> array.layout(padded(shape));
@@ -142,8 +141,8 @@ final class PlanGenerator {
                 KernelArray a = array("A", source(), 2 * m + 1, n);
                 KernelArray c = array("C", ArrayRole.INPUT_OUTPUT, 2 * m, 3 * n);
                 IndexExpression row = I.times(-2).plus(2L * m - 1);
-                yield nest.logic(c.at(row, J.times(3))
-                        .set(a.at(I.times(2), J).plus(a.at(I.plus(1), J))));
+                yield nest.logic(
+                        c.at(row, J.times(3)).set(a.at(I.times(2), J).plus(a.at(I.plus(1), J))));
             }
             case 6 -> { // the largest or smallest
                 KernelArray a = array("A", source(), k, m, n);
@@ -175,7 +174,9 @@ final class PlanGenerator {
             try {
                 LoopIndex last = schedule.order().getLast();
                 if (schedule.loop(last).step() == 1
-                        && schedule.loopsOf(schedule.loop(last).dimension()).getLast().index()
+                        && schedule.loopsOf(schedule.loop(last).dimension())
+                                        .getLast()
+                                        .index()
                                 == last
                         && chance(2)) {
                     schedule = schedule.split(last, 4, LoopIndex.of("v"));

@@ -39,7 +39,8 @@ final class PlanHarness implements AutoCloseable {
     void check(List<KernelPlan> plans) throws Exception {
         KernelDescriptor.Builder program = KernelDescriptor.builder(engine.target(), "plans");
         for (KernelPlan plan : plans) {
-            KernelDescriptor one = plan.descriptor(engine.target(), engine.device().limits());
+            KernelDescriptor one =
+                    plan.descriptor(engine.target(), engine.device().limits());
             one.sources().forEach(program::source);
         }
         try (OpenClKernels kernels = engine.load(engine.create(program.build()))) {
@@ -59,8 +60,7 @@ final class PlanHarness implements AutoCloseable {
         List<GuardedArray> arrays = new ArrayList<>();
         try {
             for (KernelArray array : plan.arguments()) {
-                double[] elements =
-                        new double[Math.toIntExact(array.layout().span(array.shape()))];
+                double[] elements = new double[Math.toIntExact(array.layout().span(array.shape()))];
                 for (int i = 0; i < elements.length; i++) {
                     elements[i] = random.nextInt(-1, 3); // more positive ones, for products
                 }
@@ -91,8 +91,8 @@ final class PlanHarness implements AutoCloseable {
         assertEquals(right.length, found.length);
         for (int i = 0; i < right.length; i++) {
             if (Math.abs(right[i] - found[i]) > 1e-5 * Math.max(1, Math.abs(right[i]))) {
-                fail(plan.name() + ": element " + i + " of " + array + " is " + found[i]
-                        + ", not " + right[i]);
+                fail(plan.name() + ": element " + i + " of " + array + " is " + found[i] + ", not "
+                        + right[i]);
             }
         }
     }

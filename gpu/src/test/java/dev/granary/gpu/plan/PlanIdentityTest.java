@@ -48,7 +48,8 @@ class PlanIdentityTest {
         ArrayCache ofA = ArrayCache.of(a).level(1).build();
         ArrayCache b = ArrayCache.of(products.b()).index(KK).notThrifty().build();
         KernelPlan one = products.bound(16, 8, 4).cache(a).cache(ofA).cache(b);
-        LoopSchedule other = products.nest().schedule()
+        LoopSchedule other = products.nest()
+                .schedule()
                 .split(K, 4)
                 .split(J, 8)
                 .reorder(K, KK, J, I, JJ)
@@ -105,7 +106,8 @@ class PlanIdentityTest {
                 new Geometry(List.of(256L, 144L), List.of(8L, 16L)),
                 Products.of(130, 251, 11).bound(16, 8, 4).geometry());
         assertEquals(
-                Geometry.of(1).local(1), KernelPlan.of(products.nest().schedule()).geometry());
+                Geometry.of(1).local(1),
+                KernelPlan.of(products.nest().schedule()).geometry());
     }
 
     /** A process that prints digests of the sources of random plans. */

@@ -5,7 +5,6 @@ import static dev.granary.gpu.plan.Products.II;
 import static dev.granary.gpu.plan.Products.J;
 import static dev.granary.gpu.plan.Products.JJ;
 import static dev.granary.gpu.plan.Products.K;
-import static dev.granary.gpu.plan.Products.KK;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -41,8 +40,9 @@ import java.util.function.UnaryOperator;
 class PlanResultsTest {
     private static final int[] UNEVEN = {13, 19, 11};
     private static final List<int[]> SIZES = List.of(
-            new int[] {127, 251, 11}, new int[] {31, 37, 41}, new int[] {1, 1, 1},
-            new int[] {32, 64, 16});
+            new int[] {127, 251, 11}, new int[] {31, 37, 41}, new int[] {1, 1, 1}, new int[] {
+                32, 64, 16
+            });
 
     private final PlanHarness harness = new PlanHarness(TestSeed.random("plans"));
 
@@ -53,8 +53,8 @@ class PlanResultsTest {
 
     /** Returns a plan for each way to place caches. */
     private static List<KernelPlan> placements(int[] size, boolean isLocal) {
-        UnaryOperator<ArrayCache.Builder> place = cache ->
-                isLocal ? cache.location(MemoryLocation.LOCAL) : cache.notThrifty();
+        UnaryOperator<ArrayCache.Builder> place =
+                cache -> isLocal ? cache.location(MemoryLocation.LOCAL) : cache.notThrifty();
         List<KernelPlan> plans = new ArrayList<>();
         for (int level = 1; level <= 6; level++) {
             int of = level;
@@ -70,7 +70,8 @@ class PlanResultsTest {
             Products products = products(size, isLocal + "_budget" + budget + "_" + plans.size());
             KernelPlan plan = base(products, isLocal);
             for (KernelArray array : products.arrays()) {
-                plan = plan.cache(place.apply(ArrayCache.of(array)).maxElements(budget).build());
+                plan = plan.cache(
+                        place.apply(ArrayCache.of(array)).maxElements(budget).build());
             }
             plans.add(plan);
         }
@@ -138,8 +139,7 @@ class PlanResultsTest {
     private static List<KernelPlan> doubleBuffers(int[] size) {
         List<KernelPlan> plans = new ArrayList<>();
         for (CopyStrategy strategy : CopyStrategy.values()) {
-            for (MemoryLocation buffer :
-                    List.of(MemoryLocation.LOCAL, MemoryLocation.PRIVATE)) {
+            for (MemoryLocation buffer : List.of(MemoryLocation.LOCAL, MemoryLocation.PRIVATE)) {
                 Products products = products(size, "buffer_" + strategy + buffer);
                 KernelPlan plan = products.bound(4, 8, 4);
                 for (KernelArray array : List.of(products.a(), products.b())) {
@@ -233,7 +233,8 @@ class PlanResultsTest {
                 Products products = Products.of(size[0], size[1], size[2], type)
                         .named("gemm_vector" + plans.size())
                         .layouts(layout, layout, layout);
-                plans.add(KernelPlan.of(products.nest().schedule()
+                plans.add(KernelPlan.of(products.nest()
+                                .schedule()
                                 .tile(I.by(4), J.by(4))
                                 .reorder(I, II, J, K, JJ)
                                 .unroll(II)
@@ -264,10 +265,8 @@ class PlanResultsTest {
                 .loop(u, 3)
                 .loop(v, 5)
                 .logic(result.at(x, y).add(image.at(x.plus(u), y.plus(v)).times(filter.at(u, v))));
-        ArrayCache tile = ArrayCache.of(image)
-                .index(u)
-                .location(MemoryLocation.LOCAL)
-                .build();
+        ArrayCache tile =
+                ArrayCache.of(image).index(u).location(MemoryLocation.LOCAL).build();
         KernelPlan tiled = KernelPlan.of(convolution
                         .schedule()
                         .tile(x.by(4), y.by(8))
@@ -277,7 +276,10 @@ class PlanResultsTest {
                 .bind(x.inner(), ParallelAxis.ITEM_Y)
                 .bind(y.inner(), ParallelAxis.ITEM_X)
                 .cache(tile)
-                .cache(ArrayCache.of(tile).index(v).location(MemoryLocation.PRIVATE).build())
+                .cache(ArrayCache.of(tile)
+                        .index(v)
+                        .location(MemoryLocation.PRIVATE)
+                        .build())
                 .cache(ArrayCache.of(filter)
                         .level(6)
                         .location(MemoryLocation.CONSTANT)
@@ -292,14 +294,22 @@ class PlanResultsTest {
                         .schedule()
                         .split(x, 5))
                 .bind(x.inner(), ParallelAxis.ITEM_X)
-                .cache(ArrayCache.of(sums).level(3).location(MemoryLocation.LOCAL).build());
+                .cache(ArrayCache.of(sums)
+                        .level(3)
+                        .location(MemoryLocation.LOCAL)
+                        .build());
         KernelArray half = KernelArray.input("H", ElementType.HALF, 17);
         KernelArray out = KernelArray.output("out", ElementType.FLOAT, 17);
         KernelPlan elementwise = KernelPlan.of(LoopNest.named("elementwise")
                         .loop(x, 17)
-                        .logic(out.at(x).set(half.at(x).times(half.at(x)).sqrt().exp()
-                                .dividedBy(half.at(x).max(half.at(x).negated()).plus(
-                                        ValueExpression.number(1)))))
+                        .logic(out.at(x)
+                                .set(half.at(x)
+                                        .times(half.at(x))
+                                        .sqrt()
+                                        .exp()
+                                        .dividedBy(half.at(x)
+                                                .max(half.at(x).negated())
+                                                .plus(ValueExpression.number(1)))))
                         .schedule()
                         .split(x, 8)
                         .vectorize(x.inner()))
@@ -351,8 +361,9 @@ class PlanResultsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("P5 the example of Accera's manual: 1024 x 1024 x 1024 in tiles of 32, 64, 128 with"
-            + " a double buffer")
+    @DisplayName(
+            "P5 the example of Accera's manual: 1024 x 1024 x 1024 in tiles of 32, 64, 128 with"
+                    + " a double buffer")
     void manual() throws Exception {
         int n = 1024;
         Products products = Products.of(n, n, n);

@@ -3,7 +3,6 @@ package dev.granary.gpu.plan;
 import static dev.granary.gpu.plan.Products.I;
 import static dev.granary.gpu.plan.Products.II;
 import static dev.granary.gpu.plan.Products.J;
-import static dev.granary.gpu.plan.Products.JJ;
 import static dev.granary.gpu.plan.Products.K;
 import static dev.granary.gpu.plan.Products.KK;
 
@@ -85,8 +84,11 @@ class PlanRulesTest {
             refused(() -> ArrayCache.of(other).level(1).doubleBuffered().build(), "double buffer");
         }
         KernelArray constant = KernelArray.of("T", ArrayRole.CONSTANT, ElementType.FLOAT, 4);
-        assertDoesNotThrow(
-                () -> ArrayCache.of(constant).level(1).triggerLevel(1).doubleBuffered().build());
+        assertDoesNotThrow(() -> ArrayCache.of(constant)
+                .level(1)
+                .triggerLevel(1)
+                .doubleBuffered()
+                .build());
         assertDoesNotThrow(() -> plan.cache(a().level(3).triggerLevel(3).build()));
     }
 
@@ -127,7 +129,8 @@ class PlanRulesTest {
                 "cannot be in global memory");
         refused(
                 () -> a().level(2).location(MemoryLocation.CONSTANT).build(),
-                "Only an array with the role constant", "A has the role input");
+                "Only an array with the role constant",
+                "A has the role input");
         KernelArray w = KernelArray.of("W", ArrayRole.CONSTANT, ElementType.FLOAT, 4);
         refused(
                 () -> ArrayCache.of(w)
@@ -136,10 +139,14 @@ class PlanRulesTest {
                         .elementType(ElementType.HALF)
                         .build(),
                 "is the array itself");
-        ArrayCache mine = a().level(3).location(MemoryLocation.PRIVATE).notThrifty().build();
+        ArrayCache mine =
+                a().level(3).location(MemoryLocation.PRIVATE).notThrifty().build();
         refused(
                 () -> plan.cache(mine)
-                        .cache(ArrayCache.of(mine).level(1).location(MemoryLocation.LOCAL).build()),
+                        .cache(ArrayCache.of(mine)
+                                .level(1)
+                                .location(MemoryLocation.LOCAL)
+                                .build()),
                 "in local memory cannot copy one in private memory");
     }
 
@@ -177,7 +184,8 @@ class PlanRulesTest {
     @DisplayName("P2 layouts suit the block, and give each element a place of its own")
     void layouts() {
         refused(
-                () -> plan.cache(a().level(3).layout(ArrayLayout.coefficients(8)).build()),
+                () -> plan.cache(
+                        a().level(3).layout(ArrayLayout.coefficients(8)).build()),
                 "1 coefficients for 2 dimensions");
         refused(
                 () -> plan.cache(a().level(3)
@@ -227,8 +235,9 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P1 a schedule refuses unknown loops, bad sizes, names and orders, and vectors that"
-            + " do not fit")
+    @DisplayName(
+            "P1 a schedule refuses unknown loops, bad sizes, names and orders, and vectors that"
+                    + " do not fit")
     void schedules() {
         LoopNest nest = products.nest();
         refused(() -> nest.schedule().split(II, 2), "There is no loop ii; the loops are [i, j, k]");
@@ -273,7 +282,8 @@ class PlanRulesTest {
     @Test
     @DisplayName("P4 a plan that exceeds a limit of the device is refused before the driver")
     void limits() {
-        KernelPlan cached = plan.cache(a().level(3).location(MemoryLocation.LOCAL).build());
+        KernelPlan cached =
+                plan.cache(a().level(3).location(MemoryLocation.LOCAL).build());
         PlanReport report = cached.report();
         DeviceLimits fits = new DeviceLimits(512, 0, 256, List.of(16L, 16L, 1L), 1);
         assertDoesNotThrow(() -> report.check(fits));
@@ -288,9 +298,14 @@ class PlanRulesTest {
                 "16 work-items in dimension 1");
         KernelArray w = KernelArray.of("W", ArrayRole.CONSTANT, ElementType.FLOAT, 64);
         KernelArray y = KernelArray.inputOutput("Y", ElementType.FLOAT, 64);
-        PlanReport constant = KernelPlan.of(
-                        LoopNest.named("n").loop(I, 64).logic(y.at(I).add(w.at(I))).schedule())
-                .cache(ArrayCache.of(w).level(1).location(MemoryLocation.CONSTANT).build())
+        PlanReport constant = KernelPlan.of(LoopNest.named("n")
+                        .loop(I, 64)
+                        .logic(y.at(I).add(w.at(I)))
+                        .schedule())
+                .cache(ArrayCache.of(w)
+                        .level(1)
+                        .location(MemoryLocation.CONSTANT)
+                        .build())
                 .report();
         assertDoesNotThrow(() -> constant.check(new DeviceLimits(0, 256, 1, List.of(1L), 1)));
         refused(

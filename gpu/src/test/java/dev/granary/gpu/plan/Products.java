@@ -55,9 +55,7 @@ record Products(String name, KernelArray a, KernelArray b, KernelArray c) {
 
     /** Returns the schedule i, j, k, ii, jj, kk. */
     LoopSchedule tiled(int m, int n, int k) {
-        return nest().schedule()
-                .tile(I.by(m), J.by(n), K.by(k))
-                .reorder(I, J, K, II, JJ, KK);
+        return nest().schedule().tile(I.by(m), J.by(n), K.by(k)).reorder(I, J, K, II, JJ, KK);
     }
 
     /** Returns the tiled plan with work-groups for i and j, and work-items for ii and jj. */

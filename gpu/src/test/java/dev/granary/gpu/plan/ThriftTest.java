@@ -49,7 +49,12 @@ class ThriftTest {
         assertEquals(isElided, report.isElided(), report::toString);
         assertEquals(isElided, report.bytes() == 0);
         assertTrue(
-                plan.cache(cache.notThrifty().build()).report().caches().getLast().bytes() > 0,
+                plan.cache(cache.notThrifty().build())
+                                .report()
+                                .caches()
+                                .getLast()
+                                .bytes()
+                        > 0,
                 "a cache that is not thrifty is a copy");
     }
 
@@ -71,10 +76,7 @@ class ThriftTest {
     @DisplayName("P3 another order, gaps or another type need a copy")
     void layouts() {
         assertElided(
-                false,
-                List.of(4, 32),
-                plan(4, 32),
-                cache(input).layout(ArrayLayout.LAST_MAJOR));
+                false, List.of(4, 32), plan(4, 32), cache(input).layout(ArrayLayout.LAST_MAJOR));
         assertElided(
                 true,
                 List.of(4, 32),
@@ -114,10 +116,8 @@ class ThriftTest {
     void memories() {
         assertElided(
                 false, List.of(4, 32), plan(4, 32), cache(input).location(MemoryLocation.LOCAL));
-        ArrayCache outer = ArrayCache.of(input)
-                .level(3)
-                .location(MemoryLocation.LOCAL)
-                .build();
+        ArrayCache outer =
+                ArrayCache.of(input).level(3).location(MemoryLocation.LOCAL).build();
         KernelPlan shared = plan(4, 8).cache(outer);
         assertElided(
                 false,

@@ -34,9 +34,10 @@ public sealed interface ArrayLayout {
     /** Returns the number of elements from the first to the last one, gaps included. */
     default long span(List<Integer> sizes) {
         List<Long> strides = strides(sizes);
-        return 1 + IntStream.range(0, sizes.size())
-                .mapToLong(r -> Math.multiplyExact(sizes.get(r) - 1L, strides.get(r)))
-                .reduce(0, Math::addExact);
+        return 1
+                + IntStream.range(0, sizes.size())
+                        .mapToLong(r -> Math.multiplyExact(sizes.get(r) - 1L, strides.get(r)))
+                        .reduce(0, Math::addExact);
     }
 
     /** The layout of {@link #FIRST_MAJOR}. */
@@ -96,8 +97,8 @@ public sealed interface ArrayLayout {
                 throw new IllegalArgumentException("The layout has " + distances.size()
                         + " coefficients for " + sizes.size() + " dimensions");
             }
-            List<Integer> dimensions = new ArrayList<>(
-                    IntStream.range(0, sizes.size()).boxed().toList());
+            List<Integer> dimensions =
+                    new ArrayList<>(IntStream.range(0, sizes.size()).boxed().toList());
             Collections.sort(dimensions, Comparator.comparing(distances::get));
             long used = 0; // the largest distance within the dimensions before
             for (int dimension : dimensions) {

@@ -51,11 +51,7 @@ public record KernelArray(
     /** Returns an array with the layout {@link ArrayLayout#FIRST_MAJOR}. */
     public static KernelArray of(String name, ArrayRole role, ElementType type, int... shape) {
         return new KernelArray(
-                name,
-                role,
-                type,
-                Arrays.stream(shape).boxed().toList(),
-                ArrayLayout.FIRST_MAJOR);
+                name, role, type, Arrays.stream(shape).boxed().toList(), ArrayLayout.FIRST_MAJOR);
     }
 
     /** Returns an {@linkplain ArrayRole#INPUT input}. */
@@ -90,8 +86,7 @@ public record KernelArray(
      */
     public ArrayAccess at(IndexExpression... coordinates) {
         return new ArrayAccess(
-                this,
-                Arrays.stream(coordinates).map(IndexExpression::affine).toList());
+                this, Arrays.stream(coordinates).map(IndexExpression::affine).toList());
     }
 
     @Override

@@ -66,7 +66,8 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
          */
         public Builder loop(LoopIndex index, int iterations) {
             if (extents.putIfAbsent(index, iterations) != null) {
-                throw new IllegalArgumentException("The nest has two loops with the index " + index);
+                throw new IllegalArgumentException(
+                        "The nest has two loops with the index " + index);
             }
             return this;
         }
@@ -128,14 +129,13 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
         return Stream.concat(Stream.of(logic.target()), logic.value().accesses());
     }
 
-    private static void checkNames(
-            String name, Map<LoopIndex, Integer> extents, NestLogic logic) {
+    private static void checkNames(String name, Map<LoopIndex, Integer> extents, NestLogic logic) {
         Set<String> names = new HashSet<>(Set.of(name));
         for (LoopIndex index : extents.keySet()) {
             checkUnique(names, "index", index.name());
         }
-        for (KernelArray array : new LinkedHashSet<>(
-                accesses(logic).map(ArrayAccess::array).toList())) {
+        for (KernelArray array :
+                new LinkedHashSet<>(accesses(logic).map(ArrayAccess::array).toList())) {
             checkUnique(names, "array", array.name());
         }
     }
@@ -153,8 +153,8 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
             throw new IllegalArgumentException("The statement writes the array " + target
                     + ", whose role is " + target.role());
         }
-        List<KernelArray> read = new ArrayList<>(
-                logic.value().accesses().map(ArrayAccess::array).toList());
+        List<KernelArray> read =
+                new ArrayList<>(logic.value().accesses().map(ArrayAccess::array).toList());
         if (logic.operator() != UpdateOperator.SET) {
             read.add(target);
         }

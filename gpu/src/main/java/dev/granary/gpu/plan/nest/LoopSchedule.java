@@ -105,8 +105,7 @@ public final class LoopSchedule {
         for (LoopIndex index : indices) {
             ScheduledLoop loop = loop(index);
             for (ScheduledLoop outer : changed) {
-                if (outer.dimension().equals(loop.dimension())
-                        && isInside(outer.index(), index)) {
+                if (outer.dimension().equals(loop.dimension()) && isInside(outer.index(), index)) {
                     throw new IllegalArgumentException("The loop " + outer.index()
                             + " is inside of the tiles of " + index + " and must follow it");
                 }
@@ -151,9 +150,8 @@ public final class LoopSchedule {
         }
         ScheduledLoop loop = loop(vectorized);
         if (!loops.getLast().equals(loop)) {
-            throw new IllegalArgumentException(
-                    "Only the innermost loop can be vectorized: " + loops.getLast().index()
-                            + ", not " + vectorized);
+            throw new IllegalArgumentException("Only the innermost loop can be vectorized: "
+                    + loops.getLast().index() + ", not " + vectorized);
         }
         if (!VECTOR_WIDTHS.contains(loop.count())) {
             throw new IllegalArgumentException("A vectorized loop has 2, 4, 8 or 16 iterations; "

@@ -118,9 +118,9 @@ public sealed interface ValueExpression
         /** Returns the operator of two texts in OpenCL C, in parentheses where needed. */
         public String apply(String left, String right) {
             return switch (this) {
-                case PLUS, MINUS, TIMES, DIVIDED_BY -> "(" + left + " " + symbol + " " + right + ")";
-                case MIN, MAX ->
-                    name().toLowerCase(Locale.ROOT) + "(" + left + ", " + right + ")";
+                case PLUS, MINUS, TIMES, DIVIDED_BY ->
+                    "(" + left + " " + symbol + " " + right + ")";
+                case MIN, MAX -> name().toLowerCase(Locale.ROOT) + "(" + left + ", " + right + ")";
             };
         }
     }
