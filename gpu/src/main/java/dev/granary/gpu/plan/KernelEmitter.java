@@ -164,8 +164,7 @@ final class KernelEmitter {
             close(guards);
             return;
         }
-        // PoCL 3.1 aborts the process if a loop with a barrier is unrolled
-        if (loops.schedule().unrolled().contains(loop.index()) && !hasBarrierInside(position)) {
+        if (loops.schedule().unrolled().contains(loop.index())) {
             out.unindented("#pragma unroll");
         }
         String end = end(position, satisfied);
