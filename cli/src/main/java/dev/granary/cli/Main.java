@@ -67,6 +67,7 @@ public final class Main {
             Map.entry("inspect", InspectCommand.class),
             Map.entry("diff", DiffCommand.class),
             Map.entry("manifest", ManifestCommand.class),
+            Map.entry("plan", PlanCommand.class),
             Map.entry("verify", VerifyCommand.class),
             Map.entry("evict", EvictCommand.class),
             Map.entry("clear", ClearCommand.class),

@@ -28,6 +28,9 @@ class QuotedMessagesTest {
     /** The least number of quotes in the page of the kernel manifest, for the same reason. */
     private static final int MIN_MANIFEST = 25;
 
+    /** The least number of quotes in the page of kernel plans, for the same reason. */
+    private static final int MIN_PLANS = 30;
+
     /** The parts of a quote that stand for something else: dots, capital letters and numbers. */
     private static final Pattern VARIABLE = Pattern.compile("\\.\\.\\.|\\b[A-Z_]+\\b|[0-9][0-9,]*");
 
@@ -74,6 +77,12 @@ class QuotedMessagesTest {
     @DisplayName("Messages in docs/kernel-manifest.md are messages of the sources")
     void kernelManifest() throws IOException {
         assertQuoted(ROOT.resolve("docs/kernel-manifest.md"), MIN_MANIFEST);
+    }
+
+    @Test
+    @DisplayName("Messages in docs/plans.md are messages of the sources")
+    void plans() throws IOException {
+        assertQuoted(ROOT.resolve("docs/plans.md"), MIN_PLANS);
     }
 
     @Test

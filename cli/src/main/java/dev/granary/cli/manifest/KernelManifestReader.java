@@ -67,7 +67,7 @@ final class KernelManifestReader {
         return kernels;
     }
 
-    private static String reason(IOException e) {
+    static String reason(IOException e) {
         return switch (e) {
             case NoSuchFileException _ -> "there is no such file";
             case CharacterCodingException _ -> "it is not UTF-8 text";

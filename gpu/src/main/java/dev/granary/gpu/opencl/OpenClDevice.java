@@ -3,6 +3,7 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantDevice;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.binding.ClBinding;
 import dev.granary.gpu.opencl.binding.DeviceCalls;
 import dev.granary.gpu.opencl.driver.DeviceInfo;
@@ -138,6 +139,16 @@ public final class OpenClDevice implements ConstantDevice {
     /** Returns the number of compute units. */
     public int computeUnits() {
         return binding.devices().deviceInt(handle, CL10.CL_DEVICE_MAX_COMPUTE_UNITS);
+    }
+
+    /** Returns the limits that launches on this device must keep. */
+    public DeviceLimits limits() {
+        return new DeviceLimits(
+                binding.devices().deviceLong(handle, CL10.CL_DEVICE_LOCAL_MEM_SIZE),
+                binding.devices().deviceLong(handle, CL10.CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE),
+                binding.devices().deviceLong(handle, CL10.CL_DEVICE_MAX_WORK_GROUP_SIZE),
+                binding.devices().deviceLongs(handle, CL10.CL_DEVICE_MAX_WORK_ITEM_SIZES),
+                computeUnits());
     }
 
     /**

@@ -123,6 +123,13 @@ public class DeviceCalls extends CheckedCalls {
                 .get(JAVA_LONG, 0);
     }
 
+    /** Returns a list of numbers. */
+    public List<Long> deviceLongs(long device, int info) {
+        return longs(query(
+                "clGetDeviceInfo",
+                (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed)));
+    }
+
     public long createContext(long device) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);

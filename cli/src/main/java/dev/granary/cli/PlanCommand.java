@@ -1,0 +1,188 @@
+package dev.granary.cli;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+
+import dev.granary.cli.manifest.KernelManifestException;
+import dev.granary.cli.manifest.PlanFile;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Units;
+import dev.granary.gpu.DeviceLimits;
+import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.gpu.plan.CacheReport;
+import dev.granary.gpu.plan.KernelPlan;
+import dev.granary.gpu.plan.PlanReport;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** {@code granary plan}: shows the kernel of a plan, its caches, and the device's limits. */
+@Command(
+        name = "plan",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Show a kernel plan: its caches with their blocks and bytes, the launch, and whether"
+                    + " the device can run it. Fails if it cannot."
+        })
+final class PlanCommand extends OutputCommand {
+    @Parameters(paramLabel = "FILE", description = "a plan in TOML")
+    private Path file = Path.of("");
+
+    @Option(names = "--emit", description = "print the kernel in OpenCL C before")
+    private boolean emit;
+
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    @Override
+    public Integer call() throws KernelManifestException, CommandFailedException {
+        KernelPlan plan = PlanFile.read(file);
+        PlanReport report = plan.report();
+        Optional<OpenClDevice> chosen = device();
+        if (isJson()) {
+            JsonOutput.print(out(), json(plan, report, chosen));
+        } else {
+            print(plan, report, chosen);
+        }
+        if (chosen.isPresent()) {
+            try {
+                report.check(chosen.get().limits());
+            } catch (IllegalArgumentException e) {
+                throw new CommandFailedException(String.valueOf(e.getMessage()));
+            }
+        }
+        return 0;
+    }
+
+    /** Returns the chosen device; empty if none is chosen and there is none. */
+    private Optional<OpenClDevice> device() throws CommandFailedException {
+        try {
+            return Optional.of(device.device());
+        } catch (CommandFailedException e) {
+            if (!device.arguments().isEmpty()) {
+                throw e;
+            }
+            return Optional.empty();
+        }
+    }
+
+    private void print(KernelPlan plan, PlanReport report, Optional<OpenClDevice> chosen) {
+        if (emit) {
+            out().println(plan.source());
+        }
+        if (!report.caches().isEmpty()) {
+            TextTable table = new TextTable(
+                    "cache of", "level", "<block", "elements", "<memory", "bytes", "buffer");
+            for (CacheReport cache : report.caches()) {
+                table.row(
+                        cache.array(),
+                        String.valueOf(cache.level()),
+                        block(cache),
+                        Units.count(cache.elements()),
+                        cache.isElided() ? "elided" : cache.location().toString(),
+                        Units.count(cache.bytes()),
+                        Units.count(cache.bufferBytes()));
+            }
+            table.print(out());
+            out().println();
+        }
+        out().println("launch          " + report.geometry());
+        out().println("local memory    " + Units.count(report.localBytes())
+                + " bytes for a work-group");
+        out().println("private memory  " + Units.count(report.privateBytes())
+                + " bytes for a work-item");
+        out().println("copies elided   "
+                + report.caches().stream().filter(CacheReport::isElided).count());
+        if (chosen.isPresent()) {
+            DeviceLimits limits = chosen.get().limits();
+            out().println("device          " + chosen.get());
+            out().println("  local memory  " + Units.count(limits.localBytes()) + " bytes");
+            out().println("  work-group    " + Units.count(limits.groupItems()) + " work-items");
+            out().println("  resident      " + Units.count(report.residentGroups(limits))
+                    + " work-groups at once, by these limits");
+            out().println("id              " + id(plan, chosen.get()));
+        } else {
+            out().println("device          none; the plan was not compared with limits");
+        }
+        out().flush();
+    }
+
+    private static String block(CacheReport cache) {
+        return cache.block().stream().map(String::valueOf).collect(Collectors.joining(" x "));
+    }
+
+    /** Returns the id of the kernel on a device; a line if the device cannot run it. */
+    private static String id(KernelPlan plan, OpenClDevice device) {
+        try {
+            return plan.descriptor(device.target(), device.limits()).getId().toString();
+        } catch (IllegalArgumentException e) {
+            return "none: the plan exceeds a limit";
+        }
+    }
+
+    private JsonObject json(KernelPlan plan, PlanReport report, Optional<OpenClDevice> chosen) {
+        JsonArray caches = new JsonArray();
+        for (CacheReport cache : report.caches()) {
+            JsonArray block = new JsonArray();
+            cache.block().forEach(block::add);
+            caches.add(JsonOutput.object(
+                    "array",
+                    cache.array(),
+                    "level",
+                    cache.level(),
+                    "block",
+                    block,
+                    "elements",
+                    cache.elements(),
+                    "memory",
+                    cache.location(),
+                    "elided",
+                    cache.isElided(),
+                    "bytes",
+                    cache.bytes(),
+                    "bufferBytes",
+                    cache.bufferBytes()));
+        }
+        JsonObject json = JsonOutput.object(
+                "kernel",
+                report.kernel(),
+                "launch",
+                report.geometry(),
+                "groupItems",
+                report.groupItems(),
+                "localBytes",
+                report.localBytes(),
+                "privateBytes",
+                report.privateBytes(),
+                "caches",
+                caches);
+        if (chosen.isPresent()) {
+            DeviceLimits limits = chosen.get().limits();
+            json.add(
+                    "device",
+                    JsonOutput.object(
+                            "name",
+                            chosen.get().name(),
+                            "localBytes",
+                            limits.localBytes(),
+                            "groupItems",
+                            limits.groupItems(),
+                            "residentGroups",
+                            report.residentGroups(limits)));
+            json.addProperty("id", id(plan, chosen.get()));
+        }
+        if (emit) {
+            json.addProperty("source", plan.source());
+        }
+        return json;
+    }
+}

@@ -1,0 +1,289 @@
+package dev.granary.gpu.plan;
+
+import dev.granary.gpu.plan.nest.AffineIndex;
+import dev.granary.gpu.plan.nest.ArrayAccess;
+import dev.granary.gpu.plan.nest.KernelArray;
+import dev.granary.gpu.plan.nest.LoopIndex;
+import dev.granary.gpu.plan.nest.LoopNest;
+import dev.granary.gpu.plan.nest.ScheduledLoop;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Emitter of the kernel of a plan. Equal plans give equal texts in every process. */
+final class KernelEmitter {
+    private final SourceWriter out = new SourceWriter();
+    private final PlanLoops loops;
+    private final List<PlacedCache> caches;
+    private final List<PlacedCache> copied;
+    private final KernelNames names;
+    private final CacheEmitter stages;
+    private final StatementEmitter statement;
+
+    private KernelEmitter(PlanLoops loops, List<PlacedCache> caches) {
+        this.loops = loops;
+        this.caches = caches;
+        this.copied = caches.stream().filter(cache -> !cache.isElided()).toList();
+        this.names = new KernelNames(loops.schedule().names());
+        copied.forEach(names::cache);
+        this.stages = new CacheEmitter(out, loops, names, this::space);
+        this.statement = new StatementEmitter(loops, this::memory);
+    }
+
+    static String emit(PlanLoops loops, List<PlacedCache> caches) {
+        KernelEmitter emitter = new KernelEmitter(loops, caches);
+        emitter.kernel();
+        return emitter.out.toString();
+    }
+
+    private LoopNest nest() {
+        return loops.schedule().nest();
+    }
+
+    /** Returns the memory that the statement uses for an access. */
+    private ElementPlaces memory(ArrayAccess access) {
+        PlacedCache innermost = caches.stream()
+                .filter(cache -> cache.array().equals(access.array()))
+                .reduce((_, deeper) -> deeper)
+                .orElse(null);
+        return ElementPlaces.nearest(access.array(), innermost, names, space(access.array()));
+    }
+
+    private String space(KernelArray array) {
+        return caches.stream()
+                        .anyMatch(cache -> cache.array().equals(array)
+                                && cache.location() == MemoryLocation.CONSTANT)
+                ? "__constant"
+                : "__global";
+    }
+
+    private void kernel() {
+        out.comment(nest().name() + ": " + nest().logic());
+        out.comment("Loops: "
+                + loops.all().stream().map(this::describe).collect(Collectors.joining(", ")));
+        out.line("__kernel __attribute__((reqd_work_group_size("
+                + Stream.of(0, 1, 2)
+                        .map(dimension ->
+                                String.valueOf(loops.size(ParallelAxis.of(true, dimension))))
+                        .collect(Collectors.joining(", "))
+                + ")))");
+        String arguments = nest().arrays().stream()
+                .map(this::argument)
+                .collect(Collectors.joining(",\n        "));
+        out.open("void " + nest().name() + "(\n        " + arguments + ")");
+        copied.forEach(stages::declare);
+        bindings();
+        Set<PlanLoops.TailLimit> satisfied = new HashSet<>();
+        int guards = guard(-1, -1, satisfied);
+        emit(0, satisfied);
+        close(guards);
+        out.close();
+    }
+
+    private String describe(ScheduledLoop loop) {
+        return loop.index() + " < " + loop.extent()
+                + (loop.step() == 1 ? "" : " by " + loop.step())
+                + loops.bindings().entrySet().stream()
+                        .filter(bound -> bound.getValue().equals(loop.index()))
+                        .map(bound -> " (" + bound.getKey() + ")")
+                        .collect(Collectors.joining());
+    }
+
+    private String argument(KernelArray array) {
+        return space(array) + (array.role().isReadOnly() ? " const " : " ")
+                + array.type().openClName() + " *" + array.name();
+    }
+
+    /** Declares the indices of the loops that work-groups and work-items replace. */
+    private void bindings() {
+        for (Map.Entry<ParallelAxis, LoopIndex> bound : loops.bindings().entrySet()) {
+            ScheduledLoop loop = loops.schedule().loop(bound.getValue());
+            if (loop.count() > 1) {
+                ParallelAxis axis = bound.getKey();
+                out.line("const int " + loop.index() + " = (int) "
+                        + (axis.isItem() ? "get_local_id(" : "get_group_id(") + axis.dimension()
+                        + ")" + (loop.step() == 1 ? "" : " * " + loop.step()) + ";");
+            }
+        }
+        if (copied.stream().anyMatch(PlacedCache::isLocal)) {
+            int x = loops.size(ParallelAxis.ITEM_X);
+            int y = loops.size(ParallelAxis.ITEM_Y);
+            List<String> terms = new ArrayList<>(List.of("get_local_id(0)"));
+            if (y > 1) {
+                terms.add("get_local_id(1) * " + x);
+            }
+            if (loops.size(ParallelAxis.ITEM_Z) > 1) {
+                terms.add("get_local_id(2) * " + x * y);
+            }
+            out.line("const int " + BlockCopier.ITEM + " = (int) (" + String.join(" + ", terms)
+                    + ");");
+        }
+    }
+
+    /** Writes the loops from a position inward, with their caches. */
+    private void emit(int position, Set<PlanLoops.TailLimit> satisfied) {
+        for (PlacedCache cache : copied) {
+            if (cache.bufferedLoop() == null && cache.trigger() == position) {
+                stages.before(cache);
+            } else if (cache.bufferedLoop() != null
+                    && loops.position(cache.bufferedLoop().index()) == position) {
+                stages.beforeBuffered(cache);
+            }
+        }
+        if (position == loops.count()) {
+            int guards = guard(position, position, satisfied);
+            out.line(statement.scalar());
+            close(guards);
+        } else {
+            loop(position, satisfied);
+        }
+        for (PlacedCache cache : copied.reversed()) {
+            if (cache.bufferedLoop() == null && cache.trigger() == position) {
+                stages.after(cache);
+            }
+        }
+    }
+
+    private void loop(int position, Set<PlanLoops.TailLimit> outer) {
+        ScheduledLoop loop = loops.all().get(position);
+        Set<PlanLoops.TailLimit> satisfied = new HashSet<>(outer);
+        if (loops.schedule().vectorized().filter(loop::equals).isPresent()
+                && !loops.isBound(loop)
+                && loop.count() > 1) {
+            vectorized(position, satisfied);
+            return;
+        }
+        if (!loops.isSequential(loop)) {
+            int guards = guard(position, position, satisfied);
+            emit(position + 1, satisfied);
+            close(guards);
+            return;
+        }
+        if (loops.schedule().unrolled().contains(loop.index())) {
+            out.unindented("#pragma unroll");
+        }
+        String end = end(position, satisfied);
+        out.open(header(loop, end));
+        List<PlacedCache> buffered = copied.stream()
+                .filter(cache -> loop.equals(cache.bufferedLoop()))
+                .toList();
+        buffered.forEach(cache -> stages.fetchNext(cache, end));
+        int guards = guard(position, position, satisfied);
+        emit(position + 1, satisfied);
+        close(guards);
+        buffered.forEach(cache -> stages.advance(cache, end));
+        out.close();
+    }
+
+    private static String header(ScheduledLoop loop, String end) {
+        return "for (int " + loop.index() + " = 0; " + loop.index() + " < " + end + "; "
+                + (loop.step() == 1 ? "++" + loop.index() : loop.index() + " += " + loop.step())
+                + ")";
+    }
+
+    /** Writes the innermost loop as vectors, and as a loop for an incomplete tile. */
+    private void vectorized(int position, Set<PlanLoops.TailLimit> satisfied) {
+        ScheduledLoop loop = loops.all().get(position);
+        int guards = guard(position, position - 1, satisfied);
+        String complete = loops.tails(loop.dimension()).stream()
+                .map(tail -> known(tail, position).add(AffineIndex.of(loop.count())) + " <= "
+                        + tail.limit())
+                .collect(Collectors.joining(" && "));
+        if (complete.isEmpty()) {
+            statement.vector(out, names);
+        } else {
+            out.open("if (" + complete + ")");
+            statement.vector(out, names);
+            out.closeAnd("else");
+            out.open(header(loop, end(position, satisfied)));
+            out.line(statement.scalar());
+            out.close();
+            out.close();
+        }
+        close(guards);
+    }
+
+    /** Returns the end of a loop, and adds the limits that it ensures. */
+    private String end(int position, Set<PlanLoops.TailLimit> satisfied) {
+        ScheduledLoop loop = loops.all().get(position);
+        String end = String.valueOf(loop.extent());
+        for (PlanLoops.TailLimit tail : loops.tails(loop.dimension())) {
+            if (tail.loops().contains(loop) && !tail.loops().getFirst().equals(loop)) {
+                boolean mustBeUniform = hasBarrierInside(position);
+                AffineIndex known = known(tail, position)
+                        .linear(index ->
+                                !mustBeUniform || !loops.isItem(loops.schedule().loop(index)));
+                if (!known.terms().isEmpty()) { // else the extent is below the limit
+                    end = "min(" + end + ", " + tail.limit() + " - "
+                            + (known.terms().size() == 1 ? known : "(" + known + ")") + ")";
+                }
+                if (isComplete(tail, position) && known.equals(known(tail, position))) {
+                    satisfied.add(tail);
+                }
+            }
+        }
+        return end;
+    }
+
+    /** Returns the sum of the loops of a limit whose indices have values outside of a position. */
+    private AffineIndex known(PlanLoops.TailLimit tail, int position) {
+        return tail.sum().linear(index -> {
+            ScheduledLoop loop = loops.schedule().loop(index);
+            return loops.isBound(loop) || loops.position(index) < position;
+        });
+    }
+
+    private boolean isComplete(PlanLoops.TailLimit tail, int position) {
+        return known(tail, position + 1).equals(tail.sum());
+    }
+
+    /**
+     * Opens a condition for the iterations of incomplete tiles that no loop excludes. All
+     * work-items must reach a barrier, so conditions wait for a position without one inside.
+     *
+     * @param position the loop that contains what follows
+     * @param known the innermost loop whose index has a value
+     * @return the number of opened blocks
+     */
+    private int guard(int position, int known, Set<PlanLoops.TailLimit> satisfied) {
+        if (hasBarrierInside(position)) {
+            return 0;
+        }
+        List<PlanLoops.TailLimit> due = nest().extents().keySet().stream()
+                .flatMap(dimension -> loops.tails(dimension).stream())
+                .filter(tail -> !satisfied.contains(tail) && isComplete(tail, known))
+                .toList();
+        if (due.isEmpty()) {
+            return 0;
+        }
+        satisfied.addAll(due);
+        out.open("if ("
+                + due.stream()
+                        .map(tail -> tail.sum() + " < " + tail.limit())
+                        .collect(Collectors.joining(" && "))
+                + ")");
+        return 1;
+    }
+
+    private void close(int blocks) {
+        for (int i = 0; i < blocks; i++) {
+            out.close();
+        }
+    }
+
+    /** Returns true if the loop at a position contains a stage with a barrier. */
+    private boolean hasBarrierInside(int position) {
+        return loops.groupItems() > 1
+                && copied.stream()
+                        .filter(PlacedCache::isLocal)
+                        .anyMatch(cache -> position
+                                < (cache.bufferedLoop() == null
+                                        ? cache.trigger()
+                                        : loops.position(cache.bufferedLoop().index()) + 1));
+    }
+}

@@ -1,0 +1,52 @@
+package dev.granary.gpu.plan.nest;
+
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/** The rules for names that become names of a kernel's source. */
+public final class PlanNames {
+    private static final int MAX_CHARACTERS = 64;
+    private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z][A-Za-z0-9_]*");
+
+    /** Words of OpenCL C, and its functions, constants and types that kernels of plans may use. */
+    private static final Set<String> RESERVED = Set.of(
+            ("auto break case char const continue default do double else enum extern float for goto"
+                            + " if inline int long register restrict return short signed sizeof static"
+                            + " struct switch typedef union unsigned void volatile while bool complex"
+                            + " imaginary half quad uchar ushort uint ulong size_t ptrdiff_t intptr_t"
+                            + " uintptr_t global local constant private generic kernel read_only write_only"
+                            + " read_write uniform pipe event_t sampler_t queue_t image1d_t image2d_t"
+                            + " image3d_t true false NULL NAN INFINITY HUGE_VALF MAXFLOAT M_PI M_E INT_MAX"
+                            + " INT_MIN CHAR_BIT barrier min max fmin fmax exp sqrt fabs abs vload_half"
+                            + " vstore_half get_group_id get_local_id get_global_id item p defined main asm"
+                            + " typeof")
+                    .split(" "));
+
+    private PlanNames() {}
+
+    /**
+     * Returns {@code name} if it can be a name in a kernel.
+     *
+     * @param subject the named thing for the message, such as {@code An index}
+     * @throws IllegalArgumentException otherwise
+     */
+    static String check(String subject, String name) {
+        if (!IDENTIFIER.matcher(name).matches() || name.length() > MAX_CHARACTERS) {
+            throw new IllegalArgumentException(subject + " needs a name of a letter and further"
+                    + " letters, digits or underscores, at most " + MAX_CHARACTERS
+                    + " characters, not '" + name + "'");
+        }
+        if (isReserved(name)) {
+            throw new IllegalArgumentException(
+                    subject + " cannot be named '" + name + "': OpenCL C has that word");
+        }
+        return name;
+    }
+
+    /** Returns true if {@code name} has a meaning in OpenCL C, or in every kernel of a plan. */
+    public static boolean isReserved(String name) {
+        return RESERVED.contains(name)
+                || name.matches("(u?(char|short|int|long)|float|half|double)(2|3|4|8|16)")
+                || name.matches("(vload|vstore|convert_|as_|get_|native_|half_|CL_|CLK_).*");
+    }
+}

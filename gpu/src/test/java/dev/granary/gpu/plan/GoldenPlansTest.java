@@ -1,0 +1,106 @@
+package dev.granary.gpu.plan;
+
+import static dev.granary.gpu.plan.Products.II;
+import static dev.granary.gpu.plan.Products.K;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.gpu.plan.nest.ElementType;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.InputStream;
+import java.util.Locale;
+
+/** Tests of emitted sources against files, which a reader may judge. */
+class GoldenPlansTest {
+    /** The plans with a file. */
+    enum Golden {
+        /** A product without schedule: one work-item. */
+        NAIVE {
+            @Override
+            KernelPlan plan() {
+                return KernelPlan.of(Products.of(64, 64, 64).nest().schedule());
+            }
+        },
+        /** The example of Accera's manual. */
+        MANUAL {
+            @Override
+            KernelPlan plan() {
+                Products products = Products.of(1024, 1024, 1024);
+                return KernelPlan.of(products.tiled(32, 64, 128))
+                        .cache(ArrayCache.of(products.a())
+                                .index(II)
+                                .doubleBuffered()
+                                .build());
+            }
+        },
+        /** A product of uneven sizes in local and private memory. */
+        TILED {
+            @Override
+            KernelPlan plan() {
+                Products products = Products.of(127, 251, 11);
+                return products.bound(16, 16, 8)
+                        .cache(ArrayCache.of(products.a())
+                                .index(II)
+                                .location(MemoryLocation.LOCAL)
+                                .doubleBuffered()
+                                .build())
+                        .cache(ArrayCache.of(products.b())
+                                .index(II)
+                                .location(MemoryLocation.LOCAL)
+                                .build())
+                        .cache(ArrayCache.of(products.c())
+                                .index(K)
+                                .location(MemoryLocation.PRIVATE)
+                                .build());
+            }
+        },
+        /** A product of even sizes with vectorised copies of other element types. */
+        CONVERTED {
+            @Override
+            KernelPlan plan() {
+                Products products = Products.of(64, 64, 64, ElementType.INT8);
+                return products.bound(8, 8, 32)
+                        .cache(ArrayCache.of(products.a())
+                                .index(II)
+                                .location(MemoryLocation.LOCAL)
+                                .strategy(CopyStrategy.BLOCKED)
+                                .vectorized()
+                                .build())
+                        .cache(ArrayCache.of(products.b())
+                                .index(II)
+                                .triggerLevel(5)
+                                .location(MemoryLocation.LOCAL)
+                                .elementType(ElementType.HALF)
+                                .build())
+                        .cache(ArrayCache.of(products.c())
+                                .index(K)
+                                .elementType(ElementType.INT32)
+                                .build());
+            }
+        };
+
+        abstract KernelPlan plan();
+
+        String file() {
+            return name().toLowerCase(Locale.ROOT) + ".cl";
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName("P4 the emitted kernel is that of the file")
+    void source(Golden golden) throws Exception {
+        try (InputStream file = GoldenPlansTest.class.getResourceAsStream(golden.file())) {
+            assertNotNull(file, golden::file);
+            assertEquals(
+                    new String(file.readAllBytes(), UTF_8), golden.plan().source(), golden::file);
+        }
+    }
+}

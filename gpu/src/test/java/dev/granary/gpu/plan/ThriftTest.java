@@ -1,0 +1,146 @@
+package dev.granary.gpu.plan;
+
+import static dev.granary.gpu.plan.Products.I;
+import static dev.granary.gpu.plan.Products.II;
+import static dev.granary.gpu.plan.Products.J;
+import static dev.granary.gpu.plan.Products.JJ;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.gpu.plan.nest.ArrayLayout;
+import dev.granary.gpu.plan.nest.ArrayRole;
+import dev.granary.gpu.plan.nest.ElementType;
+import dev.granary.gpu.plan.nest.KernelArray;
+import dev.granary.gpu.plan.nest.LoopNest;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+
+/** Tests of thrifty caching: copies that change nothing are left out. */
+class ThriftTest {
+    private final KernelArray input = KernelArray.input("A", ElementType.FLOAT, 32, 32);
+    private final KernelArray output =
+            KernelArray.of("C", ArrayRole.OUTPUT, ElementType.FLOAT, 32, 32);
+
+    /** Returns a plan of a copy of an array in blocks. */
+    private KernelPlan plan(int rows, int columns) {
+        return plan(input, rows, columns);
+    }
+
+    private KernelPlan plan(KernelArray of, int rows, int columns) {
+        return KernelPlan.of(LoopNest.named("copy")
+                .loop(I, 32)
+                .loop(J, 32)
+                .logic(output.at(I, J).set(of.at(I, J)))
+                .schedule()
+                .tile(I.by(rows), J.by(columns))
+                .reorder(I, J, II, JJ));
+    }
+
+    private static void assertElided(
+            boolean isElided, List<Integer> block, KernelPlan plan, ArrayCache.Builder cache) {
+        KernelPlan cached = plan.cache(cache.build());
+        CacheReport report = cached.report().caches().getLast();
+        assertEquals(block, report.block());
+        assertEquals(isElided, report.isElided(), report::toString);
+        assertEquals(isElided, report.bytes() == 0);
+        assertTrue(
+                plan.cache(cache.notThrifty().build())
+                                .report()
+                                .caches()
+                                .getLast()
+                                .bytes()
+                        > 0,
+                "a cache that is not thrifty is a copy");
+    }
+
+    private ArrayCache.Builder cache(KernelArray array) {
+        return ArrayCache.of(array).index(II);
+    }
+
+    @Test
+    @DisplayName("P3 the copy of a contiguous block is left out, for inputs and outputs")
+    void contiguous() {
+        assertElided(true, List.of(4, 32), plan(4, 32), cache(input));
+        assertElided(false, List.of(32, 16), plan(32, 16), cache(input));
+        assertElided(true, List.of(4, 32), plan(4, 32), cache(output));
+        assertElided(false, List.of(4, 8), plan(4, 8), cache(output));
+        assertElided(true, List.of(1, 32), plan(1, 32), cache(input));
+    }
+
+    @Test
+    @DisplayName("P3 another order, gaps or another type need a copy")
+    void layouts() {
+        assertElided(
+                false, List.of(4, 32), plan(4, 32), cache(input).layout(ArrayLayout.LAST_MAJOR));
+        assertElided(
+                true,
+                List.of(4, 32),
+                plan(4, 32),
+                cache(input).layout(ArrayLayout.coefficients(32, 1)));
+        assertElided(
+                false,
+                List.of(4, 32),
+                plan(4, 32),
+                cache(input).layout(ArrayLayout.coefficients(34, 1)));
+        assertElided(
+                false, List.of(4, 32), plan(4, 32), cache(input).elementType(ElementType.HALF));
+        KernelArray padded = input.layout(ArrayLayout.coefficients(34, 1));
+        assertElided(
+                false,
+                List.of(4, 32),
+                plan(padded, 4, 32),
+                cache(padded).layout(ArrayLayout.coefficients(34, 1)));
+        KernelArray turned = input.layout(ArrayLayout.LAST_MAJOR);
+        assertElided(false, List.of(4, 32), plan(turned, 4, 32), cache(turned));
+        assertElided(true, List.of(32, 4), plan(turned, 32, 4), cache(turned));
+    }
+
+    @Test
+    @DisplayName("P3 a budget selects the block, and with it the copy")
+    void budget() {
+        KernelPlan plan = plan(4, 8);
+        assertElided(true, List.of(4, 32), plan, ArrayCache.of(input).maxElements(128));
+        assertElided(false, List.of(4, 8), plan, ArrayCache.of(input).maxElements(127));
+        assertElided(false, List.of(4, 8), plan, ArrayCache.of(input).maxElements(32));
+        assertElided(true, List.of(1, 8), plan, ArrayCache.of(input).maxElements(31));
+        assertElided(true, List.of(1, 1), plan, ArrayCache.of(input).maxElements(1));
+    }
+
+    @Test
+    @DisplayName("P3 another memory needs a copy; a part of a cache in the same memory does not")
+    void memories() {
+        assertElided(
+                false, List.of(4, 32), plan(4, 32), cache(input).location(MemoryLocation.LOCAL));
+        ArrayCache outer =
+                ArrayCache.of(input).level(3).location(MemoryLocation.LOCAL).build();
+        KernelPlan shared = plan(4, 8).cache(outer);
+        assertElided(
+                false,
+                List.of(1, 8),
+                shared,
+                ArrayCache.of(outer).level(1).location(MemoryLocation.PRIVATE));
+        assertElided(
+                true,
+                List.of(1, 8),
+                shared,
+                ArrayCache.of(outer).level(1).location(MemoryLocation.LOCAL));
+        assertElided(
+                false,
+                List.of(4, 8),
+                shared,
+                ArrayCache.of(outer).level(2).location(MemoryLocation.LOCAL));
+    }
+
+    @Test
+    @DisplayName("P3 without a copy the kernel uses the array")
+    void source() {
+        KernelPlan plan = plan(4, 32);
+        assertEquals(plan.source(), plan.cache(cache(input).build()).source());
+        assertFalse(plan.source().contains("A_"));
+    }
+}
