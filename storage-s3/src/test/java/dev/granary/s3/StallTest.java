@@ -73,7 +73,11 @@ class StallTest {
 
     private static void assertStalled(StoreFailure failure) {
         assertEquals(StoreFailure.Kind.TIMEOUT, failure.kind(), failure::toString);
-        assertTrue(failure.message().contains("moved for 100 ms"), failure::toString);
+        // OkHttp itself reports a call that was cancelled between head and body
+        assertTrue(
+                failure.message().contains("moved for 100 ms")
+                        || failure.message().contains("within the time limits"),
+                failure::toString);
     }
 
     @ParameterizedTest

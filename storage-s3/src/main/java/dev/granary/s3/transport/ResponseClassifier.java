@@ -142,7 +142,7 @@ public final class ResponseClassifier {
         String name = deepest.getClass().getSimpleName();
         String message = String.valueOf(deepest.getMessage());
         if (isClosedHere(deepest)) {
-            return "no complete response within the deadline, so the connection was closed";
+            return "no complete response within the time limits, so the connection was closed";
         }
         if (deepest instanceof EOFException
                 || message.contains("failed to respond")

@@ -73,7 +73,7 @@ class ResponseClassifierTest {
     void causes() {
         Map<Throwable, String> causes = Map.of(
                 new SocketException("Socket closed"),
-                        "no complete response within the deadline, so the connection was closed",
+                        "no complete response within the time limits, so the connection was closed",
                 new EOFException("\n not found: limit=0 content=..."),
                         "the server closed the connection before its response was complete",
                 new IOException("bucket.host:80 failed to respond"),
