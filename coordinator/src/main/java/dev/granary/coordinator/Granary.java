@@ -85,8 +85,8 @@ public final class Granary implements AutoCloseable {
                 stores.local(), layers, counters, stores.clock(), whenPublished);
         this.tiers = LookupTiers.over(
                 stores, config.localWait(), layers, writeBehind, counters, events, enabled);
-        stores.setEvictionListener(() ->
-                events.beginEviction(stores.local().name(), counters, LookupCounter.EVICTED));
+        stores.setEvictionListener(
+                () -> events.beginEviction(stores.local().name(), counters, LookupCounter.EVICTED));
         this.recorder = config.recording().map(file -> new KernelRecorder(file, counters));
         this.memory = new MemoryTier(config, this::primitive, counters, recorder, events);
         stores.watchTraffic(waits);

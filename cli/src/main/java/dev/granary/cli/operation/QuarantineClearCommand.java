@@ -48,7 +48,8 @@ final class QuarantineClearCommand extends LocalTierCommand {
     }
 
     @Override
-    protected int run(LocalTier tier, GranaryConfig config) throws IOException, CommandFailedException {
+    protected int run(LocalTier tier, GranaryConfig config)
+            throws IOException, CommandFailedException {
         int cleared = 0;
         int remaining;
         try (QuarantineInventory inventory =

@@ -1,8 +1,8 @@
 package dev.granary.coordinator.stores;
 
 import dev.granary.cache.Backend;
-import dev.granary.cache.Id;
 import dev.granary.cache.EvictionListener;
+import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.LogOnce;

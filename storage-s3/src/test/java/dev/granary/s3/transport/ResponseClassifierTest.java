@@ -9,8 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.s3.store.MissingCredentialsException;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.SecretRedactor;
-import dev.granary.s3.store.StoreFailure.Kind;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.StoreFailure.Kind;
 import dev.granary.s3.store.WriteResult;
 
 import org.junit.jupiter.api.DisplayName;
