@@ -229,10 +229,9 @@ class ExamplesTest {
     }
 
     @Test
-    @DisplayName(
-            "U6 the service computes in its own context, publishes, reports its metrics, and ends in"
-                    + " order: one on the module path compiles, one on the class path gets it from"
-                    + " the bucket")
+    @DisplayName("U6 the service computes in its own context, publishes, reports its metrics, and"
+            + " ends in order: one on the module path compiles, one on the class path gets it from"
+            + " the bucket")
     void service() throws Exception {
         Map<String, String> bucket = TestS3.server().environment();
         String[] modules = {
