@@ -59,8 +59,7 @@ class LevelZeroLookupTest {
                 LevelZeroEngine engine = LevelZeroEngine.open(device, VectorPrograms.COMPILER)) {
             LookupResult<LevelZeroPrimitive> result = granary.obtain(engine, descriptor);
             assertEquals(
-                    PrimitiveSource.MEMORY,
-                    granary.obtain(engine, descriptor).source());
+                    PrimitiveSource.MEMORY, granary.obtain(engine, descriptor).source());
             try (LevelZeroKernels kernels = engine.load(result.primitive());
                     DeviceBuffer in = engine.buffer(16);
                     DeviceBuffer out = engine.buffer(16)) {
@@ -103,14 +102,14 @@ class LevelZeroLookupTest {
         assertEquals(PrimitiveSource.COMPILED, lookup(device, 2));
         // the device keeps its target: a driver that changed below it
         driver.set("GRANARY_ZE_DRIVER_VERSION", "0x01020004");
-        KernelDescriptor descriptor =
-                VectorPrograms.vectors(device.target(), 2).build();
+        KernelDescriptor descriptor = VectorPrograms.vectors(device.target(), 2).build();
         for (long recompiled = 1; recompiled >= 0; recompiled--) {
             try (Granary granary = open();
                     LevelZeroEngine engine =
                             LevelZeroEngine.open(device, VectorPrograms.COMPILER)) {
                 granary.primitive(engine, descriptor);
-                assertEquals(recompiled, granary.statistics().count(LookupCounter.RECOMPILED_BY_DRIVER));
+                assertEquals(
+                        recompiled, granary.statistics().count(LookupCounter.RECOMPILED_BY_DRIVER));
             }
         }
     }
