@@ -31,7 +31,7 @@ final class LevelZeroTargets {
 
     /** Returns major version, minor version and build, as drivers encode them in 32 bits. */
     private static String version(int version) {
-        return (version >>> 24) + "." + (version >>> 16 & 0xff) + "." + (version & 0xffff);
+        return (version >>> 24) + "." + ((version >>> 16) & 0xff) + "." + (version & 0xffff);
     }
 
     private static String hex(int number) {

@@ -36,9 +36,8 @@ record ClangTool(Path clang, Path translator) implements SpirvTool {
     }
 
     @Override
-    public byte[] compile(KernelDescriptor descriptor, Path source, List<String> options)
+    public byte[] compile(KernelDescriptor descriptor, Path directory, List<String> options)
             throws CompileException, IOException {
-        Path directory = source.toAbsolutePath().getParent();
         Path bitcode = directory.resolve("program.bc");
         Path spirv = directory.resolve("program.spv");
         List<String> command = new ArrayList<>(List.of(
@@ -53,7 +52,7 @@ record ClangTool(Path clang, Path translator) implements SpirvTool {
                 "-o",
                 bitcode.toString()));
         command.addAll(options);
-        command.add(source.toString());
+        command.add(directory.resolve(SOURCE).toString());
         CompilerRun compiled = CompilerRun.of(command, directory);
         SpirvTool.result(descriptor, compiled, bitcode);
         CompilerRun translated = CompilerRun.of(

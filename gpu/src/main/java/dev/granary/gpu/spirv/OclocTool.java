@@ -24,14 +24,13 @@ record OclocTool(Path program) implements SpirvTool {
     private static final String UNKNOWN_DEVICE = "Could not determine";
 
     @Override
-    public byte[] compile(KernelDescriptor descriptor, Path source, List<String> options)
+    public byte[] compile(KernelDescriptor descriptor, Path directory, List<String> options)
             throws CompileException, IOException {
-        Path directory = source.toAbsolutePath().getParent();
         List<String> command = new ArrayList<>(List.of(
                 program.toString(),
                 "compile",
                 "-file",
-                source.toString(),
+                directory.resolve(SOURCE).toString(),
                 "-spv_only",
                 "-output",
                 "program",
@@ -47,7 +46,7 @@ record OclocTool(Path program) implements SpirvTool {
             forDevice.addAll(List.of("-device", id.group(1)));
             run = CompilerRun.of(forDevice, directory);
         }
-        if (run == null || run.exitCode() != 0 && run.output().contains(UNKNOWN_DEVICE)) {
+        if (run == null || (run.exitCode() != 0 && run.output().contains(UNKNOWN_DEVICE))) {
             run = CompilerRun.of(command, directory); // of no device: without its extensions
         }
         return SpirvTool.result(descriptor, run, directory.resolve("program.spv"));

@@ -38,9 +38,9 @@ record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler 
                         ""));
         Path directory = null;
         try (HeaderDirectory headers = new HeaderDirectory(descriptor, temporary)) {
-            directory = Files.createTempDirectory(temporary, "granary-spirv-");
-            Path source = directory.resolve("program.cl");
-            Files.writeString(source, String.join("", descriptor.sources()));
+            directory = Files.createTempDirectory(temporary, "granary-spirv-").toAbsolutePath();
+            Files.writeString(
+                    directory.resolve(SpirvTool.SOURCE), String.join("", descriptor.sources()));
             List<String> options = new ArrayList<>(
                     descriptor.headers().isEmpty()
                             ? List.of()
@@ -48,7 +48,7 @@ record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler 
             descriptor.optionTokens().stream()
                     .filter(option -> !SpirvCompiler.isForDriver(option))
                     .forEach(options::add);
-            return tool.compile(descriptor, source, options);
+            return tool.compile(descriptor, directory, options);
         } catch (IOException e) {
             throw new CompileException(
                     descriptor.name() + " does not compile: " + tool + ": " + e.getMessage(), "");

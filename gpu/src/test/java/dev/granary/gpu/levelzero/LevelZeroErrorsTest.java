@@ -1,6 +1,5 @@
 package dev.granary.gpu.levelzero;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -27,7 +26,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Tests of failures of a driver: exceptions with call and code, and no objects that stay. */
@@ -343,50 +341,6 @@ class LevelZeroErrorsTest {
                 System.gc();
                 return driver.liveObjects() == before + events;
             });
-        }
-    }
-
-    @Test
-    @DisplayName("A batch runs its launches in order, as often as demanded, on present content")
-    void batch() throws Exception {
-        try (LevelZeroEngine engine = open();
-                LevelZeroEngine other = open()) {
-            LevelZeroPrimitive primitive = engine.create(vectors());
-            LevelZeroBuffer buffer = engine.buffer(COUNT * Float.BYTES);
-            LevelZeroBuffer kept = buffer.slice(0, COUNT * Float.BYTES);
-            LevelZeroBatch batch = engine.batch();
-            float[] content = new float[COUNT];
-            Arrays.fill(content, 1);
-            try (LevelZeroKernels kernels = engine.load(primitive);
-                    LevelZeroKernels foreign = other.load(primitive)) {
-                batch.launch(kernels, "scale", Geometry.of(COUNT), buffer, buffer, 3f);
-                batch.launch(kernels, "add", Geometry.of(COUNT), buffer, buffer, buffer);
-                assertThrows(
-                        IllegalArgumentException.class,
-                        () -> batch.launch(foreign, "add", Geometry.of(COUNT)));
-            }
-            buffer.writeFrom(MemorySegment.ofArray(content));
-            buffer.close(); // the batch and the slice keep its memory
-            batch.run();
-            batch.run();
-            kept.readTo(MemorySegment.ofArray(content));
-            float[] expected = new float[COUNT];
-            Arrays.fill(expected, 36);
-            assertArrayEquals(expected, content);
-            try (LevelZeroKernels kernels = engine.load(primitive)) {
-                assertThrows(
-                        IllegalStateException.class,
-                        () -> batch.launch(kernels, "add", Geometry.of(COUNT), kept, kept, kept));
-            }
-            kept.close();
-            batch.close();
-            batch.close();
-            assertThrows(IllegalStateException.class, batch::run);
-            LevelZeroBatch open = engine.batch();
-            engine.close();
-            assertThrows(IllegalStateException.class, open::run);
-            assertThrows(IllegalStateException.class, engine::batch);
-            open.close();
         }
     }
 }

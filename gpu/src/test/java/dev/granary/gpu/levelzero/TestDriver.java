@@ -5,6 +5,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.cache.support.FileTrees;
+
 import org.junit.jupiter.api.Assertions;
 
 import java.io.IOException;
@@ -37,7 +39,6 @@ public final class TestDriver {
 
     private static Object loaded = ""; // guarded by the class; a driver, or why there is none
 
-    private final Path library;
     private final MethodHandle set;
     private final MethodHandle calls;
     private final MethodHandle live;
@@ -46,7 +47,6 @@ public final class TestDriver {
     private final MethodHandle lastViolation;
 
     private TestDriver(Path library) {
-        this.library = library;
         SymbolLookup symbols = SymbolLookup.libraryLookup(library, Arena.global());
         set = function(symbols, "granary_ze_set", FunctionDescriptor.ofVoid(ADDRESS, ADDRESS));
         calls = function(symbols, "granary_ze_calls", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
@@ -79,20 +79,28 @@ public final class TestDriver {
     private static Object load() {
         try {
             Path directory = Files.createTempDirectory("granary-test-driver-");
-            Optional<String> failed = compile(directory);
-            if (failed.isPresent()) {
-                return failed.get();
+            try {
+                return load(directory);
+            } finally {
+                FileTrees.delete(directory); // a loaded library stays
             }
-            Path library = directory.resolve("driver.so");
-            // the loader reads it at its first use, which the tests of this process leave to us
-            setVariable(ALTERNATIVE_DRIVERS, library.toString());
-            return switch (LevelZero.probe()) {
-                case LevelZero.Probe.Missing missing -> missing.cause();
-                case LevelZero.Probe.Found _ -> new TestDriver(library);
-            };
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    private static Object load(Path directory) throws IOException {
+        Optional<String> failed = compile(directory);
+        if (failed.isPresent()) {
+            return failed.get();
+        }
+        Path library = directory.resolve("driver.so");
+        // the loader reads it at its first use, which the tests of this process leave to us
+        setVariable(ALTERNATIVE_DRIVERS, library.toString());
+        return switch (LevelZero.probe()) {
+            case LevelZero.Probe.Missing missing -> missing.cause();
+            case LevelZero.Probe.Found _ -> new TestDriver(library);
+        };
     }
 
     /** Compiles the driver into a directory; returns the reason if that is not possible. */
@@ -144,11 +152,6 @@ public final class TestDriver {
         } catch (Throwable e) {
             throw new IllegalStateException(e);
         }
-    }
-
-    /** Returns the shared library, for {@link #ALTERNATIVE_DRIVERS} of another process. */
-    public Path library() {
-        return library;
     }
 
     /** Changes a setting; an empty value restores the regular behaviour. */

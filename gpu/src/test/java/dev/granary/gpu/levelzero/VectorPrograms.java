@@ -16,7 +16,7 @@ public final class VectorPrograms {
         granary vector program
         kernel scale buffer buffer float
           mul 1 0 2
-          times 1 1 %d
+          times 1 1 EXTRA
         kernel add buffer buffer buffer
           add 2 0 1
         kernel reverse buffer buffer local
@@ -27,7 +27,8 @@ public final class VectorPrograms {
 
     /** Returns the program of the contract suite. */
     public static KernelDescriptor.Builder vectors(Target target, int extra) {
-        return KernelDescriptor.builder(target, "vectors").source(VECTORS.formatted(extra));
+        return KernelDescriptor.builder(target, "vectors")
+                .source(VECTORS.replace("EXTRA", String.valueOf(extra)));
     }
 
     /** Returns a program of these lines. */

@@ -24,12 +24,18 @@ public final class ModuleCalls {
     private final MethodHandle logText;
     private final MethodHandle destroyLog;
 
-    /** The form of the input of a build; the ordinal is its {@code ze_module_format_t}. */
+    /** The form of the input of a build. */
     public enum Format {
         /** SPIR-V, which the driver compiles. */
-        SPIRV,
+        SPIRV(0),
         /** The native binary of a module. */
-        NATIVE
+        NATIVE(1);
+
+        private final int code; // ze_module_format_t
+
+        Format(int code) {
+            this.code = code;
+        }
     }
 
     /** Finds the functions in the loader. */
@@ -55,7 +61,7 @@ public final class ModuleCalls {
                     input.isNative() ? input : arena.allocate(input.byteSize()).copyFrom(input);
             MemorySegment description = arena.allocate(56, 8);
             description.set(JAVA_INT, 0, MODULE_DESC);
-            description.set(JAVA_INT, 16, format.ordinal());
+            description.set(JAVA_INT, 16, format.code);
             description.set(JAVA_LONG, 24, code.byteSize());
             description.set(JAVA_LONG, 32, code.address());
             description.set(JAVA_LONG, 40, arena.allocateFrom(flags).address());
