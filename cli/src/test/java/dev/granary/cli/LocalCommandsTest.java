@@ -351,14 +351,16 @@ class LocalCommandsTest {
             Target target =
                     new Target(Backend.OPENCL, "nvidia", "Device sm " + result.getKey(), "580");
             Id id = Id.builder(target).field("source", "saxpy").build();
-            try (LocalTier tier = LocalTier.open(
-                    LocalTierConfig.builder(Path.of(local)).build())) {
+            try (LocalTier tier =
+                    LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
                 tier.store(TestEntries.entry(
                         id, KernelBinaries.of(ptx.getBytes(StandardCharsets.US_ASCII))));
             }
             run("inspect", id.hash().hex())
                     .exits(0)
-                    .prints("container NVIDIA PTX 8.7 for sm_90", "compatible " + result.getValue());
+                    .prints(
+                            "container NVIDIA PTX 8.7 for sm_90",
+                            "compatible " + result.getValue());
             JsonObject json = run("inspect", id.hash().hex(), "--json").exits(0).json();
             assertEquals(
                     "NVIDIA PTX 8.7 for sm_90",

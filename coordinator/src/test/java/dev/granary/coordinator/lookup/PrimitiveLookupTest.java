@@ -128,8 +128,8 @@ class PrimitiveLookupTest {
         if (isInBucket) {
             bucket.store(foreign);
         } else {
-            try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory.resolve("local"))
-                    .build())) {
+            try (LocalTier tier = LocalTier.open(
+                    LocalTierConfig.builder(directory.resolve("local")).build())) {
                 assertThat(tier.store(foreign)).isStored();
             }
         }

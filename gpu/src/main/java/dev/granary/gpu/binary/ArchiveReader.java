@@ -66,8 +66,7 @@ final class ArchiveReader {
         if (digits.isEmpty()
                 || digits.length() > SIZE_BYTES
                 || !digits.chars().allMatch(c -> c >= '0' && c <= '9')) {
-            throw new MalformedContainerException(
-                    "no number: " + ContainerText.printable(digits));
+            throw new MalformedContainerException("no number: " + ContainerText.printable(digits));
         }
         return Long.parseLong(digits);
     }

@@ -235,7 +235,9 @@ public sealed interface BinaryContainer {
         INTEL_ARCHIVE("Intel archive"),
         /** {@link SpirV}. */
         SPIR_V("SPIR-V"),
-        /** The ELF files of Intel and NVIDIA: {@link Zebin}, {@link IntelProgram}, {@link Cubin}. */
+        /**
+         * The ELF files of Intel and NVIDIA: {@link Zebin}, {@link IntelProgram}, {@link Cubin}.
+         */
         ELF("ELF file");
 
         private final String words;

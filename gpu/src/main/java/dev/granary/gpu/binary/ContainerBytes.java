@@ -98,8 +98,8 @@ final class ContainerBytes {
 
     /** Returns at most the first {@code limit} bytes as characters. */
     String text(int limit) {
-        byte[] copy = bytes.asSlice(0, Math.min(limit, bytes.byteSize()))
-                .toArray(ValueLayout.JAVA_BYTE);
+        byte[] copy =
+                bytes.asSlice(0, Math.min(limit, bytes.byteSize())).toArray(ValueLayout.JAVA_BYTE);
         return new String(copy, ISO_8859_1);
     }
 

@@ -7,7 +7,8 @@ import dev.granary.gpu.binary.BinaryContainer.Unrecognized;
 final class CubinReader {
     private static final int CUDA_MACHINE = 190;
 
-    // The ABI of compilers up to 12 has the architecture in the lowest byte, that of 13 in the next.
+    // The ABI of compilers up to 12 has the architecture in the lowest byte, that of 13 in the
+    // next.
     private static final int OLD_ABI = 7;
     private static final int ABI = 8;
 

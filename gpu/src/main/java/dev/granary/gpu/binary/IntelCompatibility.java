@@ -39,9 +39,7 @@ final class IntelCompatibility {
     private static Optional<IntelProduct> product(Target target) {
         int mark = target.device().lastIndexOf(DEVICE_ID);
         String digits = mark < 0 ? "" : target.device().substring(mark + DEVICE_ID.length());
-        return digits.isEmpty()
-                        || digits.length() > DIGITS
-                        || !isHexadecimal(digits)
+        return digits.isEmpty() || digits.length() > DIGITS || !isHexadecimal(digits)
                 ? Optional.empty()
                 : IntelProduct.ofDeviceId("0".repeat(DIGITS - digits.length()) + digits);
     }
@@ -93,8 +91,8 @@ final class IntelCompatibility {
 
     /** The driver takes one file for its device. */
     private static BinaryCompatibility check(IntelProduct product, IntelArchive archive) {
-        BinaryCompatibility best = new Incompatible(
-                archive.description() + ", none of them for " + product.words());
+        BinaryCompatibility best =
+                new Incompatible(archive.description() + ", none of them for " + product.words());
         for (Member member : archive.members()) {
             BinaryCompatibility one = check(product, member.container());
             if (one instanceof Compatible) {

@@ -30,8 +30,7 @@ enum IntelProduct {
             "3e90 3e91 3e92 3e93 3e94 3e95 3e96 3e98 3e99 3e9a 3e9b 3ea0 3ea1 3ea2 3ea3 3ea4 3ea5"
                     + " 3ea6 3ea7 3ea8 3ea9 9b21 9b41 9ba0 9ba2 9ba4 9ba5 9ba8 9baa 9bab 9bac 9bc0"
                     + " 9bc2 9bc4 9bc5 9bc6 9bc8 9bca 9bcb 9bcc 9be6 9bf6"),
-    BROXTON(
-            "Broxton", 22, IntelProduct.GEN_9, "0a84 1a84 1a85 5a84 5a85 9906 9907 9908"),
+    BROXTON("Broxton", 22, IntelProduct.GEN_9, "0a84 1a84 1a85 5a84 5a85 9906 9907 9908"),
     GEMINI_LAKE("Gemini Lake", 23, IntelProduct.GEN_9, "3184 3185"),
     ICE_LAKE("Ice Lake", 26, IntelProduct.GEN_11, "8a50 8a51 8a52 8a5a"),
     LAKEFIELD("Lakefield", 27, IntelProduct.GEN_11, "9840"),

@@ -25,8 +25,7 @@ final class IntelProgramReader {
             ElfFile.Section section = file.section(i);
             switch (section.type()) {
                 case DEVICE_CODE -> device = ContainerReader.read(file.content(section), depth);
-                case SPIR_V, LLVM ->
-                    hasIntermediate |= file.content(section).length() > 0;
+                case SPIR_V, LLVM -> hasIntermediate |= file.content(section).length() > 0;
                 default -> {}
             }
         }

@@ -89,8 +89,8 @@ final class PoclReader {
             at += Integer.BYTES + arguments.unsignedInt(at); // name of the type
         }
         if (at != arguments.length()) {
-            throw new MalformedContainerException(count + " arguments of " + at + " bytes, not "
-                    + arguments.length());
+            throw new MalformedContainerException(
+                    count + " arguments of " + at + " bytes, not " + arguments.length());
         }
     }
 

@@ -7,8 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reader of the directives at the start of a PTX text: version and target, after comments of
- * lines.
+ * Reader of the directives at the start of a PTX text: version and target, after comments of lines.
  */
 final class PtxReader {
     /** The bytes that are read; compilers write the directives into the first 300. */

@@ -56,7 +56,9 @@ public final class BinaryCheckProgram {
     private static String answer(
             OpenClEngine engine, KernelDescriptor descriptor, KernelBinaries binaries) {
         try {
-            return engine.create(descriptor, binaries, BinaryKind.KERNEL).origin().name();
+            return engine.create(descriptor, binaries, BinaryKind.KERNEL)
+                    .origin()
+                    .name();
         } catch (RestoreException e) {
             return "REFUSED";
         }

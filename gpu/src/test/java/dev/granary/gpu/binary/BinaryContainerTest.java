@@ -124,8 +124,8 @@ class BinaryContainerTest {
     @Test
     @DisplayName("N10 long names of an archive are read from their table")
     void longNames() {
-        byte[] bytes = ("!<arch>\n" + header("//", 20) + "64.verylongname.99/\n"
-                        + header("/0", 2) + "ab" + header("/99", 0))
+        byte[] bytes = ("!<arch>\n" + header("//", 20) + "64.verylongname.99/\n" + header("/0", 2)
+                        + "ab" + header("/99", 0))
                 .getBytes(US_ASCII);
         assertInstanceOf(Malformed.class, container(bytes));
         IntelArchive archive = assertInstanceOf(
@@ -144,7 +144,8 @@ class BinaryContainerTest {
         String inner = "";
         for (int i = 0; i < 50; i++) {
             String content = "!<arch>\n" + inner;
-            inner = header("64.1.0.0/", content.length()) + content
+            inner = header("64.1.0.0/", content.length())
+                    + content
                     + (content.length() % 2 == 0 ? "" : "\n");
         }
         BinaryContainer container = container(("!<arch>\n" + inner).getBytes(US_ASCII));
@@ -160,10 +161,8 @@ class BinaryContainerTest {
     @Test
     @DisplayName("N10 a cubin and a PTX text name their architecture")
     void nvidia() {
-        assertEquals(
-                new Cubin(new CudaArchitecture(90, "")), container(SampleBinaries.CUBIN));
-        assertEquals(
-                new Ptx("9.0", new CudaArchitecture(75, "")), container(SampleBinaries.PTX));
+        assertEquals(new Cubin(new CudaArchitecture(90, "")), container(SampleBinaries.CUBIN));
+        assertEquals(new Ptx("9.0", new CudaArchitecture(75, "")), container(SampleBinaries.PTX));
         byte[] old = SampleBinaries.bytes(SampleBinaries.CUBIN);
         old[8] = 7; // the ABI of compilers up to 12
         old[48] = 86;

@@ -53,13 +53,10 @@ class CompatibilityCheckerTest {
     @Test
     @DisplayName("N10 steppings, unknown device ids and unknown vendors are left to the driver")
     void undetermined() {
-        assertInstanceOf(
-                Undetermined.class, check(SKYLAKE, SampleBinaries.withSteppingChecked()));
+        assertInstanceOf(Undetermined.class, check(SKYLAKE, SampleBinaries.withSteppingChecked()));
         assertInstanceOf(Incompatible.class, check(DG1, SampleBinaries.withSteppingChecked()));
-        assertResult(
-                Undetermined.class, SampleBinaries.intel("0xfffe"), SampleBinaries.ZEBIN);
-        assertResult(
-                Undetermined.class, SampleBinaries.intel("unknown"), SampleBinaries.ZEBIN);
+        assertResult(Undetermined.class, SampleBinaries.intel("0xfffe"), SampleBinaries.ZEBIN);
+        assertResult(Undetermined.class, SampleBinaries.intel("unknown"), SampleBinaries.ZEBIN);
         for (String name : SampleBinaries.ALL) {
             assertResult(Undetermined.class, OTHER, name);
         }
@@ -78,8 +75,7 @@ class CompatibilityCheckerTest {
     void archive() {
         assertResult(Compatible.class, TIGER_LAKE, SampleBinaries.ARCHIVE);
         assertResult(Compatible.class, SKYLAKE, SampleBinaries.ARCHIVE);
-        assertResult(
-                Incompatible.class, SampleBinaries.intel("0x56a0"), SampleBinaries.ARCHIVE);
+        assertResult(Incompatible.class, SampleBinaries.intel("0x56a0"), SampleBinaries.ARCHIVE);
     }
 
     @Test
@@ -156,14 +152,12 @@ class CompatibilityCheckerTest {
                 CompatibilityChecker.check(TIGER_LAKE, KernelBinaries.of(good, good)));
         for (KernelBinaries mixed :
                 List.of(KernelBinaries.of(good, unknown), KernelBinaries.of(unknown, good))) {
-            assertInstanceOf(
-                    Undetermined.class, CompatibilityChecker.check(TIGER_LAKE, mixed));
+            assertInstanceOf(Undetermined.class, CompatibilityChecker.check(TIGER_LAKE, mixed));
         }
         assertInstanceOf(
                 Incompatible.class,
                 CompatibilityChecker.check(TIGER_LAKE, KernelBinaries.of(good, unknown, bad)));
         assertInstanceOf(
-                Undetermined.class,
-                CompatibilityChecker.check(TIGER_LAKE, KernelBinaries.none()));
+                Undetermined.class, CompatibilityChecker.check(TIGER_LAKE, KernelBinaries.none()));
     }
 }

@@ -34,8 +34,8 @@ import java.util.stream.Stream;
 class CompilersTest {
     private static final String OCLOC = "ocloc is not installed, on Debian: apt-get install"
             + " intel-opencl-icd (or intel-ocloc)";
-    private static final String NVCC = "nvcc is not installed, on Debian: apt-get install"
-            + " nvidia-cuda-toolkit";
+    private static final String NVCC =
+            "nvcc is not installed, on Debian: apt-get install" + " nvidia-cuda-toolkit";
 
     /** A device of each product family, as {@code ocloc} names it, with its PCI device id. */
     private static final Map<String, String> INTEL_DEVICES = new TreeMap<>(Map.ofEntries(

@@ -82,8 +82,7 @@ class CoverageFuzzTest {
     void brokenReader() throws Exception {
         ChildJvm.Result result = fuzz(TrustingReader.class, BROKEN_RUNS);
         assertNotEquals(0, result.exitCode(), result.toString());
-        assertTrue(
-                result.out().contains("ArrayIndexOutOfBoundsException"), result.toString());
+        assertTrue(result.out().contains("ArrayIndexOutOfBoundsException"), result.toString());
     }
 
     /** The readers and the check, as Jazzer calls them. */
