@@ -3,11 +3,10 @@ package dev.granary.gpu.binary;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.abort;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
-
-import com.code_intelligence.jazzer.Jazzer;
 
 import dev.granary.testing.ChildJvm;
 import dev.granary.testing.TestSeed;
@@ -30,6 +29,7 @@ import java.nio.file.Path;
 class CoverageFuzzTest {
     private static final long RUNS = Long.getLong("granary.fuzz.runs", 200_000);
     private static final int BROKEN_RUNS = 100_000;
+    private static final String JAZZER = "com.code_intelligence.jazzer.Jazzer";
 
     @TempDir
     Path directory;
@@ -50,9 +50,17 @@ class CoverageFuzzTest {
                         SampleBinaries.POCL.device(), 9, "/program.bc", "/scale/0/scale.so"));
     }
 
+    private static Class<?> jazzer() {
+        try {
+            return Class.forName(JAZZER);
+        } catch (ClassNotFoundException e) {
+            return abort("com.code-intelligence:jazzer is not on the class path");
+        }
+    }
+
     private ChildJvm.Result fuzz(Class<?> target, long runs)
             throws IOException, InterruptedException {
-        return ChildJvm.of(Jazzer.class)
+        return ChildJvm.of(jazzer())
                 .flags(
                         "-Xmx256m",
                         "-XX:+EnableDynamicAgentLoading",
