@@ -139,10 +139,9 @@ record ActiveBlock(
 
         /** Returns a coordinate without the indices of loops of one iteration. */
         private AffineIndex variable(AffineIndex coordinate) {
-            return coordinate.replace(
-                    dimension -> loops.schedule().nest().extents().get(dimension) == 1
-                            ? AffineIndex.of(0)
-                            : AffineIndex.of(dimension));
+            return coordinate.replace(dimension -> loops.schedule().nest().extent(dimension) == 1
+                    ? AffineIndex.of(0)
+                    : AffineIndex.of(dimension));
         }
 
         private static AffineIndex first(List<AffineIndex> coordinates) {
@@ -186,7 +185,7 @@ record ActiveBlock(
         }
 
         private static long factor(AffineIndex coordinate) {
-            return coordinate.terms().get(coordinate.terms().firstKey());
+            return coordinate.factor(coordinate.terms().firstKey());
         }
 
         /** Adds the limits of a coordinate that depends on one dimension. */

@@ -62,7 +62,7 @@ public final class KernelPlan {
             throw new IllegalArgumentException(
                     "The loop " + index + " is vectorized and cannot be bound");
         }
-        if (loops.schedule().nest().extents().get(loop.dimension()) > 1
+        if (loops.schedule().nest().extent(loop.dimension()) > 1
                 && !loops.schedule().nest().isAloneInTarget(loop.dimension())) {
             throw new IllegalArgumentException("The loop " + index + " cannot be bound: work-items"
                     + " would write one element, since "

@@ -64,7 +64,8 @@ class OclgrindTest {
                 .start();
         String output = new String(process.getInputStream().readAllBytes(), UTF_8);
         assertEquals(0, process.waitFor(), output);
-        return output;
+        // the compiler of Oclgrind cannot unroll some loops, and says so
+        return output.replaceAll("\\d+ warnings? generated\\.\\n", "");
     }
 
     private static String sizes(List<Long> sizes) {

@@ -1,6 +1,7 @@
 package dev.granary.gpu.plan.nest;
 
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * Checker of the coordinates of a nest against the shapes of its arrays.
@@ -37,7 +38,8 @@ record BoundsChecker(Map<LoopIndex, Integer> extents) {
         long first = coordinate.constant();
         long last = coordinate.constant();
         for (Map.Entry<LoopIndex, Long> term : coordinate.terms().entrySet()) {
-            long reach = Math.multiplyExact(term.getValue(), (long) extents.get(term.getKey()) - 1);
+            long reach = Math.multiplyExact(
+                    term.getValue(), (long) Objects.requireNonNull(extents.get(term.getKey())) - 1);
             first = Math.addExact(first, Math.min(0, reach));
             last = Math.addExact(last, Math.max(0, reach));
         }

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -107,6 +108,11 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
                 .toList();
     }
 
+    /** Returns the number of iterations of a dimension. */
+    public int extent(LoopIndex dimension) {
+        return Objects.requireNonNull(extents.get(dimension));
+    }
+
     /** Returns true if each iteration writes an element of its own. */
     public boolean isInjective() {
         return isInjective(extents, logic);
@@ -204,6 +210,7 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
             Map<LoopIndex, Integer> extents, LoopIndex dimension, AffineIndex coordinate) {
         return coordinate.factor(dimension) != 0
                 && coordinate.terms().keySet().stream()
-                        .allMatch(index -> index.equals(dimension) || extents.get(index) == 1);
+                        .allMatch(index -> index.equals(dimension)
+                                || Objects.requireNonNull(extents.get(index)) == 1);
     }
 }

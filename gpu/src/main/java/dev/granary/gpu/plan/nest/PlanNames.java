@@ -9,18 +9,17 @@ public final class PlanNames {
     private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z][A-Za-z0-9_]*");
 
     /** Words of OpenCL C, and its functions, constants and types that kernels of plans may use. */
-    private static final Set<String> RESERVED = Set.of(
-            ("auto break case char const continue default do double else enum extern float for goto"
-                            + " if inline int long register restrict return short signed sizeof static"
-                            + " struct switch typedef union unsigned void volatile while bool complex"
-                            + " imaginary half quad uchar ushort uint ulong size_t ptrdiff_t intptr_t"
-                            + " uintptr_t global local constant private generic kernel read_only write_only"
-                            + " read_write uniform pipe event_t sampler_t queue_t image1d_t image2d_t"
-                            + " image3d_t true false NULL NAN INFINITY HUGE_VALF MAXFLOAT M_PI M_E INT_MAX"
-                            + " INT_MIN CHAR_BIT barrier min max fmin fmax exp sqrt fabs abs vload_half"
-                            + " vstore_half get_group_id get_local_id get_global_id item p defined main asm"
-                            + " typeof")
-                    .split(" "));
+    private static final Set<String> RESERVED = Set.of("""
+            auto break case char const continue default do double else enum extern float for
+            goto if inline int long register restrict return short signed sizeof static
+            struct switch typedef union unsigned void volatile while bool complex imaginary
+            half quad uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t global
+            local constant private generic kernel read_only write_only read_write uniform
+            pipe event_t sampler_t queue_t image1d_t image2d_t image3d_t true false NULL NAN
+            INFINITY HUGE_VALF MAXFLOAT M_PI M_E INT_MAX INT_MIN CHAR_BIT barrier min max
+            fmin fmax exp sqrt fabs abs vload_half vstore_half get_group_id get_local_id
+            get_global_id item p defined main asm typeof
+            """.strip().split("\\s+"));
 
     private PlanNames() {}
 
