@@ -13,17 +13,47 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
 /**
- * Tests of the launcher's decision to install an OpenCL driver. The real script runs in a built
- * tree, with fake programs that record their calls. No driver is found, and nothing is installed.
+ * Tests of the launcher: its decision to install an OpenCL driver, and its summary of tests. The
+ * real script runs in a built tree, with fake programs that record their calls. No driver is found,
+ * and nothing is installed.
  */
 class LauncherTest {
     private static final Path LAUNCHER = Path.of("..", "granary");
+
+    /** A report as Surefire writes it, without stack traces and properties. */
+    private static final String REPORT = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuite name="dev.granary.SomeTest" tests="6" failures="1" skipped="1" flakes="2">
+              <testcase name="sound" classname="dev.granary.SomeTest" time="0.4"/>
+              <testcase name="race(int)[2]" classname="dev.granary.SomeTest" time="0.1">
+                <flakyFailure message="a &quot;b&quot;&#10;&lt;c&gt; [-Dgranary.seed=5]" type="x.Y">
+                </flakyFailure>
+                <flakyFailure message="another" type="x.Y">
+                </flakyFailure>
+              </testcase>
+              <testcase name="silent" classname="dev.granary.SomeTest" time="0.1">
+                <flakyError type="java.lang.IllegalStateException">
+                </flakyError>
+              </testcase>
+              <testcase name="wrong" classname="dev.granary.SomeTest" time="0.1">
+                <failure message="expected" type="org.opentest4j.AssertionFailedError"></failure>
+                <rerunFailure message="again" type="org.opentest4j.AssertionFailedError">
+                </rerunFailure>
+              </testcase>
+              <testcase name="other" classname="dev.granary.SomeTest" time="0.1">
+                <skipped message="Assumption failed: no device"/>
+              </testcase>
+            </testsuite>
+            """;
 
     private final Path tree;
     private final Path log;
@@ -54,27 +84,34 @@ class LauncherTest {
         assertTrue(file.toFile().setExecutable(true));
     }
 
-    /** Result of a run: its standard error, and the installations that it started. */
-    private record LaunchResult(String err, List<String> installed) {}
+    /** Result of a run: its exit code and output, and the installations that it started. */
+    private record LaunchResult(int exitCode, String out, String err, List<String> installed) {}
 
     private LaunchResult run(int user, String... arguments) throws Exception {
+        LaunchResult result = launch(user, arguments);
+        assertEquals(0, result.exitCode(), () -> Arrays.toString(arguments) + ": " + result);
+        return result;
+    }
+
+    private LaunchResult launch(int user, String... arguments) throws Exception {
         program("bin/id", "echo " + user);
         Files.deleteIfExists(log);
         List<String> command =
                 new ArrayList<>(List.of("/bin/bash", tree.resolve("granary").toString()));
         command.addAll(Arrays.asList(arguments));
+        Path out = tree.resolve("out.txt");
         Path err = tree.resolve("err.txt");
         ProcessBuilder builder = new ProcessBuilder(command)
-                .redirectError(err.toFile())
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD);
+                .redirectOutput(out.toFile())
+                .redirectError(err.toFile());
         Map<String, String> variables = builder.environment();
         variables.put("PATH", tree.resolve("bin") + ":" + variables.get("PATH"));
         variables.put("JAVA_HOME", tree.resolve("jdk").toString());
         variables.remove("OCL_ICD_VENDORS");
         variables.remove("GRANARY_JAVA_OPTIONS");
-        Process process = builder.start();
-        assertEquals(0, process.waitFor(), () -> "exit code of " + command);
         return new LaunchResult(
+                builder.start().waitFor(),
+                Files.readString(out, UTF_8),
                 Files.readString(err, UTF_8),
                 Files.exists(log) ? Files.readAllLines(log) : List.of());
     }
@@ -133,5 +170,37 @@ class LauncherTest {
         assertEquals(
                 List.of("-Ppublish -q install", "-Ppublish deploy -q", "-pl install-tools verify"),
                 Files.readAllLines(called));
+    }
+
+    @Test
+    @DisplayName("the summary of the tests counts failed, flaky and skipped ones, and names flaky"
+            + " tests with their first messages and seeds; older reports do not count")
+    void summary() throws Exception {
+        Path reports = Files.createDirectories(tree.resolve("cli/target/surefire-reports"));
+        FileTime hourAgo = FileTime.from(Instant.now().minus(Duration.ofHours(1)));
+        Files.setLastModifiedTime(
+                Files.writeString(reports.resolve("TEST-older.xml"), REPORT), hourAgo);
+        Path written = Files.writeString(tree.resolve("report.xml"), REPORT);
+        // the clock of the file system may stand still between two files
+        program(
+                "bin/mvn",
+                "cd '" + reports + "' && cp '" + written + "' TEST-new.xml"
+                        + " && touch -d '+1 hour' TEST-new.xml; exit 3");
+        LaunchResult result = launch(1000, "test");
+        assertEquals(3, result.exitCode(), result::toString);
+        assertEquals(
+                List.of(
+                        "module ran failed flaky skipped",
+                        "cli 4 1 2 1",
+                        "all 4 1 2 1",
+                        "flaky: SomeTest.race(int)[2]: a \"b\" [-Dgranary.seed=5]",
+                        "flaky: SomeTest.silent: java.lang.IllegalStateException",
+                        "skipped 1: no device",
+                        "Not run: exhaustive tests. ./granary test --all runs them."),
+                result.out()
+                        .lines()
+                        .filter(line -> !line.isEmpty())
+                        .map(line -> line.replaceAll(" +", " "))
+                        .toList());
     }
 }

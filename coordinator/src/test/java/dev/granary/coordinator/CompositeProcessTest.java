@@ -39,7 +39,6 @@ class CompositeProcessTest {
         return DriverProcess.of(
                         CompositeProcess.class,
                         Files.createTempDirectory(directory, "working-directory-"))
-                .shortLived()
                 .withoutVariables("GRANARY_", "AWS_")
                 .variables(Map.of(
                         "XDG_CONFIG_HOME",

@@ -20,7 +20,7 @@ public final class DriverProcess {
     public static ChildJvm of(Class<?> main, Path directory) throws IOException {
         Path cache = Files.createDirectories(directory.resolve("driver-cache"));
         return ChildJvm.of(main)
-                .flags("-XX:TieredStopAtLevel=1")
+                .shortLived()
                 .directory(directory)
                 .mergeErrors()
                 .variables(Map.of("POCL_KERNEL_CACHE", "0", "POCL_CACHE_DIR", cache.toString()));

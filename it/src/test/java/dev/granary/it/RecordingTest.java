@@ -129,6 +129,7 @@ class RecordingTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("U1 R7 the same for four programs of the demo")
     void fourOfDemo() throws Exception {
         String node = recordedAndPopulated(RecordedProgram.class, "demo", 4);

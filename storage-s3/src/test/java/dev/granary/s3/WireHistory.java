@@ -32,7 +32,7 @@ import java.util.SplittableRandom;
 
 /** A prefix of its own in the test bucket, with a faulty path to it and a sound one. */
 final class WireHistory implements AutoCloseable {
-    private static final Duration HANG = Duration.ofSeconds(10);
+    private static final Duration HANG = Duration.ofMinutes(1);
     // ends with the process
     private static final ObjectStore SOUND_PATH =
             ObjectStoreFactory.open(TestS3.server().config().build());

@@ -90,7 +90,7 @@ class PopulateTruthTest {
             "A1 O9 B11 U2 missing bucket, dead server, wrong keys: populate ends with 1 and the"
                     + " cause before anything is compiled, each time")
     void checkedFirst() {
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 2; i++) {
             Cli missing = at("populate", "ci", "s3://no-such-bucket/ci", fleet.endpoint())
                     .exits(1)
                     .reports(
@@ -106,7 +106,7 @@ class PopulateTruthTest {
         String secret = System.getProperty("aws.secretAccessKey");
         try {
             System.setProperty("aws.secretAccessKey", "another-secret-key");
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < 2; i++) {
                 run("populate", "ci")
                         .exits(1)
                         .reports("the secret key does not fit the access key");
