@@ -1,5 +1,10 @@
 package dev.granary.benchmarks.bucket;
 
+import dev.granary.benchmarks.bucket.server.BucketWorkspace;
+import dev.granary.benchmarks.bucket.server.ServerRoutes;
+import dev.granary.benchmarks.bucket.workload.BucketMeasure;
+import dev.granary.benchmarks.bucket.workload.BucketSettings;
+import dev.granary.benchmarks.bucket.workload.PayloadKind;
 import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
 

@@ -1,5 +1,15 @@
 package dev.granary.benchmarks.bucket;
 
+import dev.granary.benchmarks.bucket.fleet.FleetMeasure;
+import dev.granary.benchmarks.bucket.server.BucketWorkspace;
+import dev.granary.benchmarks.bucket.server.ServerRoute;
+import dev.granary.benchmarks.bucket.server.ServerRoutes;
+import dev.granary.benchmarks.bucket.transport.TransportsMeasure;
+import dev.granary.benchmarks.bucket.warm.WarmMeasure;
+import dev.granary.benchmarks.bucket.workload.BucketFiller;
+import dev.granary.benchmarks.bucket.workload.BucketMeasure;
+import dev.granary.benchmarks.bucket.workload.BucketSettings;
+import dev.granary.benchmarks.bucket.workload.BucketWorkload;
 import dev.granary.benchmarks.harness.Report;
 
 import java.util.Locale;

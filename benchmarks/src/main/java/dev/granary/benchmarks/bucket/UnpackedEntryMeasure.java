@@ -1,5 +1,12 @@
 package dev.granary.benchmarks.bucket;
 
+import dev.granary.benchmarks.bucket.server.BucketWorkspace;
+import dev.granary.benchmarks.bucket.server.ServerRoute;
+import dev.granary.benchmarks.bucket.transport.BareSdkClient;
+import dev.granary.benchmarks.bucket.workload.BucketFiller;
+import dev.granary.benchmarks.bucket.workload.BucketSettings;
+import dev.granary.benchmarks.bucket.workload.BucketWorkload;
+import dev.granary.benchmarks.bucket.workload.Sample;
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.Id;

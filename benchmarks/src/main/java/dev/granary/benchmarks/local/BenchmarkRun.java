@@ -1,6 +1,10 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.Report;
+import dev.granary.benchmarks.local.workload.LocalMeasure;
+import dev.granary.benchmarks.local.workload.LocalSettings;
+import dev.granary.benchmarks.local.workload.LocalWorkload;
+import dev.granary.benchmarks.local.workload.LocalWorkspace;
 
 import java.nio.file.Path;
 import java.util.Locale;

@@ -2,6 +2,9 @@ package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
+import dev.granary.benchmarks.local.workload.LocalSettings;
+import dev.granary.benchmarks.local.workload.LocalWorkspace;
+import dev.granary.benchmarks.local.workload.Rounds;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;

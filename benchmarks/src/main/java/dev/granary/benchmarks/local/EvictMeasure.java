@@ -2,6 +2,14 @@ package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
+import dev.granary.benchmarks.local.store.CapacityBoundedStore;
+import dev.granary.benchmarks.local.store.StoreCandidate;
+import dev.granary.benchmarks.local.store.WorkloadItem;
+import dev.granary.benchmarks.local.workload.LocalSettings;
+import dev.granary.benchmarks.local.workload.LocalWorkload;
+import dev.granary.benchmarks.local.workload.LocalWorkspace;
+import dev.granary.benchmarks.local.workload.Rounds;
+import dev.granary.benchmarks.local.workload.Zipf;
 import dev.granary.cache.Id;
 
 import java.io.IOException;

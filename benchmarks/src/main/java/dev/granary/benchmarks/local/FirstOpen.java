@@ -1,5 +1,9 @@
 package dev.granary.benchmarks.local;
 
+import dev.granary.benchmarks.local.store.CandidateStore;
+import dev.granary.benchmarks.local.store.NativeLibraries;
+import dev.granary.benchmarks.local.store.StoreCandidate;
+import dev.granary.benchmarks.local.workload.LocalWorkload;
 import dev.granary.cache.Id;
 
 import java.io.IOException;

@@ -4,6 +4,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
+import dev.granary.benchmarks.local.store.StoreCandidate;
+import dev.granary.benchmarks.local.workload.LocalSettings;
+import dev.granary.benchmarks.local.workload.LocalWorkspace;
+import dev.granary.benchmarks.local.workload.Rounds;
 
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -2,6 +2,8 @@ package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.benchmarks.harness.ReportSection;
+import dev.granary.benchmarks.local.store.StoreCandidate;
+import dev.granary.benchmarks.local.workload.LocalSettings;
 
 import java.util.Arrays;
 

@@ -2,6 +2,10 @@ package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
+import dev.granary.benchmarks.local.store.StoreCandidate;
+import dev.granary.benchmarks.local.workload.LocalMeasure;
+import dev.granary.benchmarks.local.workload.LocalSettings;
+import dev.granary.benchmarks.local.workload.LocalWorkspace;
 
 import org.jspecify.annotations.Nullable;
 

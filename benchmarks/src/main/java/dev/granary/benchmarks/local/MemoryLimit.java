@@ -1,6 +1,9 @@
 package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.ReportSection;
+import dev.granary.benchmarks.local.store.EntryFrames;
+import dev.granary.benchmarks.local.workload.Rounds;
+import dev.granary.benchmarks.local.workload.Stopwatch;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;

@@ -1,5 +1,8 @@
 package dev.granary.benchmarks.local;
 
+import dev.granary.benchmarks.local.store.CandidateStore;
+import dev.granary.benchmarks.local.store.StoreCandidate;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.EnumMap;

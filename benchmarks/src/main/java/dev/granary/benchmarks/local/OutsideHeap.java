@@ -1,5 +1,7 @@
 package dev.granary.benchmarks.local;
 
+import dev.granary.benchmarks.local.store.StoreCandidate;
+
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;

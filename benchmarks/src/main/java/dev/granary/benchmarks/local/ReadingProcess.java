@@ -2,6 +2,10 @@ package dev.granary.benchmarks.local;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.benchmarks.local.store.CandidateStore;
+import dev.granary.benchmarks.local.store.NativeLibraries;
+import dev.granary.benchmarks.local.store.StoreCandidate;
+import dev.granary.benchmarks.local.workload.LocalWorkload;
 import dev.granary.cache.Id;
 
 import java.io.BufferedReader;

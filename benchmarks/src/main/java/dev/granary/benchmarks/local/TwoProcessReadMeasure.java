@@ -2,6 +2,11 @@ package dev.granary.benchmarks.local;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.benchmarks.local.store.StoreCandidate;
+import dev.granary.benchmarks.local.workload.LocalSettings;
+import dev.granary.benchmarks.local.workload.LocalWorkspace;
+import dev.granary.benchmarks.local.workload.Rounds;
+
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;

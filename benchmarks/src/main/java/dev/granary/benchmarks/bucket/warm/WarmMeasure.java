@@ -1,0 +1,170 @@
+package dev.granary.benchmarks.bucket.warm;
+
+import dev.granary.benchmarks.bucket.server.BucketWorkspace;
+import dev.granary.benchmarks.bucket.server.ServerRoute;
+import dev.granary.benchmarks.bucket.workload.BucketSettings;
+import dev.granary.benchmarks.bucket.workload.BucketWorkload;
+import dev.granary.benchmarks.bucket.workload.Sample;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
+import dev.granary.cache.support.FileTrees;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Measure of filling a node over one route: the command, a running JVM, and the tools, in turn. */
+public final class WarmMeasure {
+    private static final double LIMIT_GOAL = 1.5;
+    // by the delay in milliseconds
+    private static final Map<Integer, Double> LOOSE_GOALS = Map.of(20, 5.0, 80, 10.0);
+    private static final double BYTES_PER_REQUEST = 8 << 20;
+    private static final int SPARE_REQUESTS = 10;
+
+    private final BucketSettings settings;
+    private final BucketWorkspace workplace;
+    private final ServerRoute way;
+    private final BucketWorkload material;
+    private final long packBytes;
+    private final Map<DirectoryFiller, Sample> seconds = new LinkedHashMap<>();
+    private final Map<DirectoryFiller, Sample> requests = new LinkedHashMap<>();
+
+    public WarmMeasure(
+            BucketSettings settings,
+            BucketWorkspace workplace,
+            ServerRoute way,
+            BucketWorkload material,
+            long packBytes) {
+        this.settings = settings;
+        this.workplace = workplace;
+        this.way = way;
+        this.material = material;
+        this.packBytes = packBytes;
+    }
+
+    /** Measures, and returns the table. */
+    public ReportSection run() throws IOException, InterruptedException {
+        CopyTools tools = new CopyTools(workplace, way, material.namespace());
+        List<DirectoryFiller> objects = tools.objectFillers();
+        List<DirectoryFiller> loose = tools.looseFillers();
+        WarmCommandFiller command = new WarmCommandFiller(workplace, way, material);
+        try (WarmJvmFiller running = new WarmJvmFiller(workplace, way, material)) {
+            for (int i = 0; i < WarmJvmFiller.UNMEASURED; i++) {
+                fill(running);
+            }
+            List<DirectoryFiller> all = new ArrayList<>(List.of(command));
+            all.addAll(objects);
+            all.add(running);
+            all.addAll(loose);
+            for (int round = 0; round < settings.rounds(); round++) {
+                for (DirectoryFiller filler : all) {
+                    measure(filler);
+                }
+                Collections.rotate(all, 1); // no filler always follows the same one
+            }
+            return section(command, running, objects, loose);
+        }
+    }
+
+    private void measure(DirectoryFiller filler) throws IOException, InterruptedException {
+        workplace.say("warm, " + way.label() + ": " + filler.label());
+        Optional<Long> before = way.requests();
+        seconds.computeIfAbsent(filler, _ -> new Sample()).add(fill(filler));
+        Sample counted = requests.computeIfAbsent(filler, _ -> new Sample());
+        if (before.isPresent()) {
+            counted.add((double) (way.requests().orElseThrow() - before.get()));
+        } else if (filler instanceof WarmCommandFiller command) {
+            counted.add((double) command.requests());
+        }
+    }
+
+    /** Fills a directory once; its check and deletion are not part of the time. */
+    private double fill(DirectoryFiller filler) throws IOException, InterruptedException {
+        Path directory = workplace.path("out");
+        double took = filler.fill(directory);
+        if (filler instanceof WarmCommandFiller || filler instanceof WarmJvmFiller) {
+            DirectoryChecker.requireAll(material, directory);
+        } else if (Files.notExists(directory)) {
+            throw new IOException(filler.label() + " fetched nothing");
+        }
+        FileTrees.delete(directory);
+        return took;
+    }
+
+    private ReportSection section(
+            WarmCommandFiller command,
+            WarmJvmFiller running,
+            List<DirectoryFiller> objects,
+            List<DirectoryFiller> loose) {
+        ReportSection section = new ReportSection(
+                "warm-" + way.name(),
+                "warm, " + way.label() + "; medians of " + settings.rounds() + " rounds",
+                new ReportSection.Column("seconds", "s", 2),
+                new ReportSection.Column("limitRatio", "/ limit", 2),
+                new ReportSection.Column("megabytesPerSecond", "MB/s", 0),
+                new ReportSection.Column("requests", "requests", 0));
+        Optional<DirectoryFiller> fastest = objects.stream()
+                .min((one, other) -> Double.compare(of(one).median(), of(other).median()));
+        List<DirectoryFiller> rows = new ArrayList<>(List.of(command, running));
+        rows.addAll(objects);
+        rows.addAll(loose);
+        for (DirectoryFiller filler : rows) {
+            double median = of(filler).median();
+            section.row(
+                    filler.label(),
+                    median,
+                    ratio(filler, fastest),
+                    packBytes / 1e6 / median,
+                    requests(filler));
+        }
+        section.goal(new Goal(
+                "warm / limit, " + way.label(),
+                Goal.Bound.AT_MOST,
+                LIMIT_GOAL,
+                ratio(command, fastest)));
+        section.goal(new Goal(
+                "warm / limit, running JVM, " + way.label(),
+                Goal.Bound.AT_MOST,
+                LIMIT_GOAL,
+                ratio(running, fastest)));
+        if (LOOSE_GOALS.containsKey(way.delayMillis())) {
+            double ratio = loose.isEmpty() ? Double.NaN : of(loose.getFirst()).ratioTo(of(command));
+            section.goal(new Goal(
+                    "loose objects by rclone / warm, " + way.label(),
+                    Goal.Bound.AT_LEAST,
+                    LOOSE_GOALS.get(way.delayMillis()),
+                    ratio));
+        }
+        double mostRequests = packBytes / BYTES_PER_REQUEST + SPARE_REQUESTS;
+        section.goal(new Goal(
+                "requests of warm, " + way.label(),
+                Goal.Bound.AT_MOST,
+                mostRequests,
+                requests(command)));
+        section.note("limit: the fastest tool for one object of the same bytes"
+                + fastest.map(tool -> ", here " + tool.label()).orElse(", none is installed")
+                + "; requests: "
+                + (way.statistics().isPresent()
+                        ? "as the proxy counts them"
+                        : "as the command counts them"));
+        return section;
+    }
+
+    private Sample of(DirectoryFiller filler) {
+        return seconds.getOrDefault(filler, new Sample());
+    }
+
+    private double requests(DirectoryFiller filler) {
+        return requests.getOrDefault(filler, new Sample()).median();
+    }
+
+    private double ratio(DirectoryFiller filler, Optional<DirectoryFiller> fastest) {
+        return fastest.map(tool -> of(filler).ratioTo(of(tool))).orElse(Double.NaN);
+    }
+}

@@ -1,0 +1,56 @@
+package dev.granary.benchmarks.bucket.warm;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.coordinator.admin.Warmer;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.s3.pack.warm.BulkEntryReader;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.file.Path;
+import java.util.Map;
+
+/**
+ * A JVM that fills one directory after the other, each with its own local tier. It reads their
+ * paths from its standard input.
+ */
+public final class WarmingProcess {
+    private WarmingProcess() {}
+
+    /**
+     * Arguments: bucket, endpoint, target, capacity. Answers each path with the nanoseconds, the
+     * number of installed entries, and the requests.
+     */
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8));
+        for (String path = in.readLine(); path != null; path = in.readLine()) {
+            GranaryConfig config = GranaryConfig.builder()
+                    .environment(Map.of("XDG_CONFIG_HOME", System.getenv("XDG_CONFIG_HOME")))
+                    .bucket(arguments[0])
+                    .endpoint(arguments[1])
+                    .capacity(arguments[3])
+                    .directory(Path.of(path))
+                    .build();
+            long start = System.nanoTime();
+            Warmer.Outcome outcome = warm(config, arguments[2]);
+            long nanos = System.nanoTime() - start;
+            System.out.println(
+                    switch (outcome) {
+                        case Warmer.Outcome.Done done ->
+                            nanos + " " + done.report().installed() + " "
+                                    + done.report().requests();
+                        case Warmer.Outcome.Unavailable lost ->
+                            throw new IllegalStateException(lost.cause());
+                    });
+        }
+    }
+
+    private static Warmer.Outcome warm(GranaryConfig config, String target) throws Exception {
+        BucketConfig layer = config.buckets().getFirst();
+        try (Warmer warm = Warmer.open(config, BulkEntryReader.UnpackedEntries.SKIP)) {
+            return warm.from(layer, target, (_, _) -> {});
+        }
+    }
+}
