@@ -62,6 +62,13 @@ class AsyncLaunchTest {
         return all;
     }
 
+    /** Returns the number of native events that were not released. */
+    private long events() {
+        return spy.alive().keySet().stream()
+                .filter(object -> object.startsWith("event "))
+                .count();
+    }
+
     private static void check(int expected, OpenClBuffer data) {
         int[] out = new int[COUNT];
         data.read(out);
@@ -234,6 +241,35 @@ class AsyncLaunchTest {
             // the events of failed commands are released a second later
             Await.holds(() -> spy.alive().isEmpty());
         }
+    }
+
+    @Test
+    @DisplayName("A launch that waits throws the failure of its execution, and holds nothing")
+    void failureOfWaitingLaunch() throws Exception {
+        try (LwjglContext application = LwjglContext.inOrder();
+                OpenClEngine engine = application.wrap(spy.binding());
+                OpenClKernels kernels = kernels(engine);
+                OpenClBuffer data = engine.bufferOf(filled(1));
+                LwjglContext.Gate gate = application.gate()) {
+            OpenClEvent blocked = engine.marker(gate.event);
+            try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+                Future<OpenClException> launch = threads.submit(() -> assertThrows(
+                        OpenClException.class, () -> kernels.launch("fixed", ALL, data, 2, 1)));
+                Await.holds(() -> events() == 2); // the marker's, and the launch's
+                gate.fail();
+                OpenClException failure = launch.get();
+                assertTrue(
+                        String.valueOf(failure.getMessage())
+                                .startsWith("A kernel failed with execution status"),
+                        failure.getMessage());
+                assertTrue(failure.code() < 0);
+            }
+            assertThrows(OpenClException.class, blocked::await);
+            kernels.launch("fixed", ALL, data, 3, 1);
+            check(4, data);
+        }
+        // the events of failed commands are released a second later
+        Await.holds(() -> spy.alive().isEmpty());
     }
 
     @Test
