@@ -8,6 +8,7 @@ import dev.granary.cli.entry.ImportCommand;
 import dev.granary.cli.entry.InspectCommand;
 import dev.granary.cli.entry.LsCommand;
 import dev.granary.cli.kernel.ManifestCommand;
+import dev.granary.cli.kernel.PlanCommand;
 import dev.granary.cli.kernel.PopulateCommand;
 import dev.granary.cli.kernel.RunCommand;
 import dev.granary.cli.manifest.KernelManifestException;

@@ -1,4 +1,7 @@
-/** Commands on the kernels of a manifest: {@code populate}, {@code run} and {@code manifest}. */
+/**
+ * Commands on kernels: {@code populate}, {@code run} and {@code manifest} for those of a manifest,
+ * {@code plan} for a kernel plan.
+ */
 @NullMarked
 package dev.granary.cli.kernel;
 

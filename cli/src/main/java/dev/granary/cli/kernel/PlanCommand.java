@@ -1,8 +1,9 @@
-package dev.granary.cli;
+package dev.granary.cli.kernel;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
+import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.manifest.PlanFile;
 import dev.granary.cli.option.CommandFailedException;
@@ -33,7 +34,7 @@ import java.util.stream.Collectors;
             "Show a kernel plan: its caches with their blocks and bytes, the launch, and whether"
                     + " the device can run it. Fails if it cannot."
         })
-final class PlanCommand extends OutputCommand {
+public final class PlanCommand extends OutputCommand {
     @Parameters(paramLabel = "FILE", description = "a plan in TOML")
     private Path file = Path.of("");
 

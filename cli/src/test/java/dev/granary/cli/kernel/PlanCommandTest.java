@@ -1,4 +1,4 @@
-package dev.granary.cli;
+package dev.granary.cli.kernel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 
+import dev.granary.cli.Cli;
 import dev.granary.cli.manifest.PlanFile;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.plan.ArrayCache;
