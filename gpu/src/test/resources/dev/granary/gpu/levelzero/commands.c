@@ -157,14 +157,14 @@ static uint32_t event_reset(struct event* event) {
 
 static uint32_t event_synchronize(struct event* event, uint64_t timeout) {
     (void) timeout;
-    BEGIN("zeEventHostSynchronize");
+    uint32_t demanded = called("zeEventHostSynchronize");
     CHECK(event, EVENT);
     if (event->state == RESET) violation("a wait for an event that no command signals");
     pthread_mutex_lock(&event->lock);
     while (event->state == IN_PROGRESS) pthread_cond_wait(&event->changed, &event->lock);
     uint32_t status = event->state == SIGNALLED ? event->status : NOT_READY;
     pthread_mutex_unlock(&event->lock);
-    return status;
+    return demanded ? demanded : status; /* the command has ended, as after a lost device */
 }
 
 /* ---- lists and queues ---- */
