@@ -21,7 +21,7 @@ final class CubinReader {
     static BinaryContainer read(ElfFile file) {
         return switch (file.abiVersion()) {
             case OLD_ABI -> cubin(file.flags() & 0xff);
-            case ABI -> cubin(file.flags() >>> 8 & 0xff);
+            case ABI -> cubin((file.flags() >>> 8) & 0xff);
             default -> new Unrecognized("an NVIDIA cubin of ABI version " + file.abiVersion());
         };
     }

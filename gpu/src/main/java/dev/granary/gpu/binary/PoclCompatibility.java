@@ -35,7 +35,7 @@ final class PoclCompatibility {
     static long hash(String build) {
         long hash = FNV_OFFSET;
         for (int i = 0; i < build.length(); i++) {
-            hash = hash * FNV_PRIME ^ build.charAt(i);
+            hash = (hash * FNV_PRIME) ^ build.charAt(i);
         }
         return hash;
     }

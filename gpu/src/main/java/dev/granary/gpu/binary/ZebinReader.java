@@ -37,7 +37,7 @@ final class ZebinReader {
 
     static boolean isZebin(ElfFile file) {
         return file.machine() == INTEL_MACHINE
-                || file.type() >= FIRST_TYPE && file.type() <= LAST_TYPE;
+                || (file.type() >= FIRST_TYPE && file.type() <= LAST_TYPE);
     }
 
     static Zebin read(ElfFile file) throws MalformedContainerException {
@@ -108,8 +108,8 @@ final class ZebinReader {
         return (metadata & VALIDATES_STEPPING) == 0
                 ? Steppings.ANY
                 : new Steppings(
-                        metadata >>> FIRST_STEPPING_SHIFT & STEPPING_MASK,
-                        metadata >>> LAST_STEPPING_SHIFT & STEPPING_MASK);
+                        (metadata >>> FIRST_STEPPING_SHIFT) & STEPPING_MASK,
+                        (metadata >>> LAST_STEPPING_SHIFT) & STEPPING_MASK);
     }
 
     private static long padded(long length) {
