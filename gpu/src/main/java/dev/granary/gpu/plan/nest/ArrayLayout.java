@@ -104,8 +104,7 @@ public record ArrayLayout(Order order, List<Long> distances) {
                         + " give two elements of " + sizes + " one place");
             }
             used = Math.addExact(
-                    used,
-                    Math.multiplyExact(sizes.get(dimension) - 1L, distances.get(dimension)));
+                    used, Math.multiplyExact(sizes.get(dimension) - 1L, distances.get(dimension)));
         }
         return distances;
     }
