@@ -222,7 +222,7 @@ final class CachePlacement {
         }
         ArrayLayout of = source == null ? cache.array().layout() : source.layout();
         // coefficients are those of the whole source, whose order has no name
-        return of instanceof ArrayLayout.Coefficients ? ArrayLayout.FIRST_MAJOR : of;
+        return of.order() == ArrayLayout.Order.COEFFICIENTS ? ArrayLayout.FIRST_MAJOR : of;
     }
 
     private static MemoryLocation memory(@Nullable PlacedCache source) {

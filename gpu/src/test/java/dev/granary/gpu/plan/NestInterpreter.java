@@ -11,6 +11,7 @@ import dev.granary.gpu.plan.nest.ValueExpression;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** The scalar reference of nests: it executes each iteration in the order of the declaration. */
 final class NestInterpreter {
@@ -39,7 +40,7 @@ final class NestInterpreter {
             statement();
             return;
         }
-        for (int value = 0; value < nest.extents().get(order.get(depth)); value++) {
+        for (int value = 0; value < nest.extent(order.get(depth)); value++) {
             indices.put(order.get(depth), value);
             loop(order, depth + 1);
         }
@@ -47,7 +48,7 @@ final class NestInterpreter {
 
     private void statement() {
         ArrayAccess target = nest.logic().target();
-        double[] elements = memory.get(target.array());
+        double[] elements = Objects.requireNonNull(memory.get(target.array()));
         int place = place(target);
         double value = value(nest.logic().value());
         boolean isFloating =
@@ -69,19 +70,20 @@ final class NestInterpreter {
             AffineIndex coordinate = access.coordinates().get(r);
             long value = coordinate.constant();
             for (Map.Entry<LoopIndex, Long> term : coordinate.terms().entrySet()) {
-                value += term.getValue() * indices.get(term.getKey());
+                value += term.getValue() * Objects.requireNonNull(indices.get(term.getKey()));
             }
             if (value < 0 || value >= access.array().shape().get(r)) {
                 throw new AssertionError("the reference leaves " + access + " at " + indices);
             }
-            place += value * strides.get(access.array()).get(r);
+            place += value * Objects.requireNonNull(strides.get(access.array())).get(r);
         }
         return Math.toIntExact(place);
     }
 
     private double value(ValueExpression expression) {
         return switch (expression) {
-            case ArrayAccess access -> memory.get(access.array())[place(access)];
+            case ArrayAccess access ->
+                Objects.requireNonNull(memory.get(access.array()))[place(access)];
             case ValueExpression.FloatLiteral number -> number.value();
             case ValueExpression.IntLiteral number -> number.value();
             case ValueExpression.Binary binary -> {

@@ -12,6 +12,8 @@ import dev.granary.gpu.plan.nest.ScheduledLoop;
 import dev.granary.gpu.plan.nest.UpdateOperator;
 import dev.granary.gpu.plan.nest.ValueExpression;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -53,7 +55,7 @@ final class PlanGenerator {
         plan = bound(plan);
         List<KernelArray> arrays = plan.arguments();
         for (KernelArray array : arrays) {
-            ArrayCache source = null;
+            @Nullable ArrayCache source = null;
             for (int depth = 0; depth < 3 && random.nextInt(3) > 0; depth++) {
                 try {
                     ArrayCache cache = cache(plan, array, source);
@@ -216,14 +218,14 @@ final class PlanGenerator {
                         plan = more;
                     }
                 } catch (IllegalArgumentException e) {
-                    continue; // taken, or a sum of several work-items
+                    refused++; // taken, or a sum of several work-items
                 }
             }
         }
         return plan;
     }
 
-    private ArrayCache cache(KernelPlan plan, KernelArray array, ArrayCache source) {
+    private ArrayCache cache(KernelPlan plan, KernelArray array, @Nullable ArrayCache source) {
         ArrayCache.Builder cache = source == null ? ArrayCache.of(array) : ArrayCache.of(source);
         int loops = plan.schedule().order().size();
         int level = 1 + random.nextInt(loops);

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SplittableRandom;
 
 /**
@@ -87,7 +88,7 @@ final class PlanHarness implements AutoCloseable {
             KernelArray array,
             Map<KernelArray, double[]> expected,
             double[] found) {
-        double[] right = expected.get(array);
+        double[] right = Objects.requireNonNull(expected.get(array));
         assertEquals(right.length, found.length);
         for (int i = 0; i < right.length; i++) {
             if (Math.abs(right[i] - found[i]) > 1e-5 * Math.max(1, Math.abs(right[i]))) {
