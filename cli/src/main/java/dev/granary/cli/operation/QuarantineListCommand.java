@@ -1,6 +1,8 @@
 package dev.granary.cli.operation;
 
 import com.google.gson.JsonArray;
+import com.google.gson.JsonNull;
+import com.google.gson.JsonPrimitive;
 
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.command.LocalTierCommand;
@@ -47,10 +49,14 @@ final class QuarantineListCommand extends LocalTierCommand {
         if (isJson()) {
             JsonArray all = new JsonArray();
             for (QuarantinedEntry entry : entries) {
+                String namespace = namespaces.get(entry.id().hex());
                 all.add(JsonOutput.object(
                         "id", entry.id().hex(),
                         "content", entry.content().hex(),
-                        "namespace", namespaces.get(entry.id().hex()),
+                        "namespace",
+                                namespace == null
+                                        ? JsonNull.INSTANCE
+                                        : new JsonPrimitive(namespace),
                         "end", entry.end().toString()));
             }
             JsonOutput.print(
