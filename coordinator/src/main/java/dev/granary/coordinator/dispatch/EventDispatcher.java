@@ -47,10 +47,19 @@ public final class EventDispatcher {
 
     /** Begins an event. */
     public EventSpan begin(EventKind kind) {
-        RecordedEvent recorded = RecordedEvent.begin(kind);
+        RecordedEvent recorded = beginRecorded(kind);
         return hasListeners || recorded != null
                 ? new EventSpan(this, recorded)
                 : EventSpan.UNOBSERVED;
+    }
+
+    private static @Nullable RecordedEvent beginRecorded(EventKind kind) {
+        try {
+            return RecordedEvent.begin(kind);
+        } catch (LinkageError e) { // the JVM changes event classes while they are loaded
+            LogOnce.warn("events", "An event was lost: " + e);
+            return null;
+        }
     }
 
     /** Begins an eviction from {@code tier}, whose entries {@code counter} receives. */
