@@ -16,8 +16,16 @@ module dev.granary.cli {
 
     opens dev.granary.cli to
             info.picocli;
+    opens dev.granary.cli.command to
+            info.picocli;
     opens dev.granary.cli.compiler to
             com.google.gson;
+    opens dev.granary.cli.entry to
+            info.picocli;
+    opens dev.granary.cli.kernel to
+            info.picocli;
+    opens dev.granary.cli.operation to
+            info.picocli;
     opens dev.granary.cli.option to
             info.picocli;
 }

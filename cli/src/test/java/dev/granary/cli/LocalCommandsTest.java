@@ -346,7 +346,7 @@ class LocalCommandsTest {
         Map<String, String> results = Map.of(
                 "9.0", "yes: NVIDIA PTX 8.7 for sm_90",
                 "8.0", "no, lookups discard it: NVIDIA PTX 8.7 for sm_90, not for sm_80",
-                "unknown", "undetermined, the driver decides: NVIDIA PTX 8.7 for sm_90");
+                "unknown", "undetermined: NVIDIA PTX 8.7 for sm_90");
         for (Map.Entry<String, String> result : results.entrySet()) {
             Target target =
                     new Target(Backend.OPENCL, "nvidia", "Device sm " + result.getKey(), "580");

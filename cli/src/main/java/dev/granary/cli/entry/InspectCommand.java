@@ -212,7 +212,7 @@ public final class InspectCommand extends TierCommand {
             case BinaryCompatibility.Incompatible incompatible ->
                 "no, lookups discard it: " + incompatible.reason();
             case BinaryCompatibility.Undetermined undetermined ->
-                "undetermined, the driver decides: " + undetermined.reason();
+                "undetermined: " + undetermined.reason();
         };
     }
 

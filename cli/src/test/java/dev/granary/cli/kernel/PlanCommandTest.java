@@ -181,7 +181,7 @@ class PlanCommandTest {
                 .prints(
                         expected().source(),
                         "A             3  16 x 4        64  local      256       4",
-                        "C             1  1 x 1          1  elided       0       0",
+                        "C             6  1 x 1          1  elided       0       0",
                         "local memory    256 bytes for a work-group",
                         "copies elided   1",
                         "resident",
