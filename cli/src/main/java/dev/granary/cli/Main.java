@@ -13,6 +13,7 @@ import dev.granary.cli.kernel.PopulateCommand;
 import dev.granary.cli.kernel.RunCommand;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.operation.CompactCommand;
+import dev.granary.cli.operation.DevicesCommand;
 import dev.granary.cli.operation.DoctorCommand;
 import dev.granary.cli.operation.QuarantineCommand;
 import dev.granary.cli.operation.StatsCommand;
@@ -76,6 +77,7 @@ public final class Main {
             Map.entry("export", ExportCommand.class),
             Map.entry("import", ImportCommand.class),
             Map.entry("stats", StatsCommand.class),
+            Map.entry("devices", DevicesCommand.class),
             Map.entry("doctor", DoctorCommand.class),
             Map.entry("help", CommandLine.HelpCommand.class),
             Map.entry("train", AotTrainCommand.class));

@@ -1,6 +1,6 @@
 /**
- * Commands that operate tiers: {@code warm}, {@code compact}, {@code verify}, {@code quarantine},
- * {@code stats} and {@code doctor}.
+ * Commands that operate tiers, {@code warm}, {@code compact}, {@code verify}, {@code quarantine}
+ * and {@code stats}, and that examine the machine, {@code devices} and {@code doctor}.
  */
 @NullMarked
 package dev.granary.cli.operation;

@@ -10,6 +10,7 @@ import dev.granary.gpu.opencl.driver.DeviceInfo;
 import dev.granary.gpu.opencl.driver.OpenClTargets;
 
 import org.lwjgl.opencl.CL10;
+import org.lwjgl.opencl.CL12;
 
 import java.util.List;
 import java.util.function.Supplier;
@@ -139,6 +140,11 @@ public final class OpenClDevice implements ConstantDevice {
     /** Returns the number of compute units. */
     public int computeUnits() {
         return binding.devices().deviceInt(handle, CL10.CL_DEVICE_MAX_COMPUTE_UNITS);
+    }
+
+    /** Returns the largest number of sub-devices; at most 1 if the device cannot be split. */
+    public int maxSubDevices() {
+        return binding.devices().deviceInt(handle, CL12.CL_DEVICE_PARTITION_MAX_SUB_DEVICES);
     }
 
     /** Returns the limits that launches on this device must keep. */

@@ -1,0 +1,73 @@
+package dev.granary.cli.operation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+
+import dev.granary.cli.Cli;
+import dev.granary.gpu.levelzero.LevelZero;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClDevice;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Tests of {@code granary devices}, with the drivers that are installed. */
+class DevicesCommandTest {
+    @Test
+    @DisplayName("N9 devices lists each device with the target that engines use, and what is"
+            + " missing")
+    void list() {
+        JsonObject printed = Cli.run("devices", "--json").exits(0).json();
+        List<JsonObject> devices = printed.getAsJsonArray("devices").asList().stream()
+                .map(JsonElement::getAsJsonObject)
+                .toList();
+        List<OpenClDevice> ofOpenCl = OpenCl.devices();
+        assertEquals(
+                Stream.concat(
+                                ofOpenCl.stream().map(device -> device.target().path()),
+                                LevelZero.devices().stream()
+                                        .map(device -> device.target().path()))
+                        .toList(),
+                devices.stream()
+                        .map(device -> device.get("target").getAsString())
+                        .toList());
+        for (int i = 0; i < ofOpenCl.size(); i++) {
+            JsonObject device = devices.get(i);
+            OpenClDevice expected = ofOpenCl.get(i);
+            assertEquals("opencl", device.get("backend").getAsString());
+            assertEquals(expected.name(), device.get("name").getAsString());
+            assertEquals(expected.platformName(), device.get("platform").getAsString());
+            assertEquals(expected.target().driver(), device.get("driver").getAsString());
+            assertEquals(
+                    List.of(expected.target().path()),
+                    device.getAsJsonArray("reads").asList().stream()
+                            .map(JsonElement::getAsString)
+                            .toList());
+            int most = device.get("subDevices").getAsInt();
+            assertTrue(most >= 0 && most <= expected.computeUnits(), device::toString);
+        }
+        assertEquals(
+                LevelZero.probe() instanceof LevelZero.Probe.Missing,
+                printed.getAsJsonObject("missing").has("level-zero"));
+    }
+
+    @Test
+    @DisplayName("N9 the text names each device and its target, and how to install what is missing")
+    void text() {
+        Cli shown = Cli.run("devices").exits(0);
+        OpenCl.devices()
+                .forEach(device -> shown.prints(device.name(), device.target().path()));
+        switch (LevelZero.probe()) {
+            case LevelZero.Probe.Missing missing ->
+                shown.prints("no level-zero: " + missing.cause());
+            case LevelZero.Probe.Found found ->
+                found.devices().forEach(device -> shown.prints(device.target().path()));
+        }
+    }
+}
