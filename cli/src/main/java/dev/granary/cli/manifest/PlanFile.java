@@ -350,8 +350,11 @@ public final class PlanFile {
             throws KernelManifestException {
         try {
             return step.run();
-        } catch (IllegalArgumentException | ArithmeticException e) {
+        } catch (IllegalArgumentException e) {
             throw table.error(key, TomlFile.harmless(String.valueOf(e.getMessage())));
+        } catch (ArithmeticException e) {
+            throw table.error(
+                    key, "a size or a product of sizes is too large; choose a smaller one");
         }
     }
 }

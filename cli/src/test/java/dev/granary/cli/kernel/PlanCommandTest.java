@@ -164,6 +164,13 @@ class PlanCommandTest {
     }
 
     @Test
+    @DisplayName("P8 a size beyond 31 bits is an error that says so")
+    void hugeSize() throws Exception {
+        Path file = file(GEMM.replace("shape = [127, 11]", "shape = [9223372036854775807, 11]"));
+        Cli.run("plan", file.toString()).exits(2).reports(":", "is too large");
+    }
+
+    @Test
     @DisplayName("P8 a file gives the plan that Java gives")
     void file() throws Exception {
         KernelPlan read = PlanFile.read(file(GEMM));
