@@ -207,7 +207,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         };
     }
 
-    /** What other machines could not use must not be published. */
+    /** Refuses a compiled binary that its target cannot load: it must not be published. */
     static void requireCompatible(Target target, KernelBinaries binaries)
             throws CompilerProcessException {
         if (CompatibilityChecker.check(target, binaries)

@@ -7,8 +7,8 @@ import java.nio.file.Path;
 
 /**
  * A process that records kernels without closing its recorder. Arguments: the file, a prefix of the
- * names, the number of kernels, and {@code wait} if it should not end by itself. It prints a line
- * for each kernel, which may be unwritten then.
+ * names, the number of kernels, and {@code wait} for a process that waits to be killed. It prints a
+ * line for each kernel, which may be unwritten then.
  */
 final class RecordingProcess {
     private RecordingProcess() {}

@@ -7,8 +7,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /**
- * Little-endian bytes of a container, or of a part of it. Each read checks its bounds, and a length
- * from the container allocates nothing by itself.
+ * Little-endian bytes of a container, or of a part of it. Each read checks its bounds. No memory is
+ * allocated by a length that was read.
  */
 final class ContainerBytes {
     private static final ValueLayout.OfShort SHORT =
