@@ -35,7 +35,13 @@ record ProgramReader(ManifestTable table, ExpansionLimits limits) {
         boolean isPattern = source instanceof String text && SourcePattern.isPattern(text);
         String name = table.text("name");
         if ((name == null && !isPattern) || (name != null && name.isBlank())) {
-            throw table.error(position, "this kernel has no name; add: name = \"...\"");
+            boolean hasBraces = source instanceof String text && text.contains("{");
+            throw table.error(
+                    position,
+                    "this kernel has no name; add: name = \"...\""
+                            + (hasBraces
+                                    ? "; or is its source a pattern? It needs a * or a ? then"
+                                    : ""));
         }
         if (source instanceof String text && SourcePattern.isPattern(text)) {
             return perFile(text, name);

@@ -345,16 +345,17 @@ class BulkEntryReaderTest {
     @DisplayName(
             "R6 a server that is silent at some requests: reported, and all others are received")
     void silence() throws Exception {
+        // of equal size: the indexes are read in parallel, and any may be lost
         publish(entries(3, 100));
-        List<Entry> sound = entries(4, 100);
-        publish(sound);
-        publish(entries(5, 100));
+        publish(entries(3, 100));
+        publish(entries(3, 100));
         store.script(new Fault.Lost(TIMEOUT));
         BulkReadPlan plan = plan();
+        assertEquals(1, plan.lost().size());
         assertEquals(3, plan.lost().getFirst().entries());
         store.script(new Fault.Lost(ERROR_500));
         reader.run(plan, taken);
-        assertEquals(9, taken.calls.get() + taken.skippedEntries.get());
+        assertEquals(6, taken.calls.get() + taken.skippedEntries.get());
         assertEquals(1, taken.causes.size());
         assertTrue(taken.causes.peek().contains("InternalError"), taken.causes::toString);
     }
