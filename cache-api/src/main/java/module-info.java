@@ -17,6 +17,7 @@ module dev.granary.cache {
             dev.granary.coordinator,
             dev.granary.gpu;
     exports dev.granary.cache.constant;
+    exports dev.granary.cache.constant.config;
     exports dev.granary.cache.format;
     exports dev.granary.cache.memory;
     exports dev.granary.cache.support to

@@ -107,7 +107,15 @@ class ArchitectureTest {
                                 "opencl.binding",
                                 "opencl.driver",
                                 "source"),
-                "s3", List.of("aws", "minio", "publish", "resilience", "transport", "write"),
+                "s3",
+                        List.of(
+                                "aws",
+                                "minio",
+                                "pack.listing",
+                                "publish",
+                                "resilience",
+                                "transport",
+                                "write"),
                 "coordinator",
                         List.of("claim", "dispatch", "layer", "lookup", "publish", "session"));
         inner.forEach((module, packages) -> packages.forEach(name -> assertRule(noClasses()

@@ -26,6 +26,9 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /**
  * Operation of a process, and a step of it after which the process is stopped and then killed.
@@ -171,6 +174,16 @@ record KillScenario(Work work, StoreStep step) {
             work.steps.forEach(step -> all.add(new KillScenario(work, step)));
         }
         return all;
+    }
+
+    /** Returns one scenario for each step, each of an operation drawn from {@code random}. */
+    static List<KillScenario> oneForEachStep(RandomGenerator random) {
+        TreeMap<StoreStep, List<KillScenario>> byStep = all().stream()
+                .collect(Collectors.groupingBy(
+                        KillScenario::step, TreeMap::new, Collectors.toList()));
+        return byStep.values().stream()
+                .map(same -> same.get(random.nextInt(same.size())))
+                .toList();
     }
 
     /**

@@ -12,6 +12,7 @@ import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.file.StoreStep;
 import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -207,16 +208,33 @@ final class MultiProcessTest {
                 KillScenario.all().stream().map(KillScenario::step).collect(Collectors.toSet()));
     }
 
+    static List<KillScenario> sample() {
+        return KillScenario.oneForEachStep(TestSeed.random("MultiProcessTest"));
+    }
+
+    @ParameterizedTest(name = "D4 D18 killed after {0}")
+    @MethodSource("sample")
+    @DisplayName(
+            "D4 D18 a process stopped, then killed after each step, in one operation that has it:"
+                    + " no reader waits, no old entry is lost, the new one is visible after the"
+                    + " commit")
+    void killedAfter(KillScenario scenario) throws Exception {
+        kill(scenario);
+    }
+
     static List<KillScenario> scenarios() {
         return KillScenario.all();
     }
 
     @ParameterizedTest(name = "D4 D18 killed after {0}")
     @MethodSource("scenarios")
-    @DisplayName(
-            "D4 D18 a process stopped, then killed after each step: no reader waits, no old entry"
-                    + " is lost, the new one is visible after the commit")
-    void killedAfter(KillScenario scenario) throws Exception {
+    @DisplayName("D4 D18 the same after each step of each operation")
+    @Tag("exhaustive")
+    void killedAfterEach(KillScenario scenario) throws Exception {
+        kill(scenario);
+    }
+
+    private void kill(KillScenario scenario) throws Exception {
         try (LocalTier tier =
                 LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build())) {
             scenario.work().prepare(tier);

@@ -42,7 +42,7 @@ import java.util.SplittableRandom;
  */
 @Timeout(600)
 final class PowerCutTest {
-    private static final int TREES = Integer.getInteger("granary.powercut.trees", 220);
+    private static final int TREES = Integer.getInteger("granary.powercut.trees", 110);
     // taken at random, besides those in the middle and at the end
     private static final int COPIES = 5;
     private static final int STEPS = 7; // per operation, about

@@ -3,9 +3,9 @@ package dev.granary.s3;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.pack.ListedEntrySet;
-import dev.granary.s3.pack.PackListing;
 import dev.granary.s3.pack.PackReader;
+import dev.granary.s3.pack.listing.ListedEntrySet;
+import dev.granary.s3.pack.listing.PackListing;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 

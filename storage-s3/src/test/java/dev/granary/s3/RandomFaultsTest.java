@@ -29,6 +29,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * Tests of several machines with many concurrent faults, drawn from the seed.
@@ -37,10 +40,11 @@ import java.util.concurrent.Future;
  * {@code GRANARY_FAULTS_RUNS} and {@code GRANARY_FAULTS_ROUNDS}.
  */
 class RandomFaultsTest {
-    private static final int RUNS = setting("granary.faults.runs", "GRANARY_FAULTS_RUNS", 3000);
-    private static final int ROUNDS = setting("granary.faults.rounds", "GRANARY_FAULTS_ROUNDS", 10);
+    private static final int RUNS = setting("granary.faults.runs", "GRANARY_FAULTS_RUNS", 1500);
+    private static final int ROUNDS = setting("granary.faults.rounds", "GRANARY_FAULTS_ROUNDS", 5);
     private static final int FIRST_RUN = setting("granary.faults.first", "GRANARY_FAULTS_FIRST", 0);
     private static final Duration REQUEST = Duration.ofMillis(250);
+    private static final Duration PATIENCE = Duration.ofMinutes(1); // longer than any pause
     private static final Duration DEADLINE = Duration.ofMillis(600);
     private static final int CALLS = 6;
 
@@ -138,26 +142,28 @@ class RandomFaultsTest {
 
         /**
          * Repeats a lookup until it hits: on a busy machine the short deadline of these tests may
-         * pass without a fault.
+         * pass without a fault, and the circuit breaker then rejects requests for a while.
          */
         Entry awaitHit(Id id) {
-            LoadResult result = load(id);
-            for (int i = 0; i < 50 && !(result instanceof LoadResult.Hit); i++) {
-                result = load(id);
-            }
-            return assertThat(result).isHit();
+            return assertThat(repeat(() -> load(id), result -> result instanceof LoadResult.Hit))
+                    .isHit();
         }
 
         /** Repeats a store until its result is conclusive. */
         StoreResult awaitStored(Entry entry) {
-            StoreResult result = store(entry);
-            for (int i = 0;
-                    i < 50
-                            && (result instanceof StoreResult.Failed
-                                    || result instanceof StoreResult.Unknown
-                                    || result instanceof StoreResult.Refused);
-                    i++) {
-                result = store(entry);
+            return repeat(
+                    () -> store(entry),
+                    result -> !(result instanceof StoreResult.Failed
+                            || result instanceof StoreResult.Unknown
+                            || result instanceof StoreResult.Refused));
+        }
+
+        private static <R> R repeat(Supplier<R> request, Predicate<R> isDone) {
+            long start = System.nanoTime();
+            R result = request.get();
+            while (!isDone.test(result) && System.nanoTime() - start < PATIENCE.toNanos()) {
+                LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
+                result = request.get();
             }
             return result;
         }

@@ -1,5 +1,7 @@
 package dev.granary.cache.constant;
 
+import dev.granary.cache.constant.config.EngineKind;
+
 /**
  * A device whose memory holds constant tensors. Devices with equal kind and index share a cache and
  * its budget.

@@ -22,14 +22,14 @@ import java.util.Objects;
 public final class ConstantPromise<B extends AutoCloseable> implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();
 
-    private final ConstantTensorCache cache;
+    private final LockedLedger ledger;
     private final ConstantSlot<B> slot;
     private final Cleaner.Cleanable cleanup;
 
-    ConstantPromise(ConstantTensorCache cache, ConstantSlot<B> slot) {
-        this.cache = cache;
+    ConstantPromise(LockedLedger ledger, ConstantSlot<B> slot) {
+        this.ledger = ledger;
         this.slot = slot;
-        this.cleanup = CLEANER.register(this, () -> cache.endNow(slot, null));
+        this.cleanup = CLEANER.register(this, () -> ledger.endNow(slot, null));
     }
 
     /**
@@ -41,7 +41,7 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
      */
     public ConstantHold<B> fulfil(B buffer) {
         try {
-            return cache.fulfil(
+            return ledger.fulfil(
                     slot, Objects.requireNonNull(buffer, "A promised constant is null"));
         } finally {
             Reference.reachabilityFence(this);
@@ -54,7 +54,7 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
      */
     public void fail(Throwable cause) {
         try {
-            cache.end(slot, Objects.requireNonNull(cause, "The cause of a failure is null"));
+            ledger.end(slot, Objects.requireNonNull(cause, "The cause of a failure is null"));
         } finally {
             Reference.reachabilityFence(this);
         }

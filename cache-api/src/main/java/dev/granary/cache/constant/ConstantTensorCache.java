@@ -2,15 +2,15 @@ package dev.granary.cache.constant;
 
 import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.cache.build.StackReserve;
+import dev.granary.cache.constant.config.ConstantLimit;
+import dev.granary.cache.constant.config.ConstantPolicy;
 
 import org.jspecify.annotations.Nullable;
 
 import java.lang.invoke.MethodHandles;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
@@ -52,21 +52,13 @@ public final class ConstantTensorCache {
         }
     }
 
-    // Guards the ledger. The only foreign code under it is the equality of keys. It is a monitor,
-    // because a monitor is released even after a stack overflow, a Lock is not.
-    private final Object lock = new Object();
-    private final ConstantLedger ledger;
-    private final AtomicLong clock = new AtomicLong();
-    private final LongSupplier nanos;
+    private final LockedLedger ledger;
+    private final ConstantCounters counters;
     private final Duration maxWait;
-    private volatile boolean recordsUses; // if false, a hit writes no shared memory
-
-    private final ConstantCounters counters = new ConstantCounters();
 
     ConstantTensorCache(ConstantLimit limit, LongSupplier nanos, Duration maxWait) {
-        this.ledger = new ConstantLedger(limit);
-        this.recordsUses = limit.policy() != ConstantPolicy.NO_EVICT;
-        this.nanos = nanos;
+        this.ledger = new LockedLedger(limit, nanos);
+        this.counters = ledger.counters();
         this.maxWait = maxWait;
     }
 
@@ -139,8 +131,8 @@ public final class ConstantTensorCache {
         while (true) {
             ConstantSlot<B> slot = ledger.find(key);
             if (slot == null) {
-                ConstantSlot<B> created = new ConstantSlot<>(key, bytes, nanos.getAsLong());
-                if (promise(created)) {
+                ConstantSlot<B> created = ledger.newSlot(key, bytes);
+                if (ledger.promise(created)) {
                     return missOf(created);
                 }
             } else {
@@ -154,9 +146,9 @@ public final class ConstantTensorCache {
 
     private <B extends AutoCloseable> ConstantLookup<B> missOf(ConstantSlot<B> promised) {
         try {
-            return new ConstantLookup.Miss<>(new ConstantPromise<>(this, promised));
+            return new ConstantLookup.Miss<>(new ConstantPromise<>(ledger, promised));
         } catch (Throwable e) { // no memory: the promise has no owner
-            end(promised, null);
+            ledger.end(promised, null);
             throw e;
         }
     }
@@ -177,9 +169,7 @@ public final class ConstantTensorCache {
         if (tensor == null) {
             return null;
         }
-        if (recordsUses) {
-            touch(slot);
-        }
+        ledger.recordUse(slot);
         counters.reused.increment();
         ConstantHold<B> constant = tensor.open(); // last: an error after it would leak the hold
         if (constant == null) {
@@ -216,8 +206,8 @@ public final class ConstantTensorCache {
             case ConstantSlot.WaitResult.Failed<B> other ->
                 new ConstantLookup.Failed<>(other.cause());
             case ConstantSlot.WaitResult.TimedOut<B> _ ->
-                new ConstantLookup.Miss<>(new ConstantPromise<>(
-                        this, new ConstantSlot<>(slot.key(), bytes, nanos.getAsLong())));
+                new ConstantLookup.Miss<>(
+                        new ConstantPromise<>(ledger, ledger.newSlot(slot.key(), bytes)));
             case ConstantSlot.WaitResult.Retry<B> _ -> null;
         };
     }
@@ -240,33 +230,13 @@ public final class ConstantTensorCache {
      */
     public boolean removeIfExist(ConstantKey<?> key) {
         StackReserve.require();
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                ConstantSlot<?> slot = ledger.find(key);
-                if (slot != null) {
-                    ledger.remove(slot, removed);
-                }
-                return slot != null;
-            }
-        } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
-        }
+        return ledger.remove(key);
     }
 
     /** Removes the cached and promised tensors of a context that can no longer be used. */
     public void removeContext(Object context) {
         StackReserve.require();
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                ledger.all().stream()
-                        .filter(slot -> slot.key().context().equals(context))
-                        .forEach(slot -> ledger.remove(slot, removed));
-            }
-        } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
-        }
+        ledger.removeContext(context);
     }
 
     /** Returns the bytes of all cached tensors. */
@@ -281,16 +251,12 @@ public final class ConstantTensorCache {
 
     /** Returns the budget and its policy. */
     public ConstantLimit limit() {
-        synchronized (lock) {
-            return ledger.limit();
-        }
+        return ledger.limit();
     }
 
     /** Returns the counters and the content at one moment. */
     public ConstantStatistics statistics() {
-        synchronized (lock) {
-            return counters.snapshot(ledger);
-        }
+        return ledger.statistics();
     }
 
     /** Returns true if the tensor is cached; does not count as a use. */
@@ -312,79 +278,7 @@ public final class ConstantTensorCache {
      *     without a lock
      */
     void change(ConstantLimit newLimit, List<RefCountedTensor<?>> removed) {
-        synchronized (lock) {
-            recordsUses = newLimit.policy() != ConstantPolicy.NO_EVICT;
-            if (ledger.change(newLimit)) {
-                ledger.all().forEach(slot -> ledger.remove(slot, removed));
-            }
-        }
-    }
-
-    /**
-     * Registers a promise, shared or private.
-     *
-     * @return false if the key has a slot meanwhile
-     */
-    private boolean promise(ConstantSlot<?> slot) {
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                if (ledger.find(slot.key()) != null) {
-                    return false;
-                }
-                ledger.promise(slot, removed);
-                return true;
-            }
-        } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
-        }
-    }
-
-    <B extends AutoCloseable> ConstantHold<B> fulfil(ConstantSlot<B> slot, B buffer) {
-        StackReserve.require();
-        long now = nanos.getAsLong();
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
-        RefCountedTensor<B> tensor = new RefCountedTensor<>(buffer);
-        ConstantHold<B> constant = tensor.countedHold(); // allocated before any state changes
-        try {
-            synchronized (lock) {
-                if (slot.isEnded()) {
-                    throw new IllegalStateException(
-                            "The promise of this constant has already ended: " + slot.key());
-                }
-                slot.setCost(now);
-                boolean isCached = ledger.add(slot, removed);
-                touch(slot);
-                slot.complete(tensor, isCached);
-                counters.made(isCached);
-            }
-        } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
-        }
-        return constant;
-    }
-
-    /** Ends a promise without a tensor, if it has not ended. */
-    void end(ConstantSlot<?> slot, @Nullable Throwable cause) {
-        StackReserve.requireLittle();
-        endNow(slot, cause);
-    }
-
-    /** Ends a promise without a check of the stack, for an end that can be tried only once. */
-    void endNow(ConstantSlot<?> slot, @Nullable Throwable cause) {
-        synchronized (lock) {
-            if (!slot.isEnded()) {
-                ledger.remove(slot, new ArrayList<>()); // there is no tensor to remove
-                slot.fail(cause);
-                counters.failed.increment();
-            }
-        }
-    }
-
-    private void touch(ConstantSlot<?> slot) {
-        if (slot.lastUse() != clock.get()) {
-            slot.setLastUse(clock.incrementAndGet());
-        }
+        ledger.change(newLimit, removed);
     }
 
     /**

@@ -1,6 +1,10 @@
 package dev.granary.cache.constant;
 
 import dev.granary.cache.build.StackReserve;
+import dev.granary.cache.constant.config.ConstantLimit;
+import dev.granary.cache.constant.config.ConstantLimits;
+import dev.granary.cache.constant.config.ConstantPolicy;
+import dev.granary.cache.constant.config.EngineKind;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -4,7 +4,6 @@ import dev.granary.cache.build.StackReserve;
 
 import org.jspecify.annotations.Nullable;
 
-import java.util.ArrayDeque;
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;
 import java.util.List;
@@ -36,8 +35,6 @@ import java.util.function.BiConsumer;
  * {@link ConcurrentModificationException}, on a best-effort basis.
  */
 public final class RuntimeParametersCache implements AutoCloseable {
-    private static final System.Logger LOG = System.getLogger("dev.granary");
-
     private int capacity;
     private final Map<Types, Partition<?, ?>> partitions = new HashMap<>();
 
@@ -132,7 +129,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             BiConsumer<? super K, ? super V> evictionListener) {
         Partition<K, V> found = find(new Types(keyType, valueType), requireCapacity(capacity));
         found.setCapacity(capacity);
-        found.evictionListener = evictionListener;
+        found.evicted.setListener(evictionListener);
         return found;
     }
 
@@ -173,18 +170,12 @@ public final class RuntimeParametersCache implements AutoCloseable {
         private static final long BUSY = -1;
 
         private final Order<K, Result<V>> order = new Order<>(); // of the results of hits
-        // not yet reported
-        private final ArrayDeque<Evicted<K, V>> evicted = new ArrayDeque<>();
-        private BiConsumer<? super K, ? super V> evictionListener =
-                (_, value) -> closeIfCloseable(value);
+        private final EvictionQueue<K, V> evicted = new EvictionQueue<>();
         private long time; // BUSY while the table is read or changed
         private boolean isInconsistent; // a change began and did not end
         private int capacity;
         private int runningBuilds; // running builders of this partition, nested
         private boolean hasNestedBuild; // the running builder called a nested one
-
-        /** A key and its evicted value, until the eviction is reported. */
-        private record Evicted<K, V>(K key, V value) {}
 
         private Partition(int capacity) {
             this.capacity = capacity;
@@ -211,7 +202,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             StackReserve.requireLittle(); // otherwise a built value could be lost
             boolean isOutermost = runningBuilds == 0;
             if (isOutermost) {
-                notifyEvicted();
+                evicted.notifyAllEvicted();
             }
             hasNestedBuild = !isOutermost;
             runningBuilds++;
@@ -224,11 +215,11 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 runningBuilds--;
             }
             if (isOutermost && !hasNestedBuild) {
-                notifyEvicted();
+                evicted.notifyAllEvicted();
             }
             if (!isCached) {
                 // reported later, since the caller uses it
-                evicted.add(new Evicted<>(key, built));
+                evicted.add(key, built);
             }
             return new Result<>(built, Outcome.MISS);
         }
@@ -263,7 +254,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 time = now;
             }
             if (runningBuilds == 0) {
-                notifyEvicted();
+                evicted.notifyAllEvicted();
             }
         }
 
@@ -306,7 +297,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             } catch (Throwable e) { // such as an OutOfMemoryError: the caller never gets the value
                 CacheSlot<K, Result<V>> present = slot(key);
                 if (present == null || present.value.value() != value) {
-                    notifyListener(key, value);
+                    evicted.notifyListener(key, value);
                 }
                 throw e;
             } finally {
@@ -327,44 +318,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             while (order.size() > size) {
                 CacheSlot<K, Result<V>> oldest = order.removeOldest();
                 remove(oldest);
-                evicted.add(new Evicted<>(oldest.key, oldest.value.value()));
-            }
-        }
-
-        /**
-         * Notifies the listener of all values that have left. Must be called outside of a change,
-         * because it runs users' code.
-         */
-        private void notifyEvicted() {
-            for (Evicted<K, V> one = evicted.poll(); one != null; one = evicted.poll()) {
-                notifyListener(one.key, one.value);
-            }
-        }
-
-        /** Calls the listener and logs its failure, which does not concern the caller. */
-        private void notifyListener(K key, V value) {
-            try {
-                evictionListener.accept(key, value);
-            } catch (Throwable e) {
-                LOG.log(
-                        System.Logger.Level.WARNING,
-                        "The listener of a runtime-parameters cache failed",
-                        e);
-            }
-        }
-
-        private static void closeIfCloseable(@Nullable Object value) {
-            if (value instanceof AutoCloseable closeable) {
-                try {
-                    closeable.close();
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                } catch (Exception e) {
-                    LOG.log(
-                            System.Logger.Level.WARNING,
-                            "A value of a runtime-parameters cache could not be closed",
-                            e);
-                }
+                evicted.add(oldest.key, oldest.value.value());
             }
         }
 

@@ -12,6 +12,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.cache.build.StackEdge;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
+import dev.granary.cache.constant.config.ConstantLimit;
+import dev.granary.cache.constant.config.ConstantLimits;
+import dev.granary.cache.constant.config.ConstantPolicy;
+import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.testing.ChildJvm;
 

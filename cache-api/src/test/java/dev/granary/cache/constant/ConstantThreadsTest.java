@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
+import dev.granary.cache.constant.config.ConstantLimits;
+import dev.granary.cache.constant.config.ConstantPolicy;
+import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -73,13 +76,15 @@ class ConstantThreadsTest {
     @Test
     @DisplayName("M15 a hit completes while another thread has the cache's lock, under each policy")
     void hitTakesNoLock() throws Exception {
-        Field lock = ConstantTensorCache.class.getDeclaredField("lock");
+        Field ledger = ConstantTensorCache.class.getDeclaredField("ledger");
+        ledger.setAccessible(true);
+        Field lock = LockedLedger.class.getDeclaredField("lock");
         lock.setAccessible(true);
         for (ConstantPolicy policy : POLICIES) {
             caches.setCapacity(EngineKind.GPU, 5, policy);
             memory.use(cache, "k", 1);
             long before = cache.statistics().reused();
-            synchronized (lock.get(cache)) {
+            synchronized (lock.get(ledger.get(cache))) {
                 Thread other = Thread.ofPlatform().start(() -> {
                     for (int use = 0; use < 3; use++) {
                         memory.use(cache, "k", 1);

@@ -2,6 +2,8 @@ package dev.granary.cache.constant;
 
 import dev.granary.cache.build.StackEdge;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
+import dev.granary.cache.constant.config.ConstantLimits;
+import dev.granary.cache.constant.config.EngineKind;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -3,6 +3,10 @@ package dev.granary.cache.constant;
 import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
 import static dev.granary.cache.constant.FakeDeviceMemory.key;
 
+import dev.granary.cache.constant.config.ConstantLimits;
+import dev.granary.cache.constant.config.ConstantPolicy;
+import dev.granary.cache.constant.config.EngineKind;
+
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 

@@ -3,7 +3,6 @@ package dev.granary.coordinator.dispatch;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.RestoreEvent;
 
-import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
@@ -17,36 +16,17 @@ import org.jspecify.annotations.Nullable;
 @Name("granary.Restore")
 @Label("Restore")
 @Description("An attempt to restore a primitive from a stored entry")
-final class RecordedRestore extends RecordedEvent {
-    @Label("Id")
-    @Nullable
-    String id;
-
+final class RecordedRestore extends RecordedEntryEvent {
     @Label("Tier")
     @Nullable
     String tier;
-
-    @Label("Outcome")
-    @Nullable
-    String outcome;
-
-    @Label("Cause")
-    @Nullable
-    String cause;
-
-    @Label("Bytes")
-    @DataAmount
-    long bytes;
 
     @Override
     void set(GranaryEvent event) {
         if (!(event instanceof RestoreEvent restore)) {
             throw wrongKind(event);
         }
-        id = restore.id();
         tier = restore.tier();
-        outcome = text(restore.outcome());
-        cause = text(restore.cause());
-        bytes = restore.bytes();
+        setEntry(restore.id(), text(restore.outcome()), text(restore.cause()), restore.bytes());
     }
 }

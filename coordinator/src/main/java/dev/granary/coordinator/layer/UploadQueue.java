@@ -4,9 +4,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.format.Compression;
-import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.session.UploadOutbox;
@@ -17,9 +14,7 @@ import dev.granary.coordinator.stores.CountingCache;
 
 import org.jspecify.annotations.Nullable;
 
-import java.io.IOException;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +41,7 @@ public final class UploadQueue implements AutoCloseable {
 
     private final CountingCache local;
     private final EntryUploader uploader;
-    private final Optional<UploadOutbox> outbox;
+    private final LenientOutbox outbox;
     private final LookupCounters counters;
     private final ExecutorService workers =
             Executors.newFixedThreadPool(MAX_CONCURRENT, DaemonThreads.named("granary-upload"));
@@ -66,21 +61,6 @@ public final class UploadQueue implements AutoCloseable {
     private boolean isFinishing; // guarded by this
     private boolean isClosed; // guarded by this
 
-    /** One upload without a result so far, guarded by the queue. */
-    private static final class PendingUpload {
-        private final Id id;
-        private final List<BiConsumer<Id, StoreResult>> listeners = new ArrayList<>();
-        // null if it must be read from the local tier, and after it was sent
-        private @Nullable Entry entry;
-        private long bytes; // counted in bytesInMemory
-        private boolean isInOutbox; // recorded for the next process
-        private boolean isStarted;
-
-        PendingUpload(Id id) {
-            this.id = id;
-        }
-    }
-
     public UploadQueue(
             CountingCache local,
             EntryUploader uploader,
@@ -88,7 +68,7 @@ public final class UploadQueue implements AutoCloseable {
             LookupCounters counters) {
         this.local = local;
         this.uploader = uploader;
-        this.outbox = outbox;
+        this.outbox = new LenientOutbox(outbox);
         this.counters = counters;
     }
 
@@ -101,7 +81,7 @@ public final class UploadQueue implements AutoCloseable {
         boolean isReadable = inLocalTier instanceof StoreResult.Stored
                 || inLocalTier instanceof StoreResult.Duplicate;
         synchronized (outboxLock) {
-            boolean isInOutbox = isReadable && addToOutbox(entry.id());
+            boolean isInOutbox = isReadable && outbox.add(entry.id());
             if (accept(entry, isReadable, isInOutbox, whenDone)) {
                 return;
             }
@@ -307,29 +287,7 @@ public final class UploadQueue implements AutoCloseable {
     }
 
     private void complete(PendingUpload upload, StoreResult result) {
-        complete(
-                upload,
-                result,
-                switch (result) {
-                    case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ ->
-                        true;
-                    case StoreResult.Refused _ -> isUnstorable(entryOf(upload));
-                    case StoreResult.Failed _, StoreResult.Unknown _ -> false;
-                });
-    }
-
-    /**
-     * Returns true if no bucket could accept the entry, with any rights. An entry that is no longer
-     * in memory was encoded before.
-     */
-    private static boolean isUnstorable(@Nullable Entry entry) {
-        try {
-            return entry != null
-                    && EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE)
-                            .isEmpty();
-        } catch (IllegalArgumentException e) {
-            return true;
-        }
+        complete(upload, result, PendingUpload.isSettled(result, entryOf(upload)));
     }
 
     /** Completes an upload and notifies its listeners; only the first result has an effect. */
@@ -347,49 +305,14 @@ public final class UploadQueue implements AutoCloseable {
                     countUndone(upload.isInOutbox);
                 }
             }
-            if (isSettled) {
-                removeFromOutbox(upload);
+            if (isSettled && upload.isInOutbox) {
+                outbox.remove(upload.id);
             }
         }
-        listeners.forEach(listener -> notifyListener(listener, upload.id, result));
+        listeners.forEach(listener -> upload.notifyListener(listener, result));
         synchronized (this) {
             activeNotifications--;
             notifyAll();
-        }
-    }
-
-    private static void notifyListener(
-            BiConsumer<Id, StoreResult> listener, Id id, StoreResult result) {
-        try {
-            listener.accept(id, result);
-        } catch (Throwable e) {
-            LogOnce.warn("listener", "The listener for published entries failed: " + e);
-        }
-    }
-
-    private boolean addToOutbox(Id id) {
-        try {
-            if (outbox.isPresent()) {
-                outbox.get().add(id);
-            }
-            return outbox.isPresent();
-        } catch (IOException e) {
-            LogOnce.warn(
-                    "outbox",
-                    "The outbox cannot be written, so uploads do not survive this process: " + e);
-            return false;
-        }
-    }
-
-    private void removeFromOutbox(PendingUpload upload) {
-        try {
-            if (upload.isInOutbox && outbox.isPresent()) {
-                outbox.get().remove(upload.id);
-            }
-        } catch (IOException e) {
-            LogOnce.warn(
-                    "outbox",
-                    "The outbox cannot be written; an entry will be uploaded again: " + e);
         }
     }
 }

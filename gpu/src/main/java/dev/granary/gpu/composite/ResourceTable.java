@@ -2,6 +2,7 @@ package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.composite.resource.Closer;
+import dev.granary.gpu.composite.resource.PrimitiveResources;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -26,9 +27,11 @@ final class ResourceTable implements AutoCloseable {
         if (resources.containsKey(primitive.descriptor())) {
             return;
         }
+        EngineSet own = engines.forNested(primitive.descriptor());
         resources.put(
                 primitive.descriptor(),
-                PrimitiveResources.create(primitive, engines.forNested(primitive.descriptor())));
+                PrimitiveResources.create(
+                        primitive.programs(), primitive.constants(), own.main(), own::engineFor));
         for (CompositePrimitive nested : primitive.nested()) {
             createAll(nested, engines);
         }

@@ -1,6 +1,5 @@
 package dev.granary.local.eviction;
 
-import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.HolePuncher;
 import dev.granary.local.file.IndexSnapshot;
@@ -12,7 +11,6 @@ import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.CommitLockQueue;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.FileDisposer;
-import dev.granary.local.store.IndexCommitter;
 import dev.granary.local.store.SegmentAppender;
 import dev.granary.local.store.SegmentStore;
 import dev.granary.local.store.StoreRecovery;
@@ -20,7 +18,6 @@ import dev.granary.local.store.StoreRecovery;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
@@ -38,10 +35,10 @@ import java.util.List;
 final class SpaceReclaimer {
     private static final int SPARSE_FRACTION = 4;
     private static final int WASTED_FRACTION = 32;
-    private static final int MOVE_BATCH_SIZE = 64;
 
     private final SegmentStore store;
     private final SegmentAppender appender;
+    private final EntryMover mover;
     private final DanglingSlots danglingSlots;
     private final FileDisposer disposer;
     private boolean canPunch = HolePuncher.isPossible(); // used by the sweeping thread only
@@ -51,29 +48,7 @@ final class SpaceReclaimer {
         this.danglingSlots = new DanglingSlots(store, reader);
         this.disposer = new FileDisposer(store);
         this.appender = new SegmentAppender(store);
-    }
-
-    /** Closed segment with its space on disk. For one thread. */
-    private static final class SealedSegment {
-        private final SegmentFile segment;
-        private long length;
-        private int first;
-        private int end;
-        private long liveUnits;
-        private long disk;
-
-        SealedSegment(SegmentFile segment, long length) {
-            this.segment = segment;
-            this.length = length;
-        }
-
-        long live() {
-            return liveUnits * EntryLocation.UNIT;
-        }
-
-        long wasted() {
-            return disk - live();
-        }
+        this.mover = new EntryMover(store, appender);
     }
 
     /**
@@ -97,10 +72,10 @@ final class SpaceReclaimer {
             snapshot = IndexSnapshot.of(files.index());
         }
         for (SealedSegment each : sealed) {
-            measure(each, snapshot);
+            each.measure(snapshot);
         }
         if (!disposer.confirms(
-                files, snapshot, sealed.stream().map(each -> each.segment).toList())) {
+                files, snapshot, sealed.stream().map(SealedSegment::segment).toList())) {
             // the index has entries that this plan lacks: the next sweep makes a new plan
             return;
         }
@@ -187,18 +162,8 @@ final class SpaceReclaimer {
         }
     }
 
-    private static void measure(SealedSegment sealed, IndexSnapshot snapshot) {
-        sealed.first = snapshot.firstOf(sealed.segment.number());
-        sealed.end = snapshot.firstOf(sealed.segment.number() + 1);
-        sealed.liveUnits = 0;
-        for (int rank = sealed.first; rank < sealed.end; rank++) {
-            sealed.liveUnits += snapshot.units(rank);
-        }
-        sealed.disk = sealed.length;
-    }
-
     private boolean removeIfEmpty(OpenStoreFiles files, SealedSegment sealed) {
-        if (sealed.end > sealed.first) {
+        if (!sealed.isEmpty()) {
             return false;
         }
         try {
@@ -210,13 +175,13 @@ final class SpaceReclaimer {
     }
 
     private void remove(OpenStoreFiles files, SealedSegment sealed) throws IOException {
-        SegmentFile segment = sealed.segment;
+        SegmentFile segment = sealed.segment();
         disposer.markGone(files, segment);
         store.steps().done(StoreStep.MARKED_GONE);
         // frees the blocks although other processes have it mapped
-        if (canPunch && sealed.length > SegmentHoles.BLOCK) {
+        if (canPunch && sealed.length() > SegmentHoles.BLOCK) {
             try {
-                disposer.empty(files, segment, sealed.length);
+                disposer.empty(files, segment, sealed.length());
             } catch (FileDisposer.StaleException e) {
                 throw e;
             } catch (IOException | RuntimeException | LinkageError e) {
@@ -225,7 +190,7 @@ final class SpaceReclaimer {
         }
         disposer.remove(files, segment);
         store.steps().done(StoreStep.REMOVED);
-        deduct(EntryLocation.units(sealed.disk));
+        deduct(EntryLocation.units(sealed.disk()));
         files.segments().drop(segment);
     }
 
@@ -254,22 +219,22 @@ final class SpaceReclaimer {
     private void shrink(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot)
             throws IOException {
         SegmentHoles holes =
-                SegmentHoles.between(snapshot, sealed.first, sealed.end, sealed.length);
-        if (holes.end() < sealed.length) {
-            disposer.cut(files, sealed.segment, holes.end());
-            sealed.length = holes.end();
+                SegmentHoles.between(snapshot, sealed.first(), sealed.end(), sealed.length());
+        if (holes.end() < sealed.length()) {
+            disposer.cut(files, sealed.segment(), holes.end());
+            sealed.setLength(holes.end());
         }
-        sealed.disk = holes.end();
+        sealed.setDisk(holes.end());
         if (!canPunch) {
             return;
         }
-        long mark = sealed.liveUnits + 1;
+        long mark = sealed.liveUnits() + 1;
         try {
-            if (sealed.segment.punched() != mark) {
-                disposer.punch(files, sealed.segment, holes);
-                sealed.segment.setPunched(mark);
+            if (sealed.segment().punched() != mark) {
+                disposer.punch(files, sealed.segment(), holes);
+                sealed.segment().setPunched(mark);
             }
-            sealed.disk = holes.blocks();
+            sealed.setDisk(holes.blocks());
         } catch (FileDisposer.StaleException e) {
             throw e;
         } catch (IOException | RuntimeException | LinkageError e) {
@@ -290,18 +255,19 @@ final class SpaceReclaimer {
             throws IOException {
         long disk = EntryLocation.unit(files.state().appendPosition()) * EntryLocation.UNIT;
         for (SealedSegment each : sealed) {
-            disk += each.disk;
+            disk += each.disk();
         }
         List<SealedSegment> worstFirst = new ArrayList<>(sealed);
         worstFirst.sort(Comparator.comparingDouble(
-                each -> -(double) each.wasted() / Math.max(1, each.disk)));
+                each -> -(double) each.wasted() / Math.max(1, each.disk())));
         long targetBytes = tolerated == 0 ? 0 : capacity - tolerated;
         for (SealedSegment each : worstFirst) {
-            boolean isSparse = each.live() < each.length / SPARSE_FRACTION;
-            boolean isWasteful = disk > targetBytes && each.wasted() > each.disk / WASTED_FRACTION;
+            boolean isSparse = each.live() < each.length() / SPARSE_FRACTION;
+            boolean isWasteful =
+                    disk > targetBytes && each.wasted() > each.disk() / WASTED_FRACTION;
             if ((isSparse || isWasteful)
-                    && move(files, each, snapshot, capacity)
-                    && disposer.confirmsEmpty(files, each.segment)) {
+                    && mover.move(files, each, snapshot, capacity)
+                    && disposer.confirmsEmpty(files, each.segment())) {
                 disk -= each.wasted();
                 remove(files, each);
                 sealed.remove(each);
@@ -309,80 +275,15 @@ final class SpaceReclaimer {
         }
     }
 
-    /**
-     * Copies the entries of a segment to the append position; returns whether none is left in it.
-     */
-    private boolean move(
-            OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot, long capacity)
-            throws IOException {
-        for (int from = sealed.first; from < sealed.end; from += MOVE_BATCH_SIZE) {
-            int first = from;
-            int end = Math.min(sealed.end, from + MOVE_BATCH_SIZE);
-            long[] copies = new long[end - first];
-            for (int rank = first; rank < end; rank++) {
-                copies[rank - first] = copy(files, sealed, snapshot, rank, capacity);
-            }
-            if (!store.change(locked -> redirect(locked, snapshot, first, copies))) {
-                return false;
-            }
-            store.steps().done(StoreStep.MOVED);
-        }
-        return true;
-    }
-
-    /**
-     * Copies one entry unverified; damage is found at a lookup. Returns the new location, or 0 if
-     * it need not be moved.
-     */
-    private long copy(
-            OpenStoreFiles files,
-            SealedSegment sealed,
-            IndexSnapshot snapshot,
-            int rank,
-            long capacity)
-            throws IOException {
-        long location = snapshot.location(rank);
-        long length = snapshot.units(rank) * EntryLocation.UNIT;
-        long offset = EntryLocation.offset(location);
-        if (length == 0 || offset + length >= sealed.segment.length() + EntryLocation.UNIT) {
-            return 0; // removed, or dangling
-        }
-        MemorySegment view =
-                sealed.segment.view(offset, Math.min(length, sealed.segment.length() - offset));
-        return files.index().find(snapshot.tag(rank), location) < 0
-                ? 0
-                : appender.append(List.of(view), length, capacity).location();
-    }
-
-    /**
-     * Sets the locations of the copies in the index; returns false if one of them is in a segment
-     * that was closed since. Under the commit lock.
-     */
-    private static boolean redirect(
-            OpenStoreFiles files, IndexSnapshot snapshot, int first, long[] copies)
-            throws IOException {
-        EntryIndex index = files.index();
-        boolean all = true;
-        for (int i = 0; i < copies.length; i++) {
-            int slot = index.find(snapshot.tag(first + i), snapshot.location(first + i));
-            if (slot >= 0 && copies[i] != 0 && IndexCommitter.isOpen(files, copies[i])) {
-                index.move(slot, copies[i]);
-            } else if (slot >= 0) {
-                all = false;
-            }
-        }
-        return all;
-    }
-
     private static boolean count(OpenStoreFiles files, List<SealedSegment> sealed)
             throws IOException {
         long units = 0;
         int last = EntryLocation.segment(files.state().appendPosition());
         for (SealedSegment each : sealed) {
-            units += EntryLocation.units(each.disk);
+            units += EntryLocation.units(each.disk());
         }
         List<Integer> counted =
-                sealed.stream().map(each -> each.segment.number()).toList();
+                sealed.stream().map(each -> each.segment().number()).toList();
         long[] others = {0};
         files.layout().forEachSegment((file, number) -> {
             if (number != last && !counted.contains((int) number)) {

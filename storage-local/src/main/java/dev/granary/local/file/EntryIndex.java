@@ -1,7 +1,5 @@
 package dev.granary.local.file;
 
-import dev.granary.local.directory.DirectoryValidator;
-
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -11,15 +9,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
  * Index of the entries: a table, mapped by every process, of their locations, lengths, and times of
@@ -47,24 +38,21 @@ public final class EntryIndex {
     private static final int LOCATION = 8;
     private static final int EXTENT = 16;
     private static final int USED = 24;
-    private static final int USES_CHUNK = 512;
     private static final long MICROS_PER_SECOND = 1_000_000;
     private static final long CLOCK_TOLERANCE_MICROS = 60 * MICROS_PER_SECOND;
-    private static final int WRITE_CHUNK_BYTES = 1 << 18;
     private static final VarHandle WORDS =
             MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final long generation;
     private final ByteBuffer slots;
     private final int mask;
-    // recorded, not yet written; a chunk is allocated at its first use
-    private final AtomicReferenceArray<long[]> recordedUses;
+    private final UseRecorder recordedUses; // not yet written
 
-    private EntryIndex(long generation, MappedByteBuffer map, int count) {
+    private EntryIndex(long generation, MappedByteBuffer slots) {
         this.generation = generation;
-        this.slots = map;
-        this.mask = count - 1;
-        this.recordedUses = new AtomicReferenceArray<>(Math.max(1, count / USES_CHUNK));
+        this.slots = slots;
+        this.mask = slots.capacity() / SLOT_BYTES - 1;
+        this.recordedUses = new UseRecorder(count());
     }
 
     /**
@@ -72,31 +60,10 @@ public final class EntryIndex {
      * not when a slot is written.
      */
     public static EntryIndex create(Path file, long generation, int count) throws IOException {
-        return InterruptGuard.inFileThread(() -> doCreate(file, generation, count));
-    }
-
-    private static EntryIndex doCreate(Path file, long generation, int count) throws IOException {
-        try (FileChannel channel = FileChannel.open(
-                file,
-                Set.of(
-                        StandardOpenOption.READ,
-                        StandardOpenOption.WRITE,
-                        StandardOpenOption.CREATE_NEW,
-                        LinkOption.NOFOLLOW_LINKS),
-                DirectoryValidator.privateFile(file))) {
-            long bytes = (long) count * SLOT_BYTES;
-            ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, WRITE_CHUNK_BYTES));
-            for (long at = 0; at < bytes; ) {
-                at += channel.write(zeros.clear(), at);
-            }
-            return new EntryIndex(
-                    generation, channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes), count);
-        } catch (FileAlreadyExistsException e) {
-            throw e;
-        } catch (IOException e) {
-            Files.deleteIfExists(file); // frees the blocks that a full disk had accepted
-            throw e;
-        }
+        return new EntryIndex(
+                generation,
+                InterruptGuard.inFileThread(
+                        () -> IndexMapper.create(file, (long) count * SLOT_BYTES)));
     }
 
     /**
@@ -106,28 +73,10 @@ public final class EntryIndex {
     public static @Nullable EntryIndex open(Path file, long generation, FileChannel.MapMode mode)
             throws IOException {
         StoreLayout.requireFile(file);
-        return InterruptGuard.inFileThread(
-                        () -> Optional.ofNullable(doOpen(file, generation, mode)))
+        return InterruptGuard.inFileThread(() ->
+                        Optional.ofNullable(IndexMapper.open(file, mode, SLOT_BYTES, MAX_SLOTS)))
+                .map(slots -> new EntryIndex(generation, slots))
                 .orElse(null);
-    }
-
-    private static @Nullable EntryIndex doOpen(Path file, long generation, FileChannel.MapMode mode)
-            throws IOException {
-        Set<OpenOption> options = mode == FileChannel.MapMode.READ_ONLY
-                ? Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)
-                : Set.of(
-                        StandardOpenOption.READ,
-                        StandardOpenOption.WRITE,
-                        LinkOption.NOFOLLOW_LINKS);
-        try (FileChannel channel = FileChannel.open(file, options)) {
-            long count = Math.min(channel.size() / SLOT_BYTES, MAX_SLOTS);
-            if (count == 0) {
-                return null;
-            }
-            int whole = (int) Long.highestOneBit(count);
-            return new EntryIndex(
-                    generation, channel.map(mode, 0, (long) whole * SLOT_BYTES), whole);
-        }
     }
 
     /**
@@ -254,7 +203,7 @@ public final class EntryIndex {
             if (before == 0 || location(slot) == 0) {
                 set(slot, EXTENT, storedSeconds << Integer.SIZE | units);
                 set(slot, USED, usedMicros);
-                discardUse(slot);
+                recordedUses.discard(slot);
                 set(slot, TAG, tag);
                 set(slot, LOCATION, location);
                 return before == 0 ? 1 : 0;
@@ -300,17 +249,12 @@ public final class EntryIndex {
      * Records a use of the entry; {@link #writeUses} writes it. Lock-free; writes no mapped memory.
      */
     public void recordUse(int slot, long micros) {
-        long[] chunk = recordedUses.get(slot / USES_CHUNK);
-        if (chunk == null) {
-            recordedUses.compareAndSet(slot / USES_CHUNK, null, new long[USES_CHUNK]);
-            chunk = recordedUses.get(slot / USES_CHUNK);
-        }
-        chunk[slot % USES_CHUNK] = micros; // racing threads write about the same time
+        recordedUses.record(slot, micros);
     }
 
     /** Writes the recorded uses. A time from a wrong clock is overwritten by any use. */
     public void writeUses(long nowMicros) {
-        eachUse((slot, micros) -> {
+        recordedUses.drain((slot, micros) -> {
             long known = usedMicros(slot);
             if (known < micros || isFromWrongClock(known, nowMicros)) {
                 set(slot, USED, micros);
@@ -345,7 +289,7 @@ public final class EntryIndex {
 
     /** Transfers the recorded uses to {@code successor}. */
     void transferUsesTo(EntryIndex successor) {
-        eachUse((slot, micros) -> {
+        recordedUses.drain((slot, micros) -> {
             int same = successor.find(tagOf(slot), location(slot));
             if (same >= 0) {
                 successor.recordUse(same, micros);
@@ -361,30 +305,6 @@ public final class EntryIndex {
             }
         }
         return -1;
-    }
-
-    /** Visitor of the recorded uses, by slot. */
-    private interface UseVisitor {
-        void visit(int slot, long micros);
-    }
-
-    private void eachUse(UseVisitor visitor) {
-        for (int i = 0; i < recordedUses.length(); i++) {
-            long[] chunk = recordedUses.get(i);
-            for (int j = 0; chunk != null && j < chunk.length; j++) {
-                if (chunk[j] != 0) {
-                    visitor.visit(i * USES_CHUNK + j, chunk[j]);
-                    chunk[j] = 0;
-                }
-            }
-        }
-    }
-
-    private void discardUse(int slot) {
-        long[] chunk = recordedUses.get(slot / USES_CHUNK);
-        if (chunk != null) {
-            chunk[slot % USES_CHUNK] = 0;
-        }
     }
 
     private long word(int slot, int at) {

@@ -17,6 +17,8 @@ import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.listing.ListedEntrySet;
+import dev.granary.s3.pack.listing.PackListing;
 import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.GetResult;

@@ -17,6 +17,7 @@ import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.CompactionPlanner;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.pack.format.UnpackedEntry;
+import dev.granary.s3.pack.listing.ListedEntrySet;
 import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;

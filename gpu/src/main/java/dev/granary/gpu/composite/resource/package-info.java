@@ -1,4 +1,7 @@
-/** Memory of handles of composite primitives, and the closing of what a handle owns. */
+/**
+ * The resources of handles of composite primitives: loaded kernels, constant memory and
+ * scratchpads, and the closing of everything that a handle owns.
+ */
 @NullMarked
 package dev.granary.gpu.composite.resource;
 

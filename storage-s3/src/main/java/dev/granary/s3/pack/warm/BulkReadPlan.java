@@ -2,11 +2,11 @@ package dev.granary.s3.pack.warm;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.pack.PackIndexReader;
-import dev.granary.s3.pack.StopListingException;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.pack.format.PackRange;
 import dev.granary.s3.pack.format.UnpackedEntry;
+import dev.granary.s3.pack.listing.StopListingException;
 import dev.granary.s3.store.ListResult;
 
 import java.util.ArrayList;

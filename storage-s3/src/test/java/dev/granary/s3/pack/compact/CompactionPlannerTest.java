@@ -10,13 +10,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.pack.ForwardingStore;
-import dev.granary.s3.pack.ListedEntrySet;
 import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackIndexCache;
 import dev.granary.s3.pack.PackIndexReader;
-import dev.granary.s3.pack.PackListing;
 import dev.granary.s3.pack.PackWriter;
 import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.listing.ListedEntrySet;
+import dev.granary.s3.pack.listing.PackListing;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;

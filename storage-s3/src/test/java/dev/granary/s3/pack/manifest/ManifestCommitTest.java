@@ -429,8 +429,15 @@ class ManifestCommitTest {
                     + " no changes: unknown")
     void unreachableAndGivenUp() {
         assertThat(commitBesideAnotherChain(_ -> ManifestPlan.nothing())).isUnknown();
-        List<PackInfo> tooMany = Stream.generate(() -> PackFixture.info(packs.random(), 1))
-                .limit(PackManifest.MAX_ENTRIES + 1L)
+        PackInfo one = PackFixture.info(packs.random(), 1);
+        List<PackInfo> tooMany = Stream.generate(() -> new PackInfo(
+                        PackFixture.hash(packs.random()),
+                        one.bytes(),
+                        one.indexOffset(),
+                        PackInfo.MAX_ENTRIES,
+                        0,
+                        one.filter()))
+                .limit(PackManifest.MAX_ENTRIES / PackInfo.MAX_ENTRIES + 1L)
                 .toList();
         assertThat(commitBesideAnotherChain(base -> ManifestPlan.commit(
                         base.replacing(Set.of(), tooMany, base.unpackedEntries()))))

@@ -1,4 +1,4 @@
-package dev.granary.cache.constant;
+package dev.granary.cache.constant.config;
 
 import java.util.ArrayList;
 import java.util.EnumMap;

@@ -1,4 +1,4 @@
-package dev.granary.cache.constant;
+package dev.granary.cache.constant.config;
 
 /** The kind of a device, with regard to its memory. */
 public enum EngineKind {

@@ -1,4 +1,4 @@
-package dev.granary.s3.pack;
+package dev.granary.s3.pack.listing;
 
 /**
  * Thrown by the visitor of a listing to end it early, and caught by the caller that began the

@@ -1,4 +1,4 @@
-package dev.granary.s3.pack;
+package dev.granary.s3.pack.listing;
 
 import dev.granary.cache.Sha256;
 

@@ -1,25 +1,27 @@
-package dev.granary.gpu.composite;
+package dev.granary.gpu.composite.resource;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
-import dev.granary.gpu.composite.resource.Closer;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 
 /**
  * The resources of one primitive on its engines: loaded kernels and constant memory. Created for a
  * handle and released with it.
  */
-final class PrimitiveResources implements AutoCloseable {
+public final class PrimitiveResources implements AutoCloseable {
     private final Map<PrimitiveDescriptor, LoadedKernels> kernels = new HashMap<>();
     private final Map<String, DeviceBuffer> constants = new HashMap<>();
 
@@ -28,18 +30,25 @@ final class PrimitiveResources implements AutoCloseable {
     /**
      * Creates the resources. If that fails, all of them are released.
      *
+     * @param programs the programs of kernels of the primitive
+     * @param constants the content of its constant memory, by name
+     * @param main the engine of the constant memory
+     * @param engines the engine of each target that a program has
      * @throws CompileException if a kernel must be compiled again and does not compile
      */
-    static PrimitiveResources create(CompositePrimitive primitive, EngineSet engines)
+    public static PrimitiveResources create(
+            Collection<Primitive> programs,
+            Map<String, MemorySegment> constants,
+            KernelEngine<?> main,
+            Function<Target, KernelEngine<?>> engines)
             throws CompileException {
         PrimitiveResources resource = new PrimitiveResources();
         try {
-            for (Primitive program : primitive.programs()) {
-                resource.load(engines.engineFor(program.descriptor().target()), program);
+            for (Primitive program : programs) {
+                resource.load(engines.apply(program.descriptor().target()), program);
             }
-            for (Map.Entry<String, MemorySegment> constant :
-                    primitive.constants().entrySet()) {
-                resource.fill(engines.main(), constant.getKey(), constant.getValue());
+            for (Map.Entry<String, MemorySegment> constant : constants.entrySet()) {
+                resource.fill(main, constant.getKey(), constant.getValue());
             }
             return resource;
         } catch (Throwable e) {
@@ -48,7 +57,12 @@ final class PrimitiveResources implements AutoCloseable {
         }
     }
 
-    LoadedKernels kernels(Primitive program) {
+    /**
+     * Returns the loaded kernels of a program.
+     *
+     * @throws IllegalArgumentException if the program does not belong to this primitive
+     */
+    public LoadedKernels kernels(Primitive program) {
         LoadedKernels loaded = kernels.get(program.descriptor());
         if (loaded == null) {
             throw new IllegalArgumentException(
@@ -59,7 +73,12 @@ final class PrimitiveResources implements AutoCloseable {
         return loaded;
     }
 
-    DeviceBuffer constant(String name) {
+    /**
+     * Returns the constant memory of that name.
+     *
+     * @throws IllegalArgumentException if there is none
+     */
+    public DeviceBuffer constant(String name) {
         DeviceBuffer buffer = constants.get(name);
         if (buffer == null) {
             throw new IllegalArgumentException(

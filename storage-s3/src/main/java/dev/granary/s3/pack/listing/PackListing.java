@@ -1,7 +1,10 @@
-package dev.granary.s3.pack;
+package dev.granary.s3.pack.listing;
 
 import dev.granary.cache.EntryCatalog;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.PackIndexCache;
+import dev.granary.s3.pack.PackIndexReader;
+import dev.granary.s3.pack.PackPresence;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.pack.manifest.PackManifest;

@@ -1,4 +1,4 @@
-package dev.granary.cache.constant;
+package dev.granary.cache.constant.config;
 
 /**
  * The memory budget of one device, and the policy when it is exhausted.
