@@ -135,6 +135,20 @@ class PlanResultsTest {
         return plans;
     }
 
+    /** Returns plans with caches that are left out where, or in the tiles in which, that is right. */
+    private static List<KernelPlan> thrifty(int[] size) {
+        List<KernelPlan> plans = new ArrayList<>();
+        for (int level = 2; level <= 5; level++) {
+            Products products = products(size, "thrifty" + level);
+            KernelPlan plan = KernelPlan.of(products.tiled(4, 9, 4));
+            for (KernelArray array : products.arrays()) {
+                plan = plan.cache(ArrayCache.of(array).level(level).build());
+            }
+            plans.add(plan);
+        }
+        return plans;
+    }
+
     /** Returns plans with a double buffer in each memory, by each strategy. */
     private static List<KernelPlan> doubleBuffers(int[] size) {
         List<KernelPlan> plans = new ArrayList<>();
@@ -315,7 +329,24 @@ class PlanResultsTest {
                         .vectorize(x.inner()))
                 .bind(x, ParallelAxis.GROUP_X)
                 .cache(ArrayCache.of(out).level(1).notThrifty().build());
-        return List.of(tiled, reduction, elementwise);
+        return List.of(tiled, reduction, elementwise, rewritten());
+    }
+
+    /** Returns a plan whose local block is assigned anew in each iteration. */
+    private static KernelPlan rewritten() {
+        KernelArray from = KernelArray.input("A", ElementType.FLOAT, 61, 13);
+        KernelArray to = KernelArray.output("C", ElementType.INT32, 61, 13);
+        return KernelPlan.of(LoopNest.named("rewritten")
+                        .loop(J, 13)
+                        .loop(I, 61)
+                        .logic(to.at(I, J).set(from.at(I, J).plus(ValueExpression.number(2))))
+                        .schedule()
+                        .split(I, 4))
+                .bind(I, ParallelAxis.ITEM_X)
+                .cache(ArrayCache.of(to)
+                        .index(I)
+                        .location(MemoryLocation.LOCAL)
+                        .build());
     }
 
     private static List<KernelPlan> all(int[] size) {
@@ -324,6 +355,7 @@ class PlanResultsTest {
         plans.addAll(placements(size, true));
         plans.addAll(hierarchies(size));
         plans.addAll(multiples(size));
+        plans.addAll(thrifty(size));
         plans.addAll(doubleBuffers(size));
         plans.addAll(layouts(size));
         plans.addAll(types(size));

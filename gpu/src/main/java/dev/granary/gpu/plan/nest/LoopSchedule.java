@@ -51,14 +51,18 @@ public final class LoopSchedule {
      *
      * @param size the number of iterations of a tile; the last one may have fewer
      * @param inner the index of the loop inside of a tile
-     * @throws IllegalArgumentException if there is no such loop, the size is not positive, or the
-     *     index {@code inner} or its name exists
+     * @throws IllegalArgumentException if there is no such loop, the size is not positive, the
+     *     index {@code inner} or its name exists, or there are 32 loops
      */
     public LoopSchedule split(LoopIndex index, int size, LoopIndex inner) {
         ScheduledLoop loop = loop(index);
         if (size <= 0) {
             throw new IllegalArgumentException(
                     "The size of a tile of " + index + " must be positive, not " + size);
+        }
+        if (loops.size() == LoopNest.MAX_LOOPS) {
+            throw new IllegalArgumentException("The loop " + index + " cannot be split: a schedule"
+                    + " has at most " + LoopNest.MAX_LOOPS + " loops");
         }
         if (names().contains(inner.name())) {
             throw new IllegalArgumentException("The index " + inner + " for the tiles of " + index
