@@ -103,7 +103,7 @@ public final class LoopSchedule {
         Set<LoopIndex> given = new HashSet<>(indices);
         if (indices.size() != given.size() || !given.equals(Set.copyOf(order()))) {
             throw new IllegalArgumentException(
-                    "The order " + indices + " must have each of these loops once: " + order());
+                    "The order must have each of these loops once: " + order() + ", not " + indices);
         }
         List<ScheduledLoop> changed = new ArrayList<>();
         for (LoopIndex index : indices) {

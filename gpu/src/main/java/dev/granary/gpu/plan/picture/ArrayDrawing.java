@@ -71,7 +71,7 @@ final class ArrayDrawing {
         for (KernelArray array : plan.arguments()) {
             Plane plane = Plane.of(array.shape());
             String label = label(array);
-            int width = Math.max(plane.width(), label.length() * PlanPicture.CHARACTER);
+            int width = Math.max(plane.width(), SvgWriter.width(label));
             if (x > left && x + width > right) {
                 x = left;
                 y = below + GAP / 2;

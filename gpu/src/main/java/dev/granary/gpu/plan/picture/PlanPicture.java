@@ -12,9 +12,6 @@ import java.util.stream.Collectors;
  * pictures.
  */
 public final class PlanPicture {
-    /** The width of a character, in pixels. */
-    static final int CHARACTER = 8;
-
     private static final int MARGIN = 16;
     private static final int LINE = 20;
     private static final int WIDTH = 760;
@@ -33,7 +30,7 @@ public final class PlanPicture {
             out.text(MARGIN + LINE, y, legend(caches.get(i)), i);
         }
         return out.picture(
-                WIDTH,
+                Math.max(WIDTH, out.right() + MARGIN),
                 y + MARGIN,
                 "Kernel plan " + plan.name() + ": " + plan.schedule().nest().logic());
     }

@@ -12,15 +12,25 @@ final class SvgWriter {
     private static final List<String> DARK =
             List.of("#58a6ff", "#f0883e", "#3fb950", "#bc8cff", "#f778ba", "#d4a72c");
 
+    private static final int CHARACTER = 8;
+
     private final StringBuilder text = new StringBuilder();
+    private int right;
+
+    /** Returns the width of a line of text. */
+    static int width(String words) {
+        return words.length() * CHARACTER;
+    }
 
     /** Writes a line of text, whose base is at {@code y}. */
     void text(int x, int y, String words) {
+        right = Math.max(right, x + width(words));
         text.append("<text x=\"%s\" y=\"%s\">%s</text>\n".formatted(x, y, escaped(words)));
     }
 
     /** Writes a line of text in the colour of a cache. */
     void text(int x, int y, String words, int colour) {
+        right = Math.max(right, x + width(words));
         text.append("<text x=\"%s\" y=\"%s\" class=\"c%s\">%s</text>\n"
                 .formatted(x, y, colour % LIGHT.size(), escaped(words)));
     }
@@ -43,6 +53,11 @@ final class SvgWriter {
     private void rectangle(String kind, int x, int y, int width, int height) {
         text.append("<rect class=\"%s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n"
                 .formatted(kind, x, y, width, height));
+    }
+
+    /** Returns the right end of the longest line of text. */
+    int right() {
+        return right;
     }
 
     /** Returns the picture. */
