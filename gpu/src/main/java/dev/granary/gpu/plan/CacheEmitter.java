@@ -154,6 +154,12 @@ final class CacheEmitter {
         barrier(cache);
     }
 
+    /** Writes the barrier at the end of a loop whose work-items take different branches. */
+    void endTogether() {
+        out.comment("End the iteration together");
+        out.line("barrier(CLK_LOCAL_MEM_FENCE);");
+    }
+
     /** Copies between the buffer and the memory at its other side, if there is a next iteration. */
     private void move(PlacedCache cache, String end, ElementPlaces other, boolean isFetch) {
         ScheduledLoop loop = buffered(cache);

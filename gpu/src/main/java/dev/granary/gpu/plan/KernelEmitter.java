@@ -208,6 +208,10 @@ final class KernelEmitter {
         emit(position + 1, satisfied);
         close(guards);
         buffered.forEach(cache -> stages.advance(cache, end));
+        if (tails.mustEndWithBarrier(position)
+                && buffered.stream().noneMatch(PlacedCache::isLocal)) {
+            stages.endTogether();
+        }
         out.close();
     }
 

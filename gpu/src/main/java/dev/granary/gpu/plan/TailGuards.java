@@ -90,6 +90,17 @@ record TailGuards(PlanLoops loops, List<PlacedCache> copied) {
     }
 
     /**
+     * Returns true if the loop at a position must end with a barrier. PoCL 3.1 computes wrong
+     * results if only some work-items take a branch between the last barrier of a loop and its end.
+     */
+    boolean mustEndWithBarrier(int position) {
+        return hasBarrierInside(position)
+                && loops.schedule().nest().extents().keySet().stream()
+                        .flatMap(dimension -> loops.tails(dimension).stream())
+                        .anyMatch(tail -> tail.loops().stream().anyMatch(loops::isItem));
+    }
+
+    /**
      * Returns true if a cache has incomplete tiles without a copy. Each such cache doubles the loops
      * inside of it, so these are the two outermost ones at most. Where a barrier is inside of a
      * cache, work-items of one group would reach it in different places of the kernel.

@@ -142,7 +142,7 @@ public final class LoopSchedule {
      * executed by a loop.
      *
      * @throws IllegalArgumentException if the loop is not the innermost one, has another number of
-     *     iterations than 2, 4, 8 or 16, or the target of the statement does not depend on it
+     *     iterations than 1, 2, 4, 8 or 16, or the target of the statement does not depend on it
      */
     public LoopSchedule vectorize(LoopIndex index) {
         return new LoopSchedule(nest, loops, unrolled, loop(index).index()).checkVector();
@@ -157,7 +157,7 @@ public final class LoopSchedule {
             throw new IllegalArgumentException("Only the innermost loop can be vectorized: "
                     + loops.getLast().index() + ", not " + vectorized);
         }
-        if (!VECTOR_WIDTHS.contains(loop.count())) {
+        if (loop.count() > 1 && !VECTOR_WIDTHS.contains(loop.count())) {
             throw new IllegalArgumentException("A vectorized loop has 2, 4, 8 or 16 iterations; "
                     + vectorized + " has " + loop.count() + ": split it");
         }
