@@ -71,6 +71,9 @@ class HostilePlanTest {
             refused(
                     HEAD + LOOPS + "split=[{index='i',size=2,inner=\"" + name + "\"}]", "");
         }
+        for (String name : new String[] {"dot", "sin", "atomic_add", "read_imagef", "FLT_MAX"}) {
+            refused(HEAD.replace("\"gemm\"", "'" + name + "'") + LOOPS, "OpenCL C has ");
+        }
         refused(HEAD.replace("A[i, k]", "A[i, k]; x = 1") + LOOPS, "unknown character");
         refused(HEAD.replace("A[i, k]", "A[i, k] /* */") + LOOPS, "the statement has");
     }

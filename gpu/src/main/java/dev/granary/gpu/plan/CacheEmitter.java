@@ -154,9 +154,9 @@ final class CacheEmitter {
         barrier(cache);
     }
 
-    /** Writes the barrier at the end of a loop whose work-items take different branches. */
-    void endTogether() {
-        out.comment("End the iteration together");
+    /** Writes a barrier for work-items that take different branches in an iteration. */
+    void together(String verb) {
+        out.comment(verb + " the iteration together");
         out.line("barrier(CLK_LOCAL_MEM_FENCE);");
     }
 

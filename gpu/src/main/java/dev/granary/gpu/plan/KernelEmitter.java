@@ -203,6 +203,9 @@ final class KernelEmitter {
         List<PlacedCache> buffered = copied.stream()
                 .filter(cache -> loop.equals(cache.bufferedLoop()))
                 .toList();
+        if (tails.mustBeginWithBarrier(position)) {
+            stages.together("Begin");
+        }
         buffered.forEach(cache -> stages.fetchNext(cache, end));
         int guards = guard(position, position, satisfied);
         emit(position + 1, satisfied);
@@ -210,7 +213,7 @@ final class KernelEmitter {
         buffered.forEach(cache -> stages.advance(cache, end));
         if (tails.mustEndWithBarrier(position)
                 && buffered.stream().noneMatch(PlacedCache::isLocal)) {
-            stages.endTogether();
+            stages.together("End");
         }
         out.close();
     }

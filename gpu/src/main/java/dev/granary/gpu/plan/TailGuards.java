@@ -101,6 +101,23 @@ record TailGuards(PlanLoops loops, List<PlacedCache> copied) {
     }
 
     /**
+     * Returns true if the loop at a position must begin with a barrier. PoCL 3.1 ends the process
+     * if only some work-items take a branch of a copy before an inner loop with barriers.
+     */
+    boolean mustBeginWithBarrier(int position) {
+        int inner = position + 1;
+        while (inner < loops.count() && !loops.isSequential(loops.all().get(inner))) {
+            inner++;
+        }
+        int end = inner;
+        return hasBarrierInside(end)
+                && mustEndWithBarrier(position)
+                && copied.stream()
+                        .filter(cache -> !cache.isLocal() && cache.bufferedLoop() == null)
+                        .anyMatch(cache -> cache.trigger() > position && cache.trigger() <= end);
+    }
+
+    /**
      * Returns true if a cache has incomplete tiles without a copy. Each such cache doubles the loops
      * inside of it, so these are the two outermost ones at most. Where a barrier is inside of a
      * cache, work-items of one group would reach it in different places of the kernel.

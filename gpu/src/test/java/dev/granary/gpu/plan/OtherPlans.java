@@ -10,6 +10,7 @@ import dev.granary.gpu.plan.nest.ElementType;
 import dev.granary.gpu.plan.nest.KernelArray;
 import dev.granary.gpu.plan.nest.LoopIndex;
 import dev.granary.gpu.plan.nest.LoopNest;
+import dev.granary.gpu.plan.nest.UpdateOperator;
 import dev.granary.gpu.plan.nest.ValueExpression;
 
 import java.util.List;
@@ -83,7 +84,7 @@ final class OtherPlans {
                         .vectorize(x.inner()))
                 .bind(x, ParallelAxis.GROUP_X)
                 .cache(ArrayCache.of(out).level(1).notThrifty().build());
-        return List.of(tiled, reduction, elementwise, rewritten(), divergent());
+        return List.of(tiled, reduction, elementwise, rewritten(), divergent(), nested());
     }
 
     /** Returns a plan in which some work-items have no iteration after the last barrier of a loop. */
@@ -120,6 +121,33 @@ final class OtherPlans {
                 .bind(I, ParallelAxis.ITEM_X)
                 .cache(ArrayCache.of(to)
                         .index(I)
+                        .location(MemoryLocation.LOCAL)
+                        .build());
+    }
+
+    /** Returns a plan with a copy for each work-item before an inner loop with barriers. */
+    private static KernelPlan nested() {
+        KernelArray from = KernelArray.input("A", ElementType.FLOAT, 5, 11, 8);
+        KernelArray to = KernelArray.inputOutput("C", ElementType.INT8, 8, 11);
+        ArrayCache block =
+                ArrayCache.of(from).level(4).location(MemoryLocation.PRIVATE).build();
+        return KernelPlan.of(LoopNest.named("nested")
+                        .loop(K, 5)
+                        .loop(J, 8)
+                        .loop(I, 11)
+                        .logic(to.at(J, I).update(UpdateOperator.MAX, from.at(K, I, J)))
+                        .schedule()
+                        .tile(K.by(4), J.by(4), I.by(6))
+                        .reorder(K, J, Products.KK, I, JJ, Products.II))
+                .bind(I, ParallelAxis.ITEM_Y)
+                .cache(block)
+                .cache(ArrayCache.of(block)
+                        .level(3)
+                        .location(MemoryLocation.PRIVATE)
+                        .notThrifty()
+                        .build())
+                .cache(ArrayCache.of(to)
+                        .level(3)
                         .location(MemoryLocation.LOCAL)
                         .build());
     }

@@ -33,7 +33,7 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
      *     32 loops
      */
     public LoopNest {
-        PlanNames.check("A nest", name);
+        PlanNames.checkKernel(name);
         extents = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(extents));
         if (extents.isEmpty() || extents.size() > MAX_LOOPS) {
             throw new IllegalArgumentException("The nest " + name + " has "
