@@ -84,14 +84,10 @@ class PlanLookupTest {
             LoopIndex ii = I.inner();
             LoopIndex jj = J.inner();
             LoopIndex kk = K.inner();
-            ArrayCache ofA = ArrayCache.of(A)
-                    .index(ii)
-                    .location(MemoryLocation.LOCAL)
-                    .build();
-            ArrayCache ofC = ArrayCache.of(C)
-                    .index(K)
-                    .location(MemoryLocation.PRIVATE)
-                    .build();
+            ArrayCache ofA =
+                    ArrayCache.of(A).index(ii).location(MemoryLocation.LOCAL).build();
+            ArrayCache ofC =
+                    ArrayCache.of(C).index(K).location(MemoryLocation.PRIVATE).build();
             return switch (writing) {
                 case FORWARD ->
                     KernelPlan.of(nest.schedule()
@@ -131,12 +127,12 @@ class PlanLookupTest {
                 granary.connect();
                 KernelDescriptor descriptor = descriptor(engine, writing);
                 boolean isRight;
-                try (OpenClKernels kernels =
-                        engine.load(granary.primitive(engine, descriptor))) {
+                try (OpenClKernels kernels = engine.load(granary.primitive(engine, descriptor))) {
                     isRight = isRight(engine, kernels, plan(writing));
                 }
-                boolean again = granary.obtain(engine, descriptor(engine, other)).source()
-                        == PrimitiveSource.MEMORY;
+                boolean again =
+                        granary.obtain(engine, descriptor(engine, other)).source()
+                                == PrimitiveSource.MEMORY;
                 if (!granary.flush(Duration.ofMinutes(2))) {
                     throw new IllegalStateException("the kernel was not published");
                 }
@@ -190,8 +186,8 @@ class PlanLookupTest {
         Map<String, String> variables = new HashMap<>(stores);
         variables.put("GRANARY_DIR", directory.resolve(machine).toString());
         Path driverCache = Files.createDirectories(directory.resolve("pocl-" + machine));
-        ChildJvm.Result result = GranaryProcess.jvm(Program.class, driverCache, variables)
-                .run(writing.name());
+        ChildJvm.Result result =
+                GranaryProcess.jvm(Program.class, driverCache, variables).run(writing.name());
         assertEquals(0, result.exitCode(), result::toString);
         return new Gson().fromJson(result.out(), Result.class);
     }
@@ -216,7 +212,6 @@ class PlanLookupTest {
                     run("node", online, Writing.BACKWARD));
         }
         assertEquals(
-                new Result(ci.id(), true, true, 0, 1, 0),
-                run("node", Map.of(), Writing.BACKWARD));
+                new Result(ci.id(), true, true, 0, 1, 0), run("node", Map.of(), Writing.BACKWARD));
     }
 }

@@ -51,7 +51,10 @@ public class EmittedPlans {
                 .bind(J.inner(), ParallelAxis.ITEM_X)
                 .cache(local(a))
                 .cache(local(b))
-                .cache(ArrayCache.of(c).index(K).location(MemoryLocation.PRIVATE).build())
+                .cache(ArrayCache.of(c)
+                        .index(K)
+                        .location(MemoryLocation.PRIVATE)
+                        .build())
                 .source();
     }
 

@@ -83,8 +83,8 @@ public final class PlanCommand extends OutputCommand {
         try {
             Files.writeString(to, text);
         } catch (IOException e) {
-            throw new CommandFailedException(
-                    "The picture " + to + " cannot be written: " + (e instanceof NoSuchFileException
+            throw new CommandFailedException("The picture " + to + " cannot be written: "
+                    + (e instanceof NoSuchFileException
                             ? "there is no such directory"
                             : e.toString()));
         }

@@ -123,8 +123,7 @@ public final class PlanFile {
         LoopSchedule ordered = top.has("order")
                 ? top.checked("order", () -> split.reorder(top.indices("order")))
                 : split;
-        LoopSchedule unrolled =
-                top.checked("unroll", () -> ordered.unroll(top.indices("unroll")));
+        LoopSchedule unrolled = top.checked("unroll", () -> ordered.unroll(top.indices("unroll")));
         return top.has("vectorize")
                 ? top.checked("vectorize", () -> unrolled.vectorize(top.index("vectorize")))
                 : unrolled;

@@ -112,7 +112,8 @@ record PlanTable(ManifestTable table) {
                 }
             }
             throw table.error(
-                    key, key + " must be \"first-major\", \"last-major\" or a list of coefficients");
+                    key,
+                    key + " must be \"first-major\", \"last-major\" or a list of coefficients");
         }
         List<Long> coefficients = table.numbers(key);
         return checked(

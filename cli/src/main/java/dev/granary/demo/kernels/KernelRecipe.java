@@ -128,8 +128,7 @@ record KernelRecipe(
         @Override
         public KernelCheckResult verify(
                 OpenClEngine engine, OpenClKernels kernels, RandomGenerator random) {
-            return KernelRecipe.verify(
-                    name(), recipe.launches(), check, engine, kernels, random);
+            return KernelRecipe.verify(name(), recipe.launches(), check, engine, kernels, random);
         }
 
         @Override

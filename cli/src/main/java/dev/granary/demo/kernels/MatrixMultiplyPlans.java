@@ -24,10 +24,8 @@ final class MatrixMultiplyPlans {
     private static final LoopIndex I = LoopIndex.of("i");
     private static final LoopIndex J = LoopIndex.of("j");
     private static final LoopIndex K = LoopIndex.of("k");
-    private static final KernelArray A =
-            KernelArray.input("A", ElementType.FLOAT, ROWS, INNER);
-    private static final KernelArray B =
-            KernelArray.input("B", ElementType.FLOAT, INNER, COLUMNS);
+    private static final KernelArray A = KernelArray.input("A", ElementType.FLOAT, ROWS, INNER);
+    private static final KernelArray B = KernelArray.input("B", ElementType.FLOAT, INNER, COLUMNS);
     private static final KernelArray C =
             KernelArray.inputOutput("C", ElementType.FLOAT, ROWS, COLUMNS);
 
@@ -109,8 +107,7 @@ final class MatrixMultiplyPlans {
     }
 
     private static DemoKernel kernel(String name, KernelPlan plan) {
-        return new PlanKernel(
-                name, plan, (harness, random) -> check(harness, random, plan.name()));
+        return new PlanKernel(name, plan, (harness, random) -> check(harness, random, plan.name()));
     }
 
     private static KernelCheckResult check(

@@ -68,8 +68,7 @@ class HostilePlanTest {
             refused("kernel = \"" + name + "\"\nlogic = \"C[i,j] = 1\"\n" + ARRAYS + LOOPS, "");
             refused(HEAD + LOOPS.replace("'k'", "\"" + name + "\""), "");
             refused(HEAD.replace("name=\"A\"", "name=\"" + name + "\"") + LOOPS, "");
-            refused(
-                    HEAD + LOOPS + "split=[{index='i',size=2,inner=\"" + name + "\"}]", "");
+            refused(HEAD + LOOPS + "split=[{index='i',size=2,inner=\"" + name + "\"}]", "");
         }
         for (String name : new String[] {"dot", "sin", "atomic_add", "read_imagef", "FLT_MAX"}) {
             refused(HEAD.replace("\"gemm\"", "'" + name + "'") + LOOPS, "OpenCL C has ");
@@ -82,18 +81,27 @@ class HostilePlanTest {
     @DisplayName("P8 negative, zero and overflowing numbers are refused")
     void numbers() throws IOException {
         for (String number : new String[] {
-            "-1", "0", "2147483648", "-9223372036854775808", "9223372036854775807", "1.5", "'4'",
-            "true", "1e3", "0x7fffffffffffffff", "nan", "[4]", "{}"
+            "-1",
+            "0",
+            "2147483648",
+            "-9223372036854775808",
+            "9223372036854775807",
+            "1.5",
+            "'4'",
+            "true",
+            "1e3",
+            "0x7fffffffffffffff",
+            "nan",
+            "[4]",
+            "{}"
         }) {
             refused(HEAD.replace("shape=[7,5]", "shape=[7," + number + "]") + LOOPS, "");
             refused(HEAD + LOOPS.replace("=5", "=" + number), "");
             refused(HEAD + LOOPS + "split=[{index='i',size=" + number + "}]", "");
             refused(HEAD + LOOPS + "cache=[{source='A',level=" + number + "}]", "");
             refused(HEAD + LOOPS + "cache=[{source='A',max-elements=" + number + "}]", "");
-            refused(
-                    HEAD + LOOPS + "cache=[{source='A',level=1,trigger-level=" + number + "}]", "");
-            refused(
-                    HEAD + LOOPS + "cache=[{source='A',level=3,layout=[" + number + ",1]}]", "");
+            refused(HEAD + LOOPS + "cache=[{source='A',level=1,trigger-level=" + number + "}]", "");
+            refused(HEAD + LOOPS + "cache=[{source='A',level=3,layout=[" + number + ",1]}]", "");
         }
         refused(
                 HEAD.replace("shape=[7,5]", "shape=[2147483647,2147483647]") + LOOPS,
@@ -120,8 +128,10 @@ class HostilePlanTest {
                 "a schedule has at most 32 loops");
         refused(
                 HEAD + LOOPS + "cache=[{name='c0',source='A',max-elements=9999},"
-                        + tables(5000, i -> "{name='c" + (i + 1) + "',source='c" + i
-                                        + "',max-elements=" + (9998 - i) + "}")
+                        + tables(
+                                        5000,
+                                        i -> "{name='c" + (i + 1) + "',source='c" + i
+                                                + "',max-elements=" + (9998 - i) + "}")
                                 .substring(1),
                 "has 32 caches; more are not possible");
         refused(
@@ -159,8 +169,7 @@ class HostilePlanTest {
     @Test
     @DisplayName("P8 a work-group of 2^31 work-items or more is refused")
     void groups() throws IOException {
-        refused(
-                """
+        refused("""
                 kernel = "fill"
                 logic = "C[i] = 1"
                 array = [{name="C",shape=[1073741824],role="output",type="int8"}]
@@ -168,7 +177,6 @@ class HostilePlanTest {
                 split = [{index="i",size=1073741823,inner="t"},
                 {index="t",size=1073741822,inner="u"}]
                 bind = { item-x = "i", item-y = "t", item-z = "u" }
-                """,
-                "would have 4294967288 work-items; bind a smaller loop");
+                """, "would have 4294967288 work-items; bind a smaller loop");
     }
 }

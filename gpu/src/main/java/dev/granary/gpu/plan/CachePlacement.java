@@ -74,10 +74,8 @@ final class CachePlacement {
         boolean isElided = location == MemoryLocation.CONSTANT
                 || (mayBeElided && isContiguous(strides, block.sizes(), layout));
         // a copy to local memory has barriers, which all work-items must reach
-        boolean hasSection = mayBeElided
-                && !isElided
-                && buffered == null
-                && location == MemoryLocation.PRIVATE;
+        boolean hasSection =
+                mayBeElided && !isElided && buffered == null && location == MemoryLocation.PRIVATE;
         PlacedCache result = new PlacedCache(
                 cache.array(),
                 source,

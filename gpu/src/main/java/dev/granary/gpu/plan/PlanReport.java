@@ -60,7 +60,8 @@ public record PlanReport(
         }
 
         CacheReport report(PlacedCache cache) {
-            long buffer = cache.bufferElements(loops.groupItems()) * cache.type().bytes();
+            long buffer =
+                    cache.bufferElements(loops.groupItems()) * cache.type().bytes();
             ScheduledLoop buffered = buffer == 0 ? null : cache.bufferedLoop();
             PlacedCache copied = PlacedCache.copied(cache);
             return new CacheReport(

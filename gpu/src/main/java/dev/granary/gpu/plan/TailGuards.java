@@ -118,9 +118,9 @@ record TailGuards(PlanLoops loops, List<PlacedCache> copied) {
     }
 
     /**
-     * Returns true if a cache has incomplete tiles without a copy. Each such cache doubles the loops
-     * inside of it, so these are the two outermost ones at most. Where a barrier is inside of a
-     * cache, work-items of one group would reach it in different places of the kernel.
+     * Returns true if a cache has incomplete tiles without a copy. Each such cache doubles the
+     * loops inside of it, so these are the two outermost ones at most. Where a barrier is inside of
+     * a cache, work-items of one group would reach it in different places of the kernel.
      */
     boolean isElided(PlacedCache cache) {
         return copied.stream()

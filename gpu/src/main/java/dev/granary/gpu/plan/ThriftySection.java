@@ -101,8 +101,6 @@ record ThriftySection(List<NarrowDimension> dimensions) {
 
     /** Returns the condition on the loops outside of the cache as an expression of C. */
     String condition() {
-        return dimensions.stream()
-                .map(NarrowDimension::text)
-                .collect(Collectors.joining(" && "));
+        return dimensions.stream().map(NarrowDimension::text).collect(Collectors.joining(" && "));
     }
 }

@@ -87,7 +87,9 @@ final class OtherPlans {
         return List.of(tiled, reduction, elementwise, rewritten(), divergent(), nested());
     }
 
-    /** Returns a plan in which some work-items have no iteration after the last barrier of a loop. */
+    /**
+     * Returns a plan in which some work-items have no iteration after the last barrier of a loop.
+     */
     private static KernelPlan divergent() {
         Products products = Products.of(2, 13, 4).named("divergent");
         return KernelPlan.of(products.nest()
@@ -119,10 +121,7 @@ final class OtherPlans {
                         .split(I, 4)
                         .unroll(J)) // PoCL has a barrier of its own at the end of a loop
                 .bind(I, ParallelAxis.ITEM_X)
-                .cache(ArrayCache.of(to)
-                        .index(I)
-                        .location(MemoryLocation.LOCAL)
-                        .build());
+                .cache(ArrayCache.of(to).index(I).location(MemoryLocation.LOCAL).build());
     }
 
     /** Returns a plan with a copy for each work-item before an inner loop with barriers. */
@@ -146,9 +145,6 @@ final class OtherPlans {
                         .location(MemoryLocation.PRIVATE)
                         .notThrifty()
                         .build())
-                .cache(ArrayCache.of(to)
-                        .level(3)
-                        .location(MemoryLocation.LOCAL)
-                        .build());
+                .cache(ArrayCache.of(to).level(3).location(MemoryLocation.LOCAL).build());
     }
 }

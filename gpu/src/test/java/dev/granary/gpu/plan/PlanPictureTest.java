@@ -143,7 +143,8 @@ class PlanPictureTest {
     void random() throws Exception {
         Locale before = Locale.getDefault();
         for (int plan = 0; plan < 100; plan++) {
-            KernelPlan random = new PlanGenerator(TestSeed.random("picture " + plan), "plan").plan();
+            KernelPlan random =
+                    new PlanGenerator(TestSeed.random("picture " + plan), "plan").plan();
             String picture = PlanPicture.svg(random);
             Element root = parsed(picture).getDocumentElement();
             for (Element each : elements(parsed(picture), "rect")) {

@@ -182,7 +182,8 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P2 a budget in private memory, where blocks are smaller, stays inside of the source")
+    @DisplayName(
+            "P2 a budget in private memory, where blocks are smaller, stays inside of the source")
     void budgetInSource() {
         Products products = Products.of(31, 37, 41);
         ArrayCache shared = ArrayCache.of(products.a())

@@ -117,7 +117,9 @@ final class ProductPlans {
         return plans;
     }
 
-    /** Returns plans with caches that are left out where, or in the tiles in which, that is right. */
+    /**
+     * Returns plans with caches that are left out where, or in the tiles in which, that is right.
+     */
     private static List<KernelPlan> thrifty(int[] size) {
         List<KernelPlan> plans = new ArrayList<>();
         for (int level = 2; level <= 5; level++) {

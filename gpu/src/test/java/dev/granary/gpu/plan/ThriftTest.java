@@ -197,13 +197,13 @@ class ThriftTest {
                         ArrayLayout.FIRST_MAJOR,
                         cache -> cache.elementType(ElementType.HALF)));
         assertSection(
-                "",
-                blocks(33, 48, ArrayLayout.FIRST_MAJOR, ArrayCache.Builder::doubleBuffered));
+                "", blocks(33, 48, ArrayLayout.FIRST_MAJOR, ArrayCache.Builder::doubleBuffered));
     }
 
     @Test
-    @DisplayName("P3 a tile of tiles and several dimensions: a copy is left out where one element is"
-            + " left in each dimension that has gaps")
+    @DisplayName(
+            "P3 a tile of tiles and several dimensions: a copy is left out where one element is"
+                    + " left in each dimension that has gaps")
     void sectionsOfTiles() {
         KernelArray from = KernelArray.input("A", ElementType.FLOAT, 9, 13, 10);
         KernelArray to = KernelArray.output("C", ElementType.FLOAT, 9, 13, 10);
@@ -224,8 +224,9 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName("P3 at most two caches of a nest are left out in tiles, since each doubles the loops;"
-            + " none outside of a barrier")
+    @DisplayName(
+            "P3 at most two caches of a nest are left out in tiles, since each doubles the loops;"
+                    + " none outside of a barrier")
     void boundedSections() {
         Products products = Products.of(33, 33, 33);
         KernelPlan plan = KernelPlan.of(products.tiled(4, 4, 4));

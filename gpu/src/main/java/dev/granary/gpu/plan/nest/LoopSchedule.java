@@ -102,8 +102,8 @@ public final class LoopSchedule {
         List<LoopIndex> indices = List.of(order);
         Set<LoopIndex> given = new HashSet<>(indices);
         if (indices.size() != given.size() || !given.equals(Set.copyOf(order()))) {
-            throw new IllegalArgumentException(
-                    "The order must have each of these loops once: " + order() + ", not " + indices);
+            throw new IllegalArgumentException("The order must have each of these loops once: "
+                    + order() + ", not " + indices);
         }
         List<ScheduledLoop> changed = new ArrayList<>();
         for (LoopIndex index : indices) {

@@ -14,7 +14,8 @@ import java.util.Objects;
 
 /**
  * The drawing of the arrays of a plan with the active blocks of their caches, in the second
- * iteration of each loop, or the first of two. Of an array with more than two dimensions it shows the last two.
+ * iteration of each loop, or the first of two. Of an array with more than two dimensions it shows
+ * the last two.
  */
 final class ArrayDrawing {
     private static final int SMALLEST = 24;
@@ -46,8 +47,7 @@ final class ArrayDrawing {
      */
     private record Plane(int rows, int columns) {
         static Plane of(List<Integer> sizes) {
-            return new Plane(
-                    sizes.size() == 1 ? 1 : sizes.get(sizes.size() - 2), sizes.getLast());
+            return new Plane(sizes.size() == 1 ? 1 : sizes.get(sizes.size() - 2), sizes.getLast());
         }
 
         int width() {

@@ -80,7 +80,10 @@ final class LoopDrawing {
                     ? loops.size() - cache.triggerLevel()
                     : position(cache);
             if (place == position && !cache.isElided()) {
-                line(position, "\u25b6 fill " + cache.name() + ": " + PlanPicture.sizes(cache.block()), i);
+                line(
+                        position,
+                        "\u25b6 fill " + cache.name() + ": " + PlanPicture.sizes(cache.block()),
+                        i);
             }
         }
     }
@@ -90,8 +93,10 @@ final class LoopDrawing {
         for (int i = 0; i < caches.size(); i++) {
             CacheReport cache = caches.get(i);
             if (cache.bufferedLoop() != null && position(cache) == position) {
-                line(position + 1, "\u25b6 fetch " + cache.name() + " of the next "
-                        + cache.bufferedLoop(), i);
+                line(
+                        position + 1,
+                        "\u25b6 fetch " + cache.name() + " of the next " + cache.bufferedLoop(),
+                        i);
             }
         }
     }

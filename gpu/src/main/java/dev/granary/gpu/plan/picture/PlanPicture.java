@@ -36,8 +36,8 @@ public final class PlanPicture {
     }
 
     private static String legend(CacheReport cache) {
-        String block = "level " + cache.level() + ", " + sizes(cache.block()) + " of "
-                + cache.array();
+        String block =
+                "level " + cache.level() + ", " + sizes(cache.block()) + " of " + cache.array();
         if (cache.isElided()) {
             return cache.name() + ": " + block + ", used in place";
         }

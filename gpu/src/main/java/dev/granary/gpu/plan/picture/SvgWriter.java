@@ -72,26 +72,18 @@ final class SvgWriter {
                 </style>
                 <rect class="paper" x="0" y="0" width="%1$s" height="%2$s"/>
                 %6$s</svg>
-                """
-                .formatted(
-                        width,
-                        height,
-                        escaped(title),
-                        """
+                """.formatted(
+                width, height, escaped(title), """
                         text { font: 13px monospace; white-space: pre; fill: #1f2328 }
                         .paper { fill: #ffffff }
                         .array { fill: #f3f4f6; stroke: #57606a }
                         .block { fill-opacity: 0.55 }
                         .outline { fill-opacity: 0; stroke-dasharray: 4 3 }
-                        """
-                                + colours(LIGHT),
-                        """
+                        """ + colours(LIGHT), """
                         text { fill: #e6edf3 }
                         .paper { fill: #0d1117 }
                         .array { fill: #161b22; stroke: #8b949e }
-                        """
-                                + colours(DARK),
-                        text);
+                        """ + colours(DARK), text);
     }
 
     private static String colours(List<String> values) {
