@@ -131,7 +131,7 @@ final class LookupProcess implements AutoCloseable {
 
     /** The main method of the process. */
     public static void main(String[] arguments) throws Exception {
-        List<DemoKernel> kernels = DemoKernels.all().stream()
+        List<DemoKernel> kernels = DemoKernels.programs().stream()
                 .filter(kernel -> QUICK.contains(kernel.name()))
                 .limit(Long.parseLong(arguments[0]))
                 .toList();

@@ -101,7 +101,7 @@ final class RecordedProgram {
 
     private static boolean demo(Granary granary, OpenClEngine engine) throws Exception {
         boolean isRight = true;
-        for (DemoKernel kernel : DemoKernels.all()) {
+        for (DemoKernel kernel : DemoKernels.programs()) {
             if (LookupProcess.QUICK.contains(kernel.name())) {
                 OpenClPrimitive primitive =
                         granary.primitive(engine, kernel.descriptor(engine.target()));

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cli.Main;
+import dev.granary.demo.kernels.DemoKernels;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.testing.ChildJvm;
 
@@ -121,9 +122,10 @@ class RecordingTest {
             "U1 R7 populate of the demo's recording, then the demo on an empty machine: nothing"
                     + " is compiled")
     void demo() throws Exception {
-        String node = recordedAndPopulated(Main.class, "node", 24);
+        String node = recordedAndPopulated(Main.class, "node", DemoKernels.all().size());
         assertEquals(0, COMPILED.matcher(node).results().count(), node);
-        assertEquals(24, FROM_BUCKET.matcher(node).results().count(), node);
+        assertEquals(
+                DemoKernels.all().size(), FROM_BUCKET.matcher(node).results().count(), node);
         assertTrue(node.contains("\"isRight\":true"), node);
         assertFalse(node.contains("\"isRight\":false"), node);
     }

@@ -79,7 +79,7 @@ final class DriverMeasure {
                 LocalTier tier = LocalTier.open(
                         LocalTierConfig.builder(workplace.directory("driver").resolve("tier"))
                                 .build())) {
-            for (DemoKernel kernel : DemoKernels.all()) {
+            for (DemoKernel kernel : DemoKernels.programs()) {
                 if (KERNELS.contains(kernel.name())) {
                     workplace.say("driver, " + kernel.name());
                     measure(engine, tier, kernel);

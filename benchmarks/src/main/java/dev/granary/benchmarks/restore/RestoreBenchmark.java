@@ -146,7 +146,7 @@ public final class RestoreBenchmark {
 
     /** Compiles every kernel, and puts it into the local tier. */
     private void compile() throws Exception {
-        for (DemoKernel kernel : DemoKernels.all()) {
+        for (DemoKernel kernel : DemoKernels.programs()) {
             KernelDescriptor descriptor = kernel.descriptor(engine.target());
             double[] compile = new double[COMPILE_ROUNDS];
             for (int i = 0; i < COMPILE_ROUNDS; i++) {

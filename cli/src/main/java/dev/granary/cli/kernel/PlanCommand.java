@@ -16,12 +16,18 @@ import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.plan.CacheReport;
 import dev.granary.gpu.plan.KernelPlan;
 import dev.granary.gpu.plan.PlanReport;
+import dev.granary.gpu.plan.picture.PlanPicture;
+
+import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -41,6 +47,12 @@ public final class PlanCommand extends OutputCommand {
     @Option(names = "--emit", description = "print the kernel in OpenCL C before")
     private boolean emit;
 
+    @Option(
+            names = "--picture",
+            paramLabel = "SVG",
+            description = "write a picture of loops, arrays and blocks to this file")
+    private @Nullable Path picture;
+
     @Mixin
     private DeviceOption device = new DeviceOption();
 
@@ -48,6 +60,9 @@ public final class PlanCommand extends OutputCommand {
     public Integer call() throws KernelManifestException, CommandFailedException {
         KernelPlan plan = PlanFile.read(file);
         PlanReport report = plan.report();
+        if (picture != null) {
+            write(picture, PlanPicture.svg(plan));
+        }
         Optional<OpenClDevice> chosen = device();
         if (isJson()) {
             JsonOutput.print(out(), json(plan, report, chosen));
@@ -62,6 +77,17 @@ public final class PlanCommand extends OutputCommand {
             }
         }
         return 0;
+    }
+
+    private static void write(Path to, String text) throws CommandFailedException {
+        try {
+            Files.writeString(to, text);
+        } catch (IOException e) {
+            throw new CommandFailedException("The picture " + to + " cannot be written: "
+                    + (e instanceof NoSuchFileException
+                            ? "there is no such directory"
+                            : e.toString()));
+        }
     }
 
     /** Returns the chosen device; empty if none is chosen and there is none. */
@@ -102,7 +128,8 @@ public final class PlanCommand extends OutputCommand {
         out().println("private memory  " + Units.count(report.privateBytes())
                 + " bytes for a work-item");
         out().println("copies elided   "
-                + report.caches().stream().filter(CacheReport::isElided).count());
+                + report.caches().stream().filter(CacheReport::isElided).count()
+                + tails(report));
         if (chosen.isPresent()) {
             DeviceLimits limits = chosen.get().limits();
             out().println("device          " + chosen.get());
@@ -115,6 +142,13 @@ public final class PlanCommand extends OutputCommand {
             out().println("device          none; the plan was not compared with limits");
         }
         out().flush();
+    }
+
+    /** Returns the number of caches that some tiles leave out, if there are any. */
+    private static String tails(PlanReport report) {
+        long count =
+                report.caches().stream().filter(CacheReport::isElidedInTails).count();
+        return count == 0 ? "" : "; in incomplete tiles also " + count;
     }
 
     private static String block(CacheReport cache) {
@@ -148,6 +182,8 @@ public final class PlanCommand extends OutputCommand {
                     cache.location(),
                     "elided",
                     cache.isElided(),
+                    "elidedInTails",
+                    cache.isElidedInTails(),
                     "bytes",
                     cache.bytes(),
                     "bufferBytes",

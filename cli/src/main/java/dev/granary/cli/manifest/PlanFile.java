@@ -2,10 +2,7 @@ package dev.granary.cli.manifest;
 
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
-import dev.granary.gpu.plan.ArrayCache;
-import dev.granary.gpu.plan.CopyStrategy;
 import dev.granary.gpu.plan.KernelPlan;
-import dev.granary.gpu.plan.MemoryLocation;
 import dev.granary.gpu.plan.ParallelAxis;
 import dev.granary.gpu.plan.nest.ArrayLayout;
 import dev.granary.gpu.plan.nest.ArrayRole;
@@ -15,14 +12,10 @@ import dev.granary.gpu.plan.nest.LoopIndex;
 import dev.granary.gpu.plan.nest.LoopNest;
 import dev.granary.gpu.plan.nest.LoopSchedule;
 
-import org.jspecify.annotations.Nullable;
-
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -44,32 +37,11 @@ public final class PlanFile {
     private static final Set<String> ARRAY_KEYS = Set.of("name", "role", "type", "shape", "layout");
     private static final Set<String> LOOP_KEYS = Set.of("index", "iterations");
     private static final Set<String> SPLIT_KEYS = Set.of("index", "size", "inner");
-    private static final Set<String> CACHE_KEYS = Set.of(
-            "name",
-            "source",
-            "index",
-            "level",
-            "max-elements",
-            "trigger-index",
-            "trigger-level",
-            "layout",
-            "type",
-            "thrifty",
-            "location",
-            "double-buffer",
-            "double-buffer-location",
-            "vectorize",
-            "strategy");
 
-    private final ManifestTable top;
+    private final PlanTable top;
 
-    private PlanFile(ManifestTable top) {
+    private PlanFile(PlanTable top) {
         this.top = top;
-    }
-
-    /** A step that a value of the file may make invalid. */
-    private interface Step<T> {
-        T run() throws KernelManifestException;
     }
 
     /**
@@ -79,7 +51,7 @@ public final class PlanFile {
      */
     public static KernelPlan read(Path file) throws KernelManifestException {
         try {
-            return new PlanFile(new ManifestTable(file, TomlFile.read(file))).plan();
+            return new PlanFile(new PlanTable(new ManifestTable(file, TomlFile.read(file)))).plan();
         } catch (TomlException e) {
             throw new KernelManifestException(file + ":" + e.line() + ":" + e.column()
                     + ": this is not TOML: " + e.getMessage() + ".");
@@ -92,269 +64,92 @@ public final class PlanFile {
     private KernelPlan plan() throws KernelManifestException {
         top.checkKeys(FILE_KEYS, "a plan");
         Map<String, KernelArray> arrays = arrays();
-        LoopNest.Builder nest =
-                checked(top, "kernel", () -> LoopNest.named(required(top, "kernel")));
-        for (ManifestTable loop : top.tables("loop", "[[loop]]")) {
-            loop.checkKeys(LOOP_KEYS, "a loop");
-            checked(
-                    loop,
-                    "index",
-                    () -> nest.loop(index(loop, "index"), number(loop, "iterations")));
+        KernelPlan plan = bound(KernelPlan.of(scheduled(nest(arrays).schedule())));
+        PlanCaches caches = new PlanCaches(arrays);
+        for (PlanTable table : top.tables("cache")) {
+            plan = caches.addedTo(plan, table);
         }
-        LoopSchedule schedule = checked(top, "logic", () -> nest.logic(
-                        StatementParser.parse(required(top, "logic"), arrays))
-                .schedule());
-        return caches(bound(KernelPlan.of(scheduled(schedule))), arrays);
+        return plan;
     }
 
     private Map<String, KernelArray> arrays() throws KernelManifestException {
         Map<String, KernelArray> arrays = new LinkedHashMap<>();
-        for (ManifestTable table : top.tables("array", "[[array]]")) {
+        for (PlanTable table : top.tables("array")) {
             table.checkKeys(ARRAY_KEYS, "an array");
-            KernelArray array = checked(
-                    table,
+            KernelArray array = table.checked(
                     "name",
                     () -> KernelArray.of(
-                            required(table, "name"),
+                            table.text("name"),
                             Objects.requireNonNullElse(
-                                    constant(table, "role", ArrayRole.values()), ArrayRole.INPUT),
+                                    table.constant("role", ArrayRole.values()), ArrayRole.INPUT),
                             Objects.requireNonNullElse(
-                                    constant(table, "type", ElementType.values()),
+                                    table.constant("type", ElementType.values()),
                                     ElementType.FLOAT),
-                            table.numbers("shape").stream()
+                            table.table().numbers("shape").stream()
                                     .mapToInt(Math::toIntExact)
                                     .toArray()));
-            ArrayLayout layout = layout(table);
+            ArrayLayout layout = table.layout("layout");
             KernelArray placed =
-                    layout == null ? array : checked(table, "layout", () -> array.layout(layout));
+                    layout == null ? array : table.checked("layout", () -> array.layout(layout));
             if (arrays.put(array.name(), placed) != null) {
-                throw table.error("name", "there are two arrays " + array.name());
+                throw table.table().error("name", "there are two arrays " + array.name());
             }
         }
         return arrays;
     }
 
+    private LoopNest nest(Map<String, KernelArray> arrays) throws KernelManifestException {
+        LoopNest.Builder nest = top.checked("kernel", () -> LoopNest.named(top.text("kernel")));
+        for (PlanTable loop : top.tables("loop")) {
+            loop.checkKeys(LOOP_KEYS, "a loop");
+            loop.checked("index", () -> nest.loop(loop.index("index"), loop.number("iterations")));
+        }
+        return top.checked(
+                "logic", () -> nest.logic(StatementParser.parse(top.text("logic"), arrays)));
+    }
+
     private LoopSchedule scheduled(LoopSchedule of) throws KernelManifestException {
         LoopSchedule schedule = of;
-        for (ManifestTable split : top.tables("split", "[[split]]")) {
+        for (PlanTable split : top.tables("split")) {
             split.checkKeys(SPLIT_KEYS, "a split");
             LoopSchedule before = schedule;
-            schedule = checked(split, "index", () -> {
-                LoopIndex outer = index(split, "index");
-                LoopIndex inner =
-                        split.value("inner") == null ? outer.inner() : index(split, "inner");
-                return before.split(outer, number(split, "size"), inner);
+            schedule = split.checked("index", () -> {
+                LoopIndex outer = split.index("index");
+                LoopIndex inner = split.has("inner") ? split.index("inner") : outer.inner();
+                return before.split(outer, split.number("size"), inner);
             });
         }
         LoopSchedule split = schedule;
-        if (top.value("order") != null) {
-            schedule = checked(top, "order", () -> split.reorder(indices("order")));
-        }
-        LoopSchedule ordered = schedule;
-        schedule = checked(top, "unroll", () -> ordered.unroll(indices("unroll")));
-        LoopSchedule unrolled = schedule;
-        return top.value("vectorize") == null
-                ? unrolled
-                : checked(top, "vectorize", () -> unrolled.vectorize(index(top, "vectorize")));
+        LoopSchedule ordered = top.has("order")
+                ? top.checked("order", () -> split.reorder(top.indices("order")))
+                : split;
+        LoopSchedule unrolled = top.checked("unroll", () -> ordered.unroll(top.indices("unroll")));
+        return top.has("vectorize")
+                ? top.checked("vectorize", () -> unrolled.vectorize(top.index("vectorize")))
+                : unrolled;
     }
 
     private KernelPlan bound(KernelPlan of) throws KernelManifestException {
         KernelPlan plan = of;
-        ManifestTable bindings = top.table("bind", "bind = { group-x = \"i\" }").orElse(null);
-        if (bindings == null) {
+        ManifestTable table =
+                top.table().table("bind", "bind = { group-x = \"i\" }").orElse(null);
+        if (table == null) {
             return plan;
         }
-        bindings.checkKeys(names(ParallelAxis.values()), "bind");
-        for (String key : bindings.keys()) {
+        PlanTable bindings = new PlanTable(table);
+        bindings.checkKeys(
+                Arrays.stream(ParallelAxis.values())
+                        .map(Object::toString)
+                        .collect(Collectors.toSet()),
+                "bind");
+        for (String key : table.keys()) {
             KernelPlan before = plan;
             ParallelAxis axis = Arrays.stream(ParallelAxis.values())
                     .filter(each -> each.toString().equals(key))
                     .findFirst()
                     .orElseThrow();
-            plan = checked(bindings, key, () -> before.bind(index(bindings, key), axis));
+            plan = bindings.checked(key, () -> before.bind(bindings.index(key), axis));
         }
         return plan;
-    }
-
-    private KernelPlan caches(KernelPlan of, Map<String, KernelArray> arrays)
-            throws KernelManifestException {
-        KernelPlan plan = of;
-        Map<String, ArrayCache> caches = new HashMap<>();
-        for (ManifestTable table : top.tables("cache", "[[cache]]")) {
-            table.checkKeys(CACHE_KEYS, "a cache");
-            KernelPlan before = plan;
-            ArrayCache cache = checked(table, "source", () -> cache(table, arrays, caches));
-            plan = checked(table, "source", () -> before.cache(cache));
-            String name = table.textOrEmpty("name");
-            if (!name.isEmpty() && (arrays.containsKey(name) || caches.put(name, cache) != null)) {
-                throw table.error(
-                        "name", "another array or cache has the name " + TomlFile.harmless(name));
-            }
-        }
-        return plan;
-    }
-
-    private static ArrayCache cache(
-            ManifestTable table, Map<String, KernelArray> arrays, Map<String, ArrayCache> caches)
-            throws KernelManifestException {
-        String source = required(table, "source");
-        KernelArray array = arrays.get(source);
-        ArrayCache outer = caches.get(source);
-        if (array == null && outer == null) {
-            throw table.error(
-                    "source",
-                    "there is no array or cache " + TomlFile.harmless(source) + " before");
-        }
-        ArrayCache.Builder cache =
-                array != null ? ArrayCache.of(array) : ArrayCache.of(Objects.requireNonNull(outer));
-        if (table.value("index") != null) {
-            cache.index(index(table, "index"));
-        }
-        if (table.value("level") != null) {
-            cache.level(number(table, "level"));
-        }
-        if (table.value("max-elements") != null) {
-            cache.maxElements(number(table, "max-elements"));
-        }
-        if (table.value("trigger-index") != null) {
-            cache.triggerIndex(index(table, "trigger-index"));
-        }
-        if (table.value("trigger-level") != null) {
-            cache.triggerLevel(number(table, "trigger-level"));
-        }
-        ArrayLayout layout = layout(table);
-        if (layout != null) {
-            cache.layout(layout);
-        }
-        ElementType type = constant(table, "type", ElementType.values());
-        if (type != null) {
-            cache.elementType(type);
-        }
-        if (!flag(table, "thrifty", true)) {
-            cache.notThrifty();
-        }
-        MemoryLocation location = constant(table, "location", MemoryLocation.values());
-        if (location != null) {
-            cache.location(location);
-        }
-        if (flag(table, "double-buffer", false)) {
-            cache.doubleBuffered();
-        }
-        MemoryLocation buffer = constant(table, "double-buffer-location", MemoryLocation.values());
-        if (buffer != null) {
-            cache.doubleBufferLocation(buffer);
-        }
-        if (flag(table, "vectorize", false)) {
-            cache.vectorized();
-        }
-        CopyStrategy strategy = constant(table, "strategy", CopyStrategy.values());
-        if (strategy != null) {
-            cache.strategy(strategy);
-        }
-        return cache.build();
-    }
-
-    private static @Nullable ArrayLayout layout(ManifestTable table)
-            throws KernelManifestException {
-        Object value = table.value("layout");
-        if (value == null) {
-            return null;
-        }
-        if (value instanceof String text) {
-            for (ArrayLayout layout : List.of(ArrayLayout.FIRST_MAJOR, ArrayLayout.LAST_MAJOR)) {
-                if (layout.toString().equals(text)) {
-                    return layout;
-                }
-            }
-            throw table.error(
-                    "layout",
-                    "layout must be \"first-major\", \"last-major\" or a list of coefficients");
-        }
-        List<Long> coefficients = table.numbers("layout");
-        return checked(
-                table,
-                "layout",
-                () -> ArrayLayout.coefficients(
-                        coefficients.stream().mapToLong(Long::longValue).toArray()));
-    }
-
-    private LoopIndex[] indices(String key) throws KernelManifestException {
-        return top.texts(key).stream().map(LoopIndex::of).toArray(LoopIndex[]::new);
-    }
-
-    private static LoopIndex index(ManifestTable table, String key) throws KernelManifestException {
-        return LoopIndex.of(required(table, key));
-    }
-
-    private static String required(ManifestTable table, String key) throws KernelManifestException {
-        String text = table.text(key);
-        if (text == null) {
-            throw new KernelManifestException(table.file() + ": " + key + " is missing"
-                    + table.keys().stream()
-                            .findFirst()
-                            .map(first -> " in the table of " + position(table, first))
-                            .orElse("")
-                    + ".");
-        }
-        return text;
-    }
-
-    private static String position(ManifestTable table, String key) {
-        var position = table.position(key);
-        return position == null ? "the file" : "line " + position.line();
-    }
-
-    private static int number(ManifestTable table, String key) throws KernelManifestException {
-        if (table.value(key) instanceof Long number
-                && number >= Integer.MIN_VALUE
-                && number <= Integer.MAX_VALUE) {
-            return number.intValue();
-        }
-        throw table.error(key, key + " must be a whole number of 32 bits, such as " + key + " = 4");
-    }
-
-    private static boolean flag(ManifestTable table, String key, boolean usual)
-            throws KernelManifestException {
-        return switch (table.value(key)) {
-            case null -> usual;
-            case Boolean flag -> flag;
-            default -> throw table.error(key, key + " must be true or false");
-        };
-    }
-
-    private static <E> @Nullable E constant(ManifestTable table, String key, E[] values)
-            throws KernelManifestException {
-        String text = table.text(key);
-        if (text == null) {
-            return null;
-        }
-        for (E value : values) {
-            if (value.toString().equals(text)) {
-                return value;
-            }
-        }
-        throw table.error(
-                key,
-                key + " must be one of "
-                        + Arrays.stream(values)
-                                .map(Object::toString)
-                                .collect(Collectors.joining(", ")));
-    }
-
-    private static Set<String> names(Object[] values) {
-        return Arrays.stream(values).map(Object::toString).collect(Collectors.toSet());
-    }
-
-    /** Runs a step, and adds the position to its failure. */
-    private static <T> T checked(ManifestTable table, String key, Step<T> step)
-            throws KernelManifestException {
-        try {
-            return step.run();
-        } catch (IllegalArgumentException e) {
-            throw table.error(key, TomlFile.harmless(String.valueOf(e.getMessage())));
-        } catch (ArithmeticException e) {
-            throw table.error(
-                    key, "a size or a product of sizes is too large; choose a smaller one");
-        }
     }
 }

@@ -1,10 +1,11 @@
 package dev.granary.demo.kernels;
 
 import java.util.List;
+import java.util.stream.Stream;
 
-/** All kernels of the demo. */
+/** All kernels of the demo: programs in OpenCL C, and kernels that are emitted from plans. */
 public final class DemoKernels {
-    private static final List<DemoKernel> ALL = List.of(
+    private static final List<DemoKernel> PROGRAMS = List.of(
             VectorArithmetic.add(),
             VectorArithmetic.saxpy(),
             DotProduct.kernel(),
@@ -29,11 +30,27 @@ public final class DemoKernels {
             NBody.kernel(),
             BlackScholes.kernel(),
             LatticeBoltzmann.kernel());
+    private static final List<DemoKernel> PLANS = List.of(
+            MatrixMultiplyPlans.naive(),
+            MatrixMultiplyPlans.tiled(),
+            MatrixMultiplyPlans.cached(),
+            MatrixMultiplyPlans.doubleBuffered(),
+            ConvolutionPlan.kernel());
 
     private DemoKernels() {}
 
-    /** Returns all kernels, simple ones first. */
+    /** Returns all kernels: the programs, then the plans. */
     public static List<DemoKernel> all() {
-        return ALL;
+        return Stream.concat(PROGRAMS.stream(), PLANS.stream()).toList();
+    }
+
+    /** Returns the programs, simple ones first. */
+    public static List<DemoKernel> programs() {
+        return PROGRAMS;
+    }
+
+    /** Returns the kernels of plans. */
+    public static List<DemoKernel> plans() {
+        return PLANS;
     }
 }

@@ -90,6 +90,29 @@ record KernelRecipe(
         }
     }
 
+    /**
+     * Runs a check, and makes sure that it launches each kernel.
+     *
+     * @param name the demo kernel's name
+     */
+    static KernelCheckResult verify(
+            String name,
+            SortedMap<String, Geometry> launches,
+            Check check,
+            OpenClEngine engine,
+            OpenClKernels kernels,
+            RandomGenerator random) {
+        try (KernelHarness harness = new KernelHarness(engine, kernels, launches)) {
+            KernelCheckResult result = check.run(harness, random);
+            SortedSet<String> notLaunched = harness.notLaunched();
+            if (!notLaunched.isEmpty()) {
+                throw new IllegalStateException("The check of " + name + " never launches "
+                        + String.join(", ", notLaunched));
+            }
+            return result;
+        }
+    }
+
     /** A recipe with the check of its results. */
     private record Checked(KernelRecipe recipe, Check check) implements DemoKernel {
         @Override
@@ -105,15 +128,7 @@ record KernelRecipe(
         @Override
         public KernelCheckResult verify(
                 OpenClEngine engine, OpenClKernels kernels, RandomGenerator random) {
-            try (KernelHarness harness = new KernelHarness(engine, kernels, recipe.launches())) {
-                KernelCheckResult result = check.run(harness, random);
-                SortedSet<String> notLaunched = harness.notLaunched();
-                if (!notLaunched.isEmpty()) {
-                    throw new IllegalStateException("The check of " + name() + " never launches "
-                            + String.join(", ", notLaunched));
-                }
-                return result;
-            }
+            return KernelRecipe.verify(name(), recipe.launches(), check, engine, kernels, random);
         }
 
         @Override

@@ -6,8 +6,12 @@ import dev.granary.gpu.plan.nest.NestLogic;
 import dev.granary.gpu.plan.nest.ScheduledLoop;
 import dev.granary.gpu.plan.nest.UpdateOperator;
 
+import org.jspecify.annotations.Nullable;
+
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -30,6 +34,7 @@ final class CacheEmitter {
     private final KernelNames names;
     private final Function<KernelArray, String> spaces;
     private final BlockCopier copier;
+    private final Set<PlacedCache> inPlace = new HashSet<>();
 
     CacheEmitter(
             SourceWriter out,
@@ -59,11 +64,37 @@ final class CacheEmitter {
         return location == MemoryLocation.LOCAL ? "__local " : "";
     }
 
+    /** Leaves a cache out from here, where its block is contiguous in the source. */
+    void leaveOut(PlacedCache cache) {
+        out.comment("No copy to " + own(cache).name() + ": the block is contiguous in "
+                + source(cache).name());
+        inPlace.add(cache);
+    }
+
+    /** Uses a cache again. */
+    void use(PlacedCache cache) {
+        inPlace.remove(cache);
+    }
+
+    boolean isInPlace(PlacedCache cache) {
+        return inPlace.contains(cache);
+    }
+
+    /** Returns the nearest copy of an array, from a cache outward; the array if there is none. */
+    ElementPlaces memory(KernelArray array, @Nullable PlacedCache cache) {
+        PlacedCache copied = PlacedCache.copied(cache);
+        while (copied != null && inPlace.contains(copied)) {
+            copied = copied.copiedSource();
+        }
+        return copied == null ? ElementPlaces.of(array, spaces.apply(array)) : own(copied);
+    }
+
     /** Writes the stage before the loops of a cache. */
     void before(PlacedCache cache) {
         Traffic traffic = traffic(cache);
         if (traffic == Traffic.WRITE) {
-            return; // the work-items of a group assign elements of their own
+            barrier(cache); // others may still copy elements of the block before
+            return;
         }
         out.comment((traffic == Traffic.ACCUMULATE ? "Clear " : "Copy ") + description(cache));
         barrier(cache);
@@ -121,6 +152,12 @@ final class CacheEmitter {
         barrier(cache);
         move(cache, end, own(cache), false);
         barrier(cache);
+    }
+
+    /** Writes a barrier for work-items that take different branches in an iteration. */
+    void together(String verb) {
+        out.comment(verb + " the iteration together");
+        out.line("barrier(CLK_LOCAL_MEM_FENCE);");
     }
 
     /** Copies between the buffer and the memory at its other side, if there is a next iteration. */
@@ -232,8 +269,7 @@ final class CacheEmitter {
     }
 
     private ElementPlaces source(PlacedCache cache) {
-        return ElementPlaces.nearest(
-                cache.array(), cache.source(), names, spaces.apply(cache.array()));
+        return memory(cache.array(), cache.source());
     }
 
     private static ScheduledLoop buffered(PlacedCache cache) {

@@ -44,10 +44,10 @@ final class CachePlacement {
 
     private PlacedCache place(ArrayCache cache) {
         checkSource(cache);
-        int position = position(cache);
-        int trigger = trigger(cache, position);
         PlacedCache source =
                 cache.source() == null ? null : Objects.requireNonNull(placed.get(cache.source()));
+        int position = position(cache, source == null ? 0 : source.position());
+        int trigger = trigger(cache, position);
         if (source != null) {
             checkInside(cache, source, position, trigger);
         }
@@ -65,13 +65,17 @@ final class CachePlacement {
         ElementType sourceType = source == null ? cache.array().type() : source.type();
         ElementType type = Objects.requireNonNullElse(cache.elementType(), sourceType);
         ScheduledLoop buffered = cache.isDoubleBuffered() ? outside(trigger) : null;
-        boolean isElided = location == MemoryLocation.CONSTANT
-                || (cache.isThrifty()
-                        && type == sourceType
-                        && (cache.location() == null || location == memory)
-                        && multiples.isEmpty()
-                        && isContiguous(cache.array(), source, block, layout));
         layout.strides(block.sizes()); // refuses coefficients that do not suit the block
+        List<Long> strides = strides(cache.array(), around);
+        boolean mayBeElided = cache.isThrifty()
+                && type == sourceType
+                && (cache.location() == null || location == memory)
+                && multiples.isEmpty();
+        boolean isElided = location == MemoryLocation.CONSTANT
+                || (mayBeElided && isContiguous(strides, block.sizes(), layout));
+        // a copy to local memory has barriers, which all work-items must reach
+        boolean hasSection =
+                mayBeElided && !isElided && buffered == null && location == MemoryLocation.PRIVATE;
         PlacedCache result = new PlacedCache(
                 cache.array(),
                 source,
@@ -83,6 +87,13 @@ final class CachePlacement {
                 type,
                 location,
                 isElided,
+                hasSection
+                        ? ThriftySection.of(
+                                loops,
+                                block,
+                                strides,
+                                sizes -> isContiguous(strides, sizes, layout))
+                        : ThriftySection.NONE,
                 buffered,
                 Objects.requireNonNullElse(cache.doubleBufferLocation(), MemoryLocation.PRIVATE),
                 cache.isVectorized(),
@@ -111,8 +122,13 @@ final class CachePlacement {
         }
     }
 
-    /** Returns the number of loops outside of the cache. */
-    private int position(ArrayCache cache) {
+    /**
+     * Returns the number of loops outside of the cache.
+     *
+     * @param least the number of loops outside of the source: a budget does not reach beyond it,
+     *     although a block in private memory may be smaller than one in local memory
+     */
+    private int position(ArrayCache cache, int least) {
         if (cache.index() != null) {
             return loops.position(cache.index());
         }
@@ -123,7 +139,7 @@ final class CachePlacement {
         int position = loops.count();
         MemoryLocation location =
                 Objects.requireNonNullElse(cache.location(), MemoryLocation.PRIVATE);
-        while (position > 0 && volume(cache.array(), position - 1, location) <= budget) {
+        while (position > least && volume(cache.array(), position - 1, location) <= budget) {
             position--;
         }
         return position;
@@ -230,21 +246,22 @@ final class CachePlacement {
         return copied == null ? MemoryLocation.GLOBAL : copied.location();
     }
 
-    /** Returns true if the block is in consecutive places of the source, in the cache's order. */
+    /** Returns the distances of neighbours in the memory that a cache copies. */
+    private static List<Long> strides(KernelArray array, @Nullable PlacedCache copied) {
+        return copied == null ? array.layout().strides(array.shape()) : copied.strides();
+    }
+
+    /** Returns true if a block is in consecutive places of its source, in the cache's order. */
     private static boolean isContiguous(
-            KernelArray array,
-            @Nullable PlacedCache source,
-            ActiveBlock block,
-            ArrayLayout layout) {
-        PlacedCache copied = PlacedCache.copied(source);
-        List<Long> ofSource =
-                copied == null ? array.layout().strides(array.shape()) : copied.strides();
-        List<Long> ofCache = layout.strides(block.sizes());
-        for (int r = 0; r < block.sizes().size(); r++) {
-            if (block.sizes().get(r) > 1 && !ofSource.get(r).equals(ofCache.get(r))) {
+            List<Long> ofSource, List<Integer> sizes, ArrayLayout layout) {
+        List<Long> ofCache = layout.strides(sizes);
+        long volume = 1;
+        for (int r = 0; r < sizes.size(); r++) {
+            volume *= sizes.get(r);
+            if (sizes.get(r) > 1 && !ofSource.get(r).equals(ofCache.get(r))) {
                 return false;
             }
         }
-        return layout.span(block.sizes()) == block.volume();
+        return layout.span(sizes) == volume;
     }
 }

@@ -6,8 +6,6 @@ import dev.granary.gpu.plan.nest.KernelArray;
 import dev.granary.gpu.plan.nest.LoopIndex;
 import dev.granary.gpu.plan.nest.ScheduledLoop;
 
-import org.jspecify.annotations.Nullable;
-
 import java.util.ArrayList;
 import java.util.List;
 
@@ -169,14 +167,5 @@ record ElementPlaces(
             stride = Math.addExact(stride, Math.multiplyExact(factor, strides.get(r)));
         }
         return stride;
-    }
-
-    /** Returns the places of the nearest copy of an array: a cache, or the array. */
-    static ElementPlaces nearest(
-            KernelArray array, @Nullable PlacedCache cache, KernelNames names, String space) {
-        PlacedCache copied = PlacedCache.copied(cache);
-        return copied == null
-                ? of(array, space)
-                : of(copied, names.cache(copied), copied.location());
     }
 }

@@ -24,15 +24,17 @@ final class KernelEmitter {
     private final KernelNames names;
     private final CacheEmitter stages;
     private final StatementEmitter statement;
+    private final TailGuards tails;
+    private final Set<PlacedCache> decided = new HashSet<>(); // within a section, or outside of it
 
     private KernelEmitter(PlanLoops loops, List<PlacedCache> caches) {
         this.loops = loops;
         this.caches = caches;
         this.copied = caches.stream().filter(cache -> !cache.isElided()).toList();
-        this.names = new KernelNames(loops.schedule().names());
-        copied.forEach(names::cache);
+        this.names = KernelNames.of(loops, copied);
         this.stages = new CacheEmitter(out, loops, names, this::space);
         this.statement = new StatementEmitter(loops, this::memory);
+        this.tails = new TailGuards(loops, copied);
     }
 
     static String emit(PlanLoops loops, List<PlacedCache> caches) {
@@ -51,7 +53,7 @@ final class KernelEmitter {
                 .filter(cache -> cache.array().equals(access.array()))
                 .reduce((_, deeper) -> deeper)
                 .orElse(null);
-        return ElementPlaces.nearest(access.array(), innermost, names, space(access.array()));
+        return stages.memory(access.array(), innermost);
     }
 
     private String space(KernelArray array) {
@@ -128,6 +130,15 @@ final class KernelEmitter {
     /** Writes the loops from a position inward, with their caches. */
     private void emit(int position, Set<PlanLoops.TailLimit> satisfied) {
         for (PlacedCache cache : copied) {
+            if (cache.trigger() == position && hasSection(cache)) {
+                sections(cache, satisfied);
+                return;
+            }
+        }
+        for (PlacedCache cache : copied) {
+            if (stages.isInPlace(cache)) {
+                continue;
+            }
             if (cache.bufferedLoop() == null && cache.trigger() == position) {
                 stages.before(cache);
             } else if (cache.bufferedLoop() != null
@@ -143,10 +154,30 @@ final class KernelEmitter {
             loop(position, satisfied);
         }
         for (PlacedCache cache : copied.reversed()) {
-            if (cache.bufferedLoop() == null && cache.trigger() == position) {
+            if (cache.bufferedLoop() == null
+                    && cache.trigger() == position
+                    && !stages.isInPlace(cache)) {
                 stages.after(cache);
             }
         }
+    }
+
+    /** Returns true if a cache is to be left out in some tiles, for which loops are not written. */
+    private boolean hasSection(PlacedCache cache) {
+        return tails.isElided(cache) && !decided.contains(cache);
+    }
+
+    /** Writes the loops inside of a cache twice: without it for its section, and with it. */
+    private void sections(PlacedCache cache, Set<PlanLoops.TailLimit> satisfied) {
+        decided.add(cache);
+        out.open("if (" + cache.section().condition() + ")");
+        stages.leaveOut(cache);
+        emit(cache.trigger(), new HashSet<>(satisfied));
+        stages.use(cache);
+        out.closeAnd("else");
+        emit(cache.trigger(), new HashSet<>(satisfied));
+        out.close();
+        decided.remove(cache);
     }
 
     private void loop(int position, Set<PlanLoops.TailLimit> outer) {
@@ -167,16 +198,23 @@ final class KernelEmitter {
         if (loops.schedule().unrolled().contains(loop.index())) {
             out.unindented("#pragma unroll");
         }
-        String end = end(position, satisfied);
+        String end = tails.end(position, satisfied);
         out.open(header(loop, end));
         List<PlacedCache> buffered = copied.stream()
                 .filter(cache -> loop.equals(cache.bufferedLoop()))
                 .toList();
+        if (tails.mustBeginWithBarrier(position)) {
+            stages.together("Begin");
+        }
         buffered.forEach(cache -> stages.fetchNext(cache, end));
         int guards = guard(position, position, satisfied);
         emit(position + 1, satisfied);
         close(guards);
         buffered.forEach(cache -> stages.advance(cache, end));
+        if (tails.mustEndWithBarrier(position)
+                && buffered.stream().noneMatch(PlacedCache::isLocal)) {
+            stages.together("End");
+        }
         out.close();
     }
 
@@ -191,7 +229,7 @@ final class KernelEmitter {
         ScheduledLoop loop = loops.all().get(position);
         int guards = guard(position, position - 1, satisfied);
         String complete = loops.tails(loop.dimension()).stream()
-                .map(tail -> known(tail, position).add(AffineIndex.of(loop.count())) + " <= "
+                .map(tail -> tails.known(tail, position).add(AffineIndex.of(loop.count())) + " <= "
                         + tail.limit())
                 .collect(Collectors.joining(" && "));
         if (complete.isEmpty()) {
@@ -200,7 +238,7 @@ final class KernelEmitter {
             out.open("if (" + complete + ")");
             statement.vector(out, names);
             out.closeAnd("else");
-            out.open(header(loop, end(position, satisfied)));
+            out.open(header(loop, tails.end(position, satisfied)));
             out.line(statement.scalar());
             out.close();
             out.close();
@@ -208,65 +246,13 @@ final class KernelEmitter {
         close(guards);
     }
 
-    /** Returns the end of a loop, and adds the limits that it ensures. */
-    private String end(int position, Set<PlanLoops.TailLimit> satisfied) {
-        ScheduledLoop loop = loops.all().get(position);
-        String end = String.valueOf(loop.extent());
-        for (PlanLoops.TailLimit tail : loops.tails(loop.dimension())) {
-            if (tail.loops().contains(loop) && !tail.loops().getFirst().equals(loop)) {
-                boolean mustBeUniform = hasBarrierInside(position);
-                AffineIndex known = known(tail, position)
-                        .linear(index ->
-                                !mustBeUniform || !loops.isItem(loops.schedule().loop(index)));
-                if (!known.terms().isEmpty()) { // else the extent is below the limit
-                    end = "min(" + end + ", " + tail.limit() + " - "
-                            + (known.terms().size() == 1 ? known : "(" + known + ")") + ")";
-                }
-                if (isComplete(tail, position) && known.equals(known(tail, position))) {
-                    satisfied.add(tail);
-                }
-            }
-        }
-        return end;
-    }
-
-    /** Returns the sum of the loops of a limit whose indices have values outside of a position. */
-    private AffineIndex known(PlanLoops.TailLimit tail, int position) {
-        return tail.sum().linear(index -> {
-            ScheduledLoop loop = loops.schedule().loop(index);
-            return loops.isBound(loop) || loops.position(index) < position;
-        });
-    }
-
-    private boolean isComplete(PlanLoops.TailLimit tail, int position) {
-        return known(tail, position + 1).equals(tail.sum());
-    }
-
-    /**
-     * Opens a condition for the iterations of incomplete tiles that no loop excludes. All
-     * work-items must reach a barrier, so conditions wait for a position without one inside.
-     *
-     * @param position the loop that contains what follows
-     * @param known the innermost loop whose index has a value
-     * @return the number of opened blocks
-     */
+    /** Opens the condition of {@link TailGuards#due}, and returns the number of opened blocks. */
     private int guard(int position, int known, Set<PlanLoops.TailLimit> satisfied) {
-        if (hasBarrierInside(position)) {
+        String condition = tails.due(position, known, satisfied);
+        if (condition.isEmpty()) {
             return 0;
         }
-        List<PlanLoops.TailLimit> due = nest().extents().keySet().stream()
-                .flatMap(dimension -> loops.tails(dimension).stream())
-                .filter(tail -> !satisfied.contains(tail) && isComplete(tail, known))
-                .toList();
-        if (due.isEmpty()) {
-            return 0;
-        }
-        satisfied.addAll(due);
-        out.open("if ("
-                + due.stream()
-                        .map(tail -> tail.sum() + " < " + tail.limit())
-                        .collect(Collectors.joining(" && "))
-                + ")");
+        out.open("if (" + condition + ")");
         return 1;
     }
 
@@ -274,16 +260,5 @@ final class KernelEmitter {
         for (int i = 0; i < blocks; i++) {
             out.close();
         }
-    }
-
-    /** Returns true if the loop at a position contains a stage with a barrier. */
-    private boolean hasBarrierInside(int position) {
-        return loops.groupItems() > 1
-                && copied.stream()
-                        .filter(PlacedCache::isLocal)
-                        .anyMatch(cache -> position
-                                < (cache.bufferedLoop() == null
-                                        ? cache.trigger()
-                                        : loops.position(cache.bufferedLoop().index()) + 1));
     }
 }

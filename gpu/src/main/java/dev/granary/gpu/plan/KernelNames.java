@@ -4,6 +4,7 @@ import dev.granary.gpu.plan.nest.PlanNames;
 
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -13,8 +14,15 @@ final class KernelNames {
     private final Map<PlacedCache, String> caches = new HashMap<>();
     private final Map<PlacedCache, String> buffers = new HashMap<>();
 
-    KernelNames(Set<String> ofPlan) {
+    private KernelNames(Set<String> ofPlan) {
         taken = new HashSet<>(ofPlan);
+    }
+
+    /** Returns the names of a kernel with these copies. */
+    static KernelNames of(PlanLoops loops, List<PlacedCache> copied) {
+        KernelNames names = new KernelNames(loops.schedule().names());
+        copied.forEach(names::cache);
+        return names;
     }
 
     /** Returns the name of a cache, such as {@code A_local}. */

@@ -12,6 +12,7 @@ import dev.granary.gpu.plan.nest.ScheduledLoop;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.SortedMap;
@@ -25,6 +26,8 @@ import java.util.TreeMap;
  * The emitted source depends on the plan alone.
  */
 public final class KernelPlan {
+    private static final int MAX_CACHES = 32;
+
     private final PlanLoops loops;
     private final List<ArrayCache> caches;
     private final List<PlacedCache> placed;
@@ -46,7 +49,8 @@ public final class KernelPlan {
      * Replaces a loop by work-groups or work-items.
      *
      * @throws IllegalArgumentException if the loop or the axis is bound already, the loop is
-     *     vectorized, or two work-items would write one element
+     *     vectorized, two work-items would write one element, or a work-group would have 2^31
+     *     work-items
      */
     public KernelPlan bind(LoopIndex index, ParallelAxis axis) {
         ScheduledLoop loop = loops.schedule().loop(index);
@@ -71,16 +75,25 @@ public final class KernelPlan {
         }
         SortedMap<ParallelAxis, LoopIndex> bindings = new TreeMap<>(loops.bindings());
         bindings.put(axis, index);
-        return new KernelPlan(new PlanLoops(loops.schedule(), bindings), caches);
+        PlanLoops bound = new PlanLoops(loops.schedule(), bindings);
+        if (bound.groupItems() > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("The work-groups of " + name() + " would have "
+                    + bound.groupItems() + " work-items; bind a smaller loop");
+        }
+        return new KernelPlan(bound, caches);
     }
 
     /**
      * Adds a cache. A level means the loops of the order at the time of this call.
      *
-     * @throws IllegalArgumentException if the array or the source has a cache already, or the cache
-     *     breaks a rule; the message names it
+     * @throws IllegalArgumentException if the array or the source has a cache already, the cache
+     *     breaks a rule, or there are 32 caches; the message names it
      */
     public KernelPlan cache(ArrayCache cache) {
+        if (caches.size() == MAX_CACHES) {
+            throw new IllegalArgumentException("The plan of " + name() + " has " + MAX_CACHES
+                    + " caches; more are not possible");
+        }
         List<ArrayCache> more = new ArrayList<>(caches);
         more.add(cache);
         return new KernelPlan(loops, more);
@@ -89,6 +102,11 @@ public final class KernelPlan {
     /** Returns the schedule. */
     public LoopSchedule schedule() {
         return loops.schedule();
+    }
+
+    /** Returns the loops that work-groups and work-items replace, by axis. */
+    public SortedMap<ParallelAxis, LoopIndex> bindings() {
+        return Collections.unmodifiableSortedMap(loops.bindings());
     }
 
     /** Returns the arguments of the kernel, in order. */
@@ -143,7 +161,7 @@ public final class KernelPlan {
 
     /** Returns the memory, work-groups and caches of the plan. */
     public PlanReport report() {
-        return PlanReport.of(this, placed, loops.groupItems());
+        return PlanReport.of(this, loops, placed);
     }
 
     @Override

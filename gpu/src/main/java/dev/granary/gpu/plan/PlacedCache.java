@@ -22,6 +22,7 @@ import java.util.List;
  * @param type the type of the elements
  * @param location the memory
  * @param isElided true if the source is used in place of a copy
+ * @param section the incomplete tiles in which the source is used in place of a copy
  * @param bufferedLoop the loop whose next iteration's blocks are fetched; null for none
  * @param bufferLocation the memory of the next blocks
  * @param isVectorized true for copies by vectors
@@ -38,6 +39,7 @@ record PlacedCache(
         ElementType type,
         MemoryLocation location,
         boolean isElided,
+        ThriftySection section,
         @Nullable ScheduledLoop bufferedLoop,
         MemoryLocation bufferLocation,
         boolean isVectorized,

@@ -3,6 +3,7 @@ package dev.granary.gpu.plan;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.plan.nest.KernelArray;
+import dev.granary.gpu.plan.nest.ScheduledLoop;
 
 import java.util.List;
 import java.util.Map;
@@ -33,13 +34,13 @@ public record PlanReport(
         caches = List.copyOf(caches);
     }
 
-    static PlanReport of(KernelPlan plan, List<PlacedCache> caches, long groupItems) {
-        List<CacheReport> reports =
-                caches.stream().map(cache -> report(plan, cache, groupItems)).toList();
+    static PlanReport of(KernelPlan plan, PlanLoops loops, List<PlacedCache> caches) {
+        CacheReporter reporter = CacheReporter.of(loops, caches);
+        List<CacheReport> reports = caches.stream().map(reporter::report).toList();
         return new PlanReport(
                 plan.name(),
                 plan.geometry(),
-                groupItems,
+                loops.groupItems(),
                 bytes(reports, MemoryLocation.LOCAL),
                 bytes(reports, MemoryLocation.PRIVATE),
                 caches.stream()
@@ -49,18 +50,36 @@ public record PlanReport(
                 reports);
     }
 
-    private static CacheReport report(KernelPlan plan, PlacedCache cache, long groupItems) {
-        long buffer = cache.bufferElements(groupItems) * cache.type().bytes();
-        return new CacheReport(
-                cache.array().name(),
-                plan.schedule().loops().size() - cache.position(),
-                cache.block().sizes(),
-                cache.elements(),
-                cache.location(),
-                cache.bytes(),
-                buffer,
-                buffer == 0 ? null : cache.bufferLocation(),
-                cache.isElided());
+    /** The description of each cache, with its name in the kernel. */
+    private record CacheReporter(PlanLoops loops, KernelNames names, TailGuards tails) {
+        static CacheReporter of(PlanLoops loops, List<PlacedCache> caches) {
+            List<PlacedCache> copied =
+                    caches.stream().filter(cache -> !cache.isElided()).toList();
+            return new CacheReporter(
+                    loops, KernelNames.of(loops, copied), new TailGuards(loops, copied));
+        }
+
+        CacheReport report(PlacedCache cache) {
+            long buffer =
+                    cache.bufferElements(loops.groupItems()) * cache.type().bytes();
+            ScheduledLoop buffered = buffer == 0 ? null : cache.bufferedLoop();
+            PlacedCache copied = PlacedCache.copied(cache);
+            return new CacheReport(
+                    cache.array().name(),
+                    copied == null ? cache.array().name() : names.cache(copied),
+                    loops.count() - cache.position(),
+                    loops.count() - cache.trigger(),
+                    cache.block().sizes(),
+                    cache.block().lower(),
+                    cache.elements(),
+                    cache.location(),
+                    cache.bytes(),
+                    buffered == null ? null : buffered.index(),
+                    buffer,
+                    buffered == null ? null : cache.bufferLocation(),
+                    cache.isElided(),
+                    tails.isElided(cache));
+        }
     }
 
     private static long bytes(List<CacheReport> caches, MemoryLocation location) {

@@ -9,11 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.gpu.plan.nest.ElementType;
+import dev.granary.gpu.plan.picture.PlanPicture;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.io.IOException;
 import java.io.InputStream;
 import java.util.Locale;
 
@@ -61,6 +63,15 @@ class GoldenPlansTest {
                                 .build());
             }
         },
+        /** A product with a cache that incomplete tiles of one row leave out. */
+        SECTION {
+            @Override
+            KernelPlan plan() {
+                Products products = Products.of(33, 48, 16);
+                return KernelPlan.of(products.tiled(4, 8, 8))
+                        .cache(ArrayCache.of(products.a()).index(II).build());
+            }
+        },
         /** A product of even sizes with vectorised copies of other element types. */
         CONVERTED {
             @Override
@@ -88,8 +99,15 @@ class GoldenPlansTest {
 
         abstract KernelPlan plan();
 
-        String file() {
-            return name().toLowerCase(Locale.ROOT) + ".cl";
+        String file(String ending) {
+            return name().toLowerCase(Locale.ROOT) + ending;
+        }
+    }
+
+    private static void assertFile(String name, String text) throws IOException {
+        try (InputStream file = GoldenPlansTest.class.getResourceAsStream(name)) {
+            assertNotNull(file, name);
+            assertEquals(new String(file.readAllBytes(), UTF_8), text, name);
         }
     }
 
@@ -97,10 +115,13 @@ class GoldenPlansTest {
     @EnumSource
     @DisplayName("P4 the emitted kernel is that of the file")
     void source(Golden golden) throws Exception {
-        try (InputStream file = GoldenPlansTest.class.getResourceAsStream(golden.file())) {
-            assertNotNull(file, golden::file);
-            assertEquals(
-                    new String(file.readAllBytes(), UTF_8), golden.plan().source(), golden::file);
-        }
+        assertFile(golden.file(".cl"), golden.plan().source());
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"TILED", "CONVERTED"})
+    @DisplayName("P9 the picture is that of the file")
+    void picture(Golden golden) throws Exception {
+        assertFile(golden.file(".svg"), PlanPicture.svg(golden.plan()));
     }
 }

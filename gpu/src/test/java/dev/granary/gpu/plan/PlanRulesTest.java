@@ -7,6 +7,7 @@ import static dev.granary.gpu.plan.Products.K;
 import static dev.granary.gpu.plan.Products.KK;
 
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -178,6 +179,25 @@ class PlanRulesTest {
                 "has a cache of the cache of A already");
         assertDoesNotThrow(
                 () -> one.cache(ArrayCache.of(outer).level(1).triggerLevel(3).build()));
+    }
+
+    @Test
+    @DisplayName(
+            "P2 a budget in private memory, where blocks are smaller, stays inside of the source")
+    void budgetInSource() {
+        Products products = Products.of(31, 37, 41);
+        ArrayCache shared = ArrayCache.of(products.a())
+                .maxElements(100)
+                .location(MemoryLocation.LOCAL)
+                .build();
+        List<CacheReport> caches = products.bound(4, 8, 4)
+                .cache(shared)
+                .cache(ArrayCache.of(shared).maxElements(50).build())
+                .report()
+                .caches();
+        assertEquals(List.of(4, 4), caches.get(0).block());
+        assertEquals(List.of(1, 4), caches.get(1).block());
+        assertEquals(caches.get(0).level(), caches.get(1).level());
     }
 
     @Test

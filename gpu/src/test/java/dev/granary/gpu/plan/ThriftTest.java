@@ -4,6 +4,7 @@ import static dev.granary.gpu.plan.Products.I;
 import static dev.granary.gpu.plan.Products.II;
 import static dev.granary.gpu.plan.Products.J;
 import static dev.granary.gpu.plan.Products.JJ;
+import static dev.granary.gpu.plan.Products.K;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -13,12 +14,14 @@ import dev.granary.gpu.plan.nest.ArrayLayout;
 import dev.granary.gpu.plan.nest.ArrayRole;
 import dev.granary.gpu.plan.nest.ElementType;
 import dev.granary.gpu.plan.nest.KernelArray;
+import dev.granary.gpu.plan.nest.LoopIndex;
 import dev.granary.gpu.plan.nest.LoopNest;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /** Tests of thrifty caching: copies that change nothing are left out. */
 class ThriftTest {
@@ -142,5 +145,106 @@ class ThriftTest {
         KernelPlan plan = plan(4, 32);
         assertEquals(plan.source(), plan.cache(cache(input).build()).source());
         assertFalse(plan.source().contains("A_"));
+    }
+
+    /** Returns a plan of a copy in blocks of 4 x 8, with a cache of the input. */
+    private static KernelPlan blocks(
+            int rows, int columns, ArrayLayout layout, UnaryOperator<ArrayCache.Builder> cache) {
+        KernelArray from =
+                KernelArray.input("A", ElementType.FLOAT, rows, columns).layout(layout);
+        KernelArray to = KernelArray.output("C", ElementType.FLOAT, rows, columns);
+        return KernelPlan.of(LoopNest.named("copy")
+                        .loop(I, rows)
+                        .loop(J, columns)
+                        .logic(to.at(I, J).set(from.at(I, J)))
+                        .schedule()
+                        .tile(I.by(4), J.by(8))
+                        .reorder(I, J, II, JJ))
+                .cache(cache.apply(ArrayCache.of(from).index(II)).build());
+    }
+
+    private static void assertSection(String condition, KernelPlan plan) {
+        CacheReport report = plan.report().caches().getFirst();
+        assertFalse(report.isElided());
+        assertEquals(!condition.isEmpty(), report.isElidedInTails(), plan::source);
+        assertEquals(
+                !condition.isEmpty(),
+                plan.source().contains("if (" + condition + ") {\n")
+                        && plan.source().contains("// No copy to A_private"),
+                plan::source);
+    }
+
+    @Test
+    @DisplayName("P3 an incomplete tile of one row is contiguous and has no copy")
+    void sections() {
+        assertSection("i >= 32", blocks(33, 48, ArrayLayout.FIRST_MAJOR, cache -> cache));
+        assertSection("", blocks(34, 48, ArrayLayout.FIRST_MAJOR, cache -> cache));
+        assertSection("", blocks(32, 49, ArrayLayout.FIRST_MAJOR, cache -> cache));
+        assertSection("j >= 48", blocks(34, 49, ArrayLayout.LAST_MAJOR, cache -> cache));
+        assertSection("", blocks(33, 48, ArrayLayout.FIRST_MAJOR, ArrayCache.Builder::notThrifty));
+        assertSection(
+                "",
+                blocks(
+                        33,
+                        48,
+                        ArrayLayout.FIRST_MAJOR,
+                        cache -> cache.location(MemoryLocation.PRIVATE)));
+        assertSection(
+                "",
+                blocks(
+                        33,
+                        48,
+                        ArrayLayout.FIRST_MAJOR,
+                        cache -> cache.elementType(ElementType.HALF)));
+        assertSection(
+                "", blocks(33, 48, ArrayLayout.FIRST_MAJOR, ArrayCache.Builder::doubleBuffered));
+    }
+
+    @Test
+    @DisplayName(
+            "P3 a tile of tiles and several dimensions: a copy is left out where one element is"
+                    + " left in each dimension that has gaps")
+    void sectionsOfTiles() {
+        KernelArray from = KernelArray.input("A", ElementType.FLOAT, 9, 13, 10);
+        KernelArray to = KernelArray.output("C", ElementType.FLOAT, 9, 13, 10);
+        LoopNest nest = LoopNest.named("copy")
+                .loop(I, 9)
+                .loop(J, 13)
+                .loop(K, 10)
+                .logic(to.at(I, J, K).set(from.at(I, J, K)));
+        LoopIndex tile = LoopIndex.of("t");
+        assertSection(
+                "i >= 8 && j + t >= 12",
+                KernelPlan.of(nest.schedule()
+                                .tile(I.by(4), K.by(4))
+                                .split(J, 8, tile)
+                                .split(tile, 4, JJ)
+                                .reorder(I, J, tile, K, II, JJ, K.inner()))
+                        .cache(ArrayCache.of(from).index(II).build()));
+    }
+
+    @Test
+    @DisplayName(
+            "P3 at most two caches of a nest are left out in tiles, since each doubles the loops;"
+                    + " none outside of a barrier")
+    void boundedSections() {
+        Products products = Products.of(33, 33, 33);
+        KernelPlan plan = KernelPlan.of(products.tiled(4, 4, 4));
+        for (KernelArray array : products.arrays()) {
+            plan = plan.cache(ArrayCache.of(array).level(3).build());
+        }
+        assertEquals(
+                2,
+                plan.report().caches().stream()
+                        .filter(CacheReport::isElidedInTails)
+                        .count());
+        assertEquals(4, plan.source().split("for \\(int ii", -1).length - 1, plan::source);
+        KernelPlan shared = products.bound(4, 4, 4)
+                .cache(ArrayCache.of(products.b())
+                        .level(2)
+                        .location(MemoryLocation.LOCAL)
+                        .build())
+                .cache(ArrayCache.of(products.a()).level(5).build());
+        assertFalse(shared.report().caches().getFirst().isElidedInTails(), shared::source);
     }
 }

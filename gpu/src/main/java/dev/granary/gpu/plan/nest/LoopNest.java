@@ -21,18 +21,24 @@ import java.util.stream.Stream;
  * @param logic the statement
  */
 public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, NestLogic logic) {
+    /** The largest number of loops of a nest, and of its schedules. */
+    static final int MAX_LOOPS = 32;
+
     private static final int MAX_ITERATIONS = 1 << 30; // sums of two indices are ints
 
     /**
      * Checks that the statement stays inside of its arrays, and does not depend on the order.
      *
-     * @throws IllegalArgumentException if it does not, or a name is used twice
+     * @throws IllegalArgumentException if it does not, a name is used twice, or there are not 1 to
+     *     32 loops
      */
     public LoopNest {
-        PlanNames.check("A nest", name);
+        PlanNames.checkKernel(name);
         extents = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(extents));
-        if (extents.isEmpty()) {
-            throw new IllegalArgumentException("The nest " + name + " has no loop");
+        if (extents.isEmpty() || extents.size() > MAX_LOOPS) {
+            throw new IllegalArgumentException("The nest " + name + " has "
+                    + (extents.isEmpty() ? "no" : extents.size()) + " loops; 1 to " + MAX_LOOPS
+                    + " are possible");
         }
         extents.forEach((index, extent) -> {
             if (extent <= 0 || extent > MAX_ITERATIONS) {

@@ -51,14 +51,18 @@ public final class LoopSchedule {
      *
      * @param size the number of iterations of a tile; the last one may have fewer
      * @param inner the index of the loop inside of a tile
-     * @throws IllegalArgumentException if there is no such loop, the size is not positive, or the
-     *     index {@code inner} or its name exists
+     * @throws IllegalArgumentException if there is no such loop, the size is not positive, the
+     *     index {@code inner} or its name exists, or there are 32 loops
      */
     public LoopSchedule split(LoopIndex index, int size, LoopIndex inner) {
         ScheduledLoop loop = loop(index);
         if (size <= 0) {
             throw new IllegalArgumentException(
                     "The size of a tile of " + index + " must be positive, not " + size);
+        }
+        if (loops.size() == LoopNest.MAX_LOOPS) {
+            throw new IllegalArgumentException("The loop " + index + " cannot be split: a schedule"
+                    + " has at most " + LoopNest.MAX_LOOPS + " loops");
         }
         if (names().contains(inner.name())) {
             throw new IllegalArgumentException("The index " + inner + " for the tiles of " + index
@@ -98,8 +102,8 @@ public final class LoopSchedule {
         List<LoopIndex> indices = List.of(order);
         Set<LoopIndex> given = new HashSet<>(indices);
         if (indices.size() != given.size() || !given.equals(Set.copyOf(order()))) {
-            throw new IllegalArgumentException(
-                    "The order " + indices + " must have each of these loops once: " + order());
+            throw new IllegalArgumentException("The order must have each of these loops once: "
+                    + order() + ", not " + indices);
         }
         List<ScheduledLoop> changed = new ArrayList<>();
         for (LoopIndex index : indices) {
@@ -138,7 +142,7 @@ public final class LoopSchedule {
      * executed by a loop.
      *
      * @throws IllegalArgumentException if the loop is not the innermost one, has another number of
-     *     iterations than 2, 4, 8 or 16, or the target of the statement does not depend on it
+     *     iterations than 1, 2, 4, 8 or 16, or the target of the statement does not depend on it
      */
     public LoopSchedule vectorize(LoopIndex index) {
         return new LoopSchedule(nest, loops, unrolled, loop(index).index()).checkVector();
@@ -153,7 +157,7 @@ public final class LoopSchedule {
             throw new IllegalArgumentException("Only the innermost loop can be vectorized: "
                     + loops.getLast().index() + ", not " + vectorized);
         }
-        if (!VECTOR_WIDTHS.contains(loop.count())) {
+        if (loop.count() > 1 && !VECTOR_WIDTHS.contains(loop.count())) {
             throw new IllegalArgumentException("A vectorized loop has 2, 4, 8 or 16 iterations; "
                     + vectorized + " has " + loop.count() + ": split it");
         }
