@@ -18,4 +18,5 @@ module dev.granary.gpu {
     exports dev.granary.gpu.levelzero;
     exports dev.granary.gpu.plan;
     exports dev.granary.gpu.plan.nest;
+    exports dev.granary.gpu.plan.tuning;
 }

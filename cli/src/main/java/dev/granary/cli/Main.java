@@ -11,6 +11,7 @@ import dev.granary.cli.kernel.ManifestCommand;
 import dev.granary.cli.kernel.PlanCommand;
 import dev.granary.cli.kernel.PopulateCommand;
 import dev.granary.cli.kernel.RunCommand;
+import dev.granary.cli.kernel.TuneCommand;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.operation.CompactCommand;
 import dev.granary.cli.operation.DevicesCommand;
@@ -70,6 +71,7 @@ public final class Main {
             Map.entry("diff", DiffCommand.class),
             Map.entry("manifest", ManifestCommand.class),
             Map.entry("plan", PlanCommand.class),
+            Map.entry("tune", TuneCommand.class),
             Map.entry("verify", VerifyCommand.class),
             Map.entry("evict", EvictCommand.class),
             Map.entry("clear", ClearCommand.class),

@@ -14,6 +14,7 @@ import dev.granary.gpu.plan.nest.KernelArray;
 import dev.granary.gpu.plan.nest.LoopIndex;
 import dev.granary.gpu.plan.nest.LoopNest;
 import dev.granary.gpu.plan.nest.LoopSchedule;
+import dev.granary.gpu.plan.tuning.PlanSpace;
 
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +31,9 @@ import java.util.stream.Collectors;
 
 /** Reader of a kernel plan as people write it. Its exceptions contain file, line and column. */
 public final class PlanFile {
+    /** The key of the parameters and constraints of a space of plans. */
+    static final String SPACE = "space";
+
     private static final Set<String> FILE_KEYS = Set.of(
             "kernel",
             "logic",
@@ -40,12 +44,14 @@ public final class PlanFile {
             "unroll",
             "vectorize",
             "bind",
-            "cache");
+            "cache",
+            SPACE);
     private static final Set<String> ARRAY_KEYS = Set.of("name", "role", "type", "shape", "layout");
     private static final Set<String> LOOP_KEYS = Set.of("index", "iterations");
     private static final Set<String> SPLIT_KEYS = Set.of("index", "size", "inner");
     private static final Set<String> CACHE_KEYS = Set.of(
             "name",
+            "enabled",
             "source",
             "index",
             "level",
@@ -63,7 +69,7 @@ public final class PlanFile {
 
     private final ManifestTable top;
 
-    private PlanFile(ManifestTable top) {
+    PlanFile(ManifestTable top) {
         this.top = top;
     }
 
@@ -78,8 +84,27 @@ public final class PlanFile {
      * @throws KernelManifestException if the file cannot be read, or its plan is invalid
      */
     public static KernelPlan read(Path file) throws KernelManifestException {
+        ManifestTable top = table(file);
+        if (top.value(SPACE) != null) {
+            throw top.error(
+                    SPACE, "the file has a space of plans; granary tune " + file + " chooses one");
+        }
+        return new PlanFile(top).plan();
+    }
+
+    /**
+     * Reads the space of plans of a file.
+     *
+     * @throws KernelManifestException if the file cannot be read, has no space, or the space is
+     *     invalid
+     */
+    public static PlanSpace readSpace(Path file) throws KernelManifestException {
+        return PlanSpaceReader.read(table(file));
+    }
+
+    private static ManifestTable table(Path file) throws KernelManifestException {
         try {
-            return new PlanFile(new ManifestTable(file, TomlFile.read(file))).plan();
+            return new ManifestTable(file, TomlFile.read(file));
         } catch (TomlException e) {
             throw new KernelManifestException(file + ":" + e.line() + ":" + e.column()
                     + ": this is not TOML: " + e.getMessage() + ".");
@@ -89,9 +114,17 @@ public final class PlanFile {
         }
     }
 
-    private KernelPlan plan() throws KernelManifestException {
-        top.checkKeys(FILE_KEYS, "a plan");
+    KernelPlan plan() throws KernelManifestException {
         Map<String, KernelArray> arrays = arrays();
+        return caches(bound(KernelPlan.of(scheduled(nest(arrays).schedule()))), arrays);
+    }
+
+    /** Returns the nest, which has no parameters. */
+    LoopNest nest() throws KernelManifestException {
+        return nest(arrays());
+    }
+
+    private LoopNest nest(Map<String, KernelArray> arrays) throws KernelManifestException {
         LoopNest.Builder nest =
                 checked(top, "kernel", () -> LoopNest.named(required(top, "kernel")));
         for (ManifestTable loop : top.tables("loop", "[[loop]]")) {
@@ -101,13 +134,14 @@ public final class PlanFile {
                     "index",
                     () -> nest.loop(index(loop, "index"), number(loop, "iterations")));
         }
-        LoopSchedule schedule = checked(top, "logic", () -> nest.logic(
-                        StatementParser.parse(required(top, "logic"), arrays))
-                .schedule());
-        return caches(bound(KernelPlan.of(scheduled(schedule))), arrays);
+        return checked(
+                top,
+                "logic",
+                () -> nest.logic(StatementParser.parse(required(top, "logic"), arrays)));
     }
 
     private Map<String, KernelArray> arrays() throws KernelManifestException {
+        top.checkKeys(FILE_KEYS, "a plan");
         Map<String, KernelArray> arrays = new LinkedHashMap<>();
         for (ManifestTable table : top.tables("array", "[[array]]")) {
             table.checkKeys(ARRAY_KEYS, "an array");
@@ -153,7 +187,7 @@ public final class PlanFile {
         LoopSchedule ordered = schedule;
         schedule = checked(top, "unroll", () -> ordered.unroll(indices("unroll")));
         LoopSchedule unrolled = schedule;
-        return top.value("vectorize") == null
+        return top.textOrEmpty("vectorize").isEmpty()
                 ? unrolled
                 : checked(top, "vectorize", () -> unrolled.vectorize(index(top, "vectorize")));
     }
@@ -166,6 +200,9 @@ public final class PlanFile {
         }
         bindings.checkKeys(names(ParallelAxis.values()), "bind");
         for (String key : bindings.keys()) {
+            if (bindings.textOrEmpty(key).isEmpty()) {
+                continue;
+            }
             KernelPlan before = plan;
             ParallelAxis axis = Arrays.stream(ParallelAxis.values())
                     .filter(each -> each.toString().equals(key))
@@ -182,6 +219,9 @@ public final class PlanFile {
         Map<String, ArrayCache> caches = new HashMap<>();
         for (ManifestTable table : top.tables("cache", "[[cache]]")) {
             table.checkKeys(CACHE_KEYS, "a cache");
+            if (!flag(table, "enabled", true)) {
+                continue;
+            }
             KernelPlan before = plan;
             ArrayCache cache = checked(table, "source", () -> cache(table, arrays, caches));
             plan = checked(table, "source", () -> before.cache(cache));
