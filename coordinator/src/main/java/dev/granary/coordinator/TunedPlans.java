@@ -11,6 +11,7 @@ import dev.granary.cache.Target;
 import dev.granary.coordinator.claim.CompileClaim;
 import dev.granary.coordinator.lookup.LookupTiers;
 import dev.granary.coordinator.lookup.PrimitiveLookup;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tuning.OutcomeRevisions;
 import dev.granary.gpu.plan.tuning.PlanSpace;
 import dev.granary.gpu.plan.tuning.PlanTuner;
@@ -20,6 +21,7 @@ import dev.granary.gpu.plan.tuning.TuningDescriptor;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 
@@ -103,6 +105,14 @@ public final class TunedPlans {
             throws CompileException {
         long start = System.nanoTime();
         TuningDescriptor descriptor = TuningDescriptor.of(space, tuner.target());
+        TunedPlan known = newest.get(descriptor);
+        if (known != null) {
+            return new LookupResult<>(
+                    known,
+                    PrimitiveSource.MEMORY,
+                    OptionalInt.empty(),
+                    Duration.ofNanos(System.nanoTime() - start));
+        }
         PrimitiveLookup<TuningDescriptor, TunedPlan> lookup =
                 tiers.lookup(new MachineTuner(tuner), descriptor);
         TunedPlan first = memory.program(lookup, descriptor);

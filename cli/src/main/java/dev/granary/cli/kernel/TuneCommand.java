@@ -35,6 +35,7 @@ import picocli.CommandLine.Parameters;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
 
@@ -116,13 +117,12 @@ public final class TuneCommand extends TierCommand {
             TunedPlan tuned = result.primitive();
             KernelDescriptor kernel = tuned.plan()
                     .descriptor(engine.target(), engine.device().limits());
-            if (!isShowing) {
-                store(granary, engine, tuned, kernel);
-            }
+            Optional<PrimitiveSource> kernelSource =
+                    isShowing ? Optional.empty() : Optional.of(store(granary, engine, tuned, kernel));
             if (isEmitting && !isJson()) {
                 out().println(tuned.plan().source());
             }
-            TuningReport report = new TuningReport(space, result, kernel);
+            TuningReport report = new TuningReport(space, result, kernel, kernelSource);
             if (isJson()) {
                 JsonObject json = report.json();
                 if (isEmitting) {
@@ -181,17 +181,18 @@ public final class TuneCommand extends TierCommand {
         }
     }
 
-    /** Gets the kernel through the cache, and waits for stores and uploads. */
-    private void store(
+    /** Gets the kernel through the cache, waits for stores and uploads, and returns its source. */
+    private PrimitiveSource store(
             Granary granary, OpenClEngine engine, TunedPlan tuned, KernelDescriptor kernel)
             throws CompileException {
         OpenCl.expectLaunches(List.of(tuned.plan().geometry()));
-        granary.primitive(engine, kernel);
+        PrimitiveSource source = granary.obtain(engine, kernel).source();
         try (ProgressLine progress =
                 new ProgressLine(err(), "publishing", 0).watching(granary.waits())) {
             progress.passing(kernel.name());
             granary.flush(Duration.ofSeconds(uploadLimit));
         }
+        return source;
     }
 
     /** The least time of a launch so far, for the progress. */

@@ -14,6 +14,7 @@ import dev.granary.gpu.plan.tuning.TuningOutcome;
 
 import java.io.PrintWriter;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * Report of a tuned plan, as text or JSON.
@@ -21,8 +22,13 @@ import java.util.Locale;
  * @param space the space
  * @param result the plan with its source
  * @param kernel the kernel of the plan
+ * @param kernelSource the tier of the kernel; empty if it was not looked up
  */
-record TuningReport(PlanSpace space, LookupResult<TunedPlan> result, KernelDescriptor kernel) {
+record TuningReport(
+        PlanSpace space,
+        LookupResult<TunedPlan> result,
+        KernelDescriptor kernel,
+        Optional<PrimitiveSource> kernelSource) {
     private static final double PERCENT = 100;
 
     private TuningOutcome outcome() {
@@ -35,9 +41,11 @@ record TuningReport(PlanSpace space, LookupResult<TunedPlan> result, KernelDescr
     }
 
     private String source() {
-        return result.source() == PrimitiveSource.COMPILED
-                ? "tuned"
-                : result.source().name().toLowerCase(Locale.ROOT);
+        return result.source() == PrimitiveSource.COMPILED ? "tuned" : name(result.source());
+    }
+
+    private static String name(PrimitiveSource source) {
+        return source.name().toLowerCase(Locale.ROOT);
     }
 
     void print(PrintWriter out) {
@@ -62,13 +70,14 @@ record TuningReport(PlanSpace space, LookupResult<TunedPlan> result, KernelDescr
         out.println("revision  " + result.primitive().descriptor().revision());
         out.println("outcome   " + result.primitive().descriptor().getId());
         out.println("kernel    " + kernel.getId());
+        kernelSource.ifPresent(source -> out.println("          " + name(source)));
         out.flush();
     }
 
     JsonObject json() {
         JsonObject parameters = new JsonObject();
         outcome().parameters().values().forEach(parameters::addProperty);
-        return JsonOutput.object(
+        JsonObject json = JsonOutput.object(
                 "kernel",
                 space.nest().name(),
                 "from",
@@ -109,5 +118,7 @@ record TuningReport(PlanSpace space, LookupResult<TunedPlan> result, KernelDescr
                 result.primitive().descriptor().getId().toString(),
                 "kernelId",
                 kernel.getId().toString());
+        kernelSource.ifPresent(source -> json.addProperty("kernelFrom", name(source)));
+        return json;
     }
 }

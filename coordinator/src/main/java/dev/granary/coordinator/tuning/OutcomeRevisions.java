@@ -13,6 +13,7 @@ import dev.granary.gpu.plan.tuning.TuningDescriptor;
 import org.jspecify.annotations.Nullable;
 
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -29,21 +30,18 @@ public final class OutcomeRevisions {
 
     /** Returns the newest usable revision of the local tier, from that of {@code first}. */
     public Optional<TunedPlan> local(TuningDescriptor first) {
-        return newest(first, this::load);
+        return newest(first, this::load, _ -> {});
     }
 
     /**
-     * Returns the newest usable revision of the layers, from that of {@code first}. All of them are
-     * stored in the local tier, in place of other outcomes with their revisions.
+     * Returns the newest usable revision of the layers, from that of {@code first}. The usable ones
+     * are stored in the local tier, in place of other outcomes with their revisions.
      */
     public Optional<TunedPlan> inLayers(TuningDescriptor first) {
         return newest(
                 first,
-                id -> tiers.layers().search(id, (entry, layer) -> {
-                    layer.used(entry);
-                    tiers.local().store(entry);
-                    return Optional.of(entry);
-                }));
+                id -> tiers.layers().search(id, (entry, _) -> Optional.of(entry)),
+                tiers.local()::store);
     }
 
     private Optional<Entry> load(Id id) {
@@ -57,7 +55,9 @@ public final class OutcomeRevisions {
     }
 
     private static Optional<TunedPlan> newest(
-            TuningDescriptor first, Function<Id, Optional<Entry>> load) {
+            TuningDescriptor first,
+            Function<Id, Optional<Entry>> load,
+            Consumer<Entry> whenUsable) {
         @Nullable TunedPlan newest = null;
         for (int i = first.revision(); i < TuningDescriptor.MAX_REVISIONS; i++) {
             TuningDescriptor descriptor = first.revision(i);
@@ -67,6 +67,7 @@ public final class OutcomeRevisions {
             }
             try {
                 newest = TunedPlan.restore(descriptor, entry.get().binaries());
+                whenUsable.accept(entry.get());
             } catch (RestoreException e) {
                 LogOnce.warn("tuning", "An outcome of a tuning is not used: " + e.getMessage());
             }
