@@ -34,6 +34,7 @@ import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -170,6 +171,7 @@ class TunedPlansTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("P13 if another machine publishes a better outcome meanwhile, that stays")
     void worse() throws Exception {
         duringTuning = () -> fleet.publishUnpacked(List.of(entry(0, 0, PERFECT)));
@@ -206,6 +208,7 @@ class TunedPlansTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("P13 two machines that write a revision at once: a better one stays")
     void lostConflict() throws Exception {
         conflict(entry(1, 1, PERFECT), 1);
@@ -226,6 +229,7 @@ class TunedPlansTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("P13 a further tuning replaces the stored outcome only if it is better")
     void again() throws Exception {
         fleet.publishUnpacked(List.of(entry(0, 0, BAD)));
@@ -272,6 +276,7 @@ class TunedPlansTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("P12 with the cache disabled, nothing is stored")
     void disabled() throws Exception {
         try (Granary granary = open("one")) {

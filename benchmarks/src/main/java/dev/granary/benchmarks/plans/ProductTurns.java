@@ -8,8 +8,10 @@ import dev.granary.gpu.plan.KernelPlan;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SplittableRandom;
@@ -96,7 +98,7 @@ final class ProductTurns implements AutoCloseable {
 
     /** Returns the times of a launch in nanoseconds by kernel, a position for each round. */
     SequencedMap<String, double[]> measure(int rounds) {
-        SequencedMap<String, double[]> times = new java.util.LinkedHashMap<>();
+        SequencedMap<String, double[]> times = new LinkedHashMap<>();
         turns.forEach(turn -> times.put(turn.name(), new double[rounds]));
         for (int round = 0; round < rounds; round++) {
             for (Turn turn : round % 2 == 0 ? turns : turns.reversed()) {
@@ -105,8 +107,8 @@ final class ProductTurns implements AutoCloseable {
                 for (int i = 0; i < turn.launches(); i++) {
                     turn.launch().run();
                 }
-                times.get(turn.name())[round] =
-                        (double) (System.nanoTime() - start) / turn.launches();
+                double nanos = (double) (System.nanoTime() - start) / turn.launches();
+                Objects.requireNonNull(times.get(turn.name()))[round] = nanos;
             }
         }
         return times;
@@ -114,8 +116,8 @@ final class ProductTurns implements AutoCloseable {
 
     /** Returns the median of the ratios of two kernels in each round. */
     static double ratio(Map<String, double[]> times, String of, String to) {
-        double[] one = times.get(of);
-        double[] other = times.get(to);
+        double[] one = Objects.requireNonNull(times.get(of));
+        double[] other = Objects.requireNonNull(times.get(to));
         double[] ratios = new double[one.length];
         Arrays.setAll(ratios, i -> one[i] / other[i]);
         return median(ratios);

@@ -4,6 +4,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.Ticker;
@@ -77,7 +78,7 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
         return TunedPlan.of(descriptor, tune(engine, descriptor.space()));
     }
 
-    private <P extends dev.granary.cache.Primitive> TuningOutcome tune(
+    private <P extends Primitive> TuningOutcome tune(
             KernelEngine<P> typed, PlanSpace space) throws CompileException {
         try (PlanMeasurer<P> measurer =
                 new PlanMeasurer<>(typed, limits, space.naive(), settings.seed())) {

@@ -110,7 +110,7 @@ class OutcomeTextTest {
                 TunedPlan plan = TunedPlan.restore(DESCRIPTOR, KernelBinaries.of(changed));
                 assertArrayEquals(changed, OutcomeText.encode(plan.outcome()));
                 assertTrue(SPACE.contains(plan.outcome().parameters()));
-            } catch (RestoreException e) {
+            } catch (RestoreException _) {
                 // refused
             }
         }

@@ -30,6 +30,7 @@ import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
@@ -87,7 +88,7 @@ class PlanTunerTest {
     @DisplayName("P11 all plans of a small space are tried once, in the order of the seed, and the"
             + " best is one of them")
     void whole() throws Exception {
-        PlanSpace space = TuningProducts.tiles(17);
+        PlanSpace space = TuningProducts.few(17);
         TunedPlan tuned = tune(space, settings());
         assertEquals(space.size(), order.size());
         TuningOutcome outcome = tuned.outcome();
@@ -237,6 +238,7 @@ class PlanTunerTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("P11 the naive plan suits nests of each number of dimensions and element type")
     void naive() throws Exception {
         LoopIndex i = LoopIndex.of("i");

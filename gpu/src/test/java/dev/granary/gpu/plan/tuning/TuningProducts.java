@@ -47,6 +47,15 @@ final class TuningProducts {
                 .plans(values -> plan(size, values));
     }
 
+    /** Returns a space of four plans. */
+    static PlanSpace few(int size) {
+        return PlanSpace.of(nest(size))
+                .parameter("ti", 4, 8)
+                .parameter("tj", 8)
+                .parameter("cached", true, false)
+                .plans(values -> plan(size, values));
+    }
+
     static KernelPlan plan(int size, PlanParameters values) {
         KernelPlan plan = tiled(size, values.number("ti"), values.number("tj"));
         return values.flag("cached")
