@@ -46,8 +46,7 @@ import java.util.Map;
             "",
             "The launcher ./granary of a source tree has these as well:",
             "  test         build everything and run all tests",
-            "  bench        run a benchmark: restore, memory, local, crash, bucket,"
-                    + " plans",
+            "  bench        run a benchmark: restore, memory, local, crash, bucket," + " plans",
             "  server       start an S3 server: ceph, swift, embedded; or delay, a proxy before"
                     + " one",
             "  conformance  run the contract suite of object stores against an S3 server",

@@ -83,11 +83,8 @@ public final class Granary implements AutoCloseable {
         this.layers = RemoteLayers.open(
                 stores.local(), stores.layers(), config.bucketWait(), publishing, counters, waits);
         this.writeBehind = new WriteBehindQueue(
-                stores.local(),
-                layers,
-                counters,
-                stores.clock(),
-                (id, result) -> plans().published(id, result));
+                stores.local(), layers, counters, stores.clock(), (id, result) -> plans().published(
+                                id, result));
         this.tiers = LookupTiers.over(
                 stores, config.localWait(), layers, writeBehind, counters, events, enabled);
         stores.setEvictionListener(

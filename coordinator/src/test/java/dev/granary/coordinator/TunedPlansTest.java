@@ -1,10 +1,10 @@
 package dev.granary.coordinator;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Entry;
@@ -81,11 +81,10 @@ class TunedPlansTest {
         KernelArray x = KernelArray.input("X", ElementType.FLOAT, 64);
         KernelArray y = KernelArray.output("Y", ElementType.FLOAT, 64);
         LoopNest nest = LoopNest.named("copy").loop(i, 64).logic(y.at(i).set(x.at(i)));
-        return PlanSpace.of(nest)
-                .parameter("tile", 4, 8)
-                .plans(values -> KernelPlan.of(nest.schedule().split(i, values.number("tile")))
-                        .bind(i, ParallelAxis.GROUP_X)
-                        .bind(i.inner(), ParallelAxis.ITEM_X));
+        return PlanSpace.of(nest).parameter("tile", 4, 8).plans(values -> KernelPlan.of(
+                        nest.schedule().split(i, values.number("tile")))
+                .bind(i, ParallelAxis.GROUP_X)
+                .bind(i.inner(), ParallelAxis.ITEM_X));
     }
 
     private PlanTuner tuner() {
@@ -115,8 +114,7 @@ class TunedPlansTest {
 
     /** Returns the stored outcome with another ratio and tile, as of another machine. */
     private Entry entry(int revision, int point, long ratio) {
-        String source = Sha256.of(
-                        space.plan(space.point(point)).source().getBytes(UTF_8))
+        String source = Sha256.of(space.plan(space.point(point)).source().getBytes(UTF_8))
                 .hex();
         String text = "granary tuning 1\nparameter " + space.point(point) + "\nsource " + source
                 + "\nnanos 1\nnaive-nanos 1\nratio-ppb " + ratio + "\nspread-ppb 0\nrounds 1\n"
@@ -153,8 +151,7 @@ class TunedPlansTest {
         assertEquals(PrimitiveSource.BUCKET, second.source());
         assertEquals(first.primitive().outcome(), second.primitive().outcome());
         assertEquals(first.primitive().plan(), second.primitive().plan());
-        try (Granary offline = Granary.open(
-                fleet.config("two").offline().build())) {
+        try (Granary offline = Granary.open(fleet.config("two").offline().build())) {
             assertEquals(
                     PrimitiveSource.LOCAL,
                     offline.plans().obtain(tuner(), space).source());
@@ -162,7 +159,8 @@ class TunedPlansTest {
                     PrimitiveSource.MEMORY,
                     offline.plans().obtain(tuner(), space).source());
             assertEquals(
-                    first.primitive().plan(), offline.plans().plan(tuner(), space).plan());
+                    first.primitive().plan(),
+                    offline.plans().plan(tuner(), space).plan());
         }
         assertEquals(2, trials.get(), "tuned again");
         assertEquals(
@@ -218,7 +216,8 @@ class TunedPlansTest {
         duringTuning = () -> fleet.publishUnpacked(List.of(entry(0, 0, BAD)));
         String key = descriptor.revision(1).getId().hash().hex();
         fleet.plan(FaultPlan.once(
-                request -> request.operation().startsWith("PUT") && request.key().contains(key),
+                request ->
+                        request.operation().startsWith("PUT") && request.key().contains(key),
                 0,
                 new Fault.Meanwhile(() -> fleet.publishUnpacked(List.of(other)))));
         TunedPlan own = obtain("one").primitive();
@@ -236,21 +235,18 @@ class TunedPlansTest {
         try (Granary granary = open("one")) {
             TunedPlan better = granary.plans().tuneAgain(tuner(), space);
             assertEquals(TunedPlan.Origin.COMPILED, better.origin());
-            assertEquals(
-                    better.outcome(), granary.plans().plan(tuner(), space).outcome());
+            assertEquals(better.outcome(), granary.plans().plan(tuner(), space).outcome());
             assertTrue(granary.flush(LONG));
         }
         assertEquals(1, stored("two").orElseThrow().descriptor().revision());
         fleet.publishUnpacked(List.of(entry(2, 0, PERFECT)));
         try (Granary granary = open("one")) {
             assertEquals(
-                    PERFECT,
-                    granary.plans().tuneAgain(tuner(), space).outcome().ratioPpb());
+                    PERFECT, granary.plans().tuneAgain(tuner(), space).outcome().ratioPpb());
             assertTrue(granary.flush(LONG));
         }
         assertEquals(3, fleet.keys("/e/").size());
-        try (Granary alone = Granary.open(
-                fleet.config("alone").offline().build())) {
+        try (Granary alone = Granary.open(fleet.config("alone").offline().build())) {
             TunedPlan own = alone.plans().tuneAgain(tuner(), space);
             assertTrue(alone.flush(LONG));
             assertEquals(
@@ -261,7 +257,8 @@ class TunedPlansTest {
     }
 
     @Test
-    @DisplayName("P12 a stored outcome that is none, or whose plan is not in the space, is not used")
+    @DisplayName(
+            "P12 a stored outcome that is none, or whose plan is not in the space, is not used")
     void foreign() throws Exception {
         Entry sound = entry(1, 1, BAD);
         String text = new String(sound.binaries().toByteArrays().getFirst(), UTF_8);

@@ -68,7 +68,8 @@ class TuningFleetTest {
         // the name keeps the outcomes of other runs apart, on a server that stays
         String name = "scale_" + UUID.randomUUID().toString().substring(0, 8);
         String plan = Files.writeString(
-                        directory.resolve("scale.toml"), PLAN.replace("\"scale\"", '"' + name + '"'))
+                        directory.resolve("scale.toml"),
+                        PLAN.replace("\"scale\"", '"' + name + '"'))
                 .toString();
         Map<String, String> online = TestS3.server().environment();
         GranaryProcess.Result none = run(online, "ci", "populate", plan, "--tuned");

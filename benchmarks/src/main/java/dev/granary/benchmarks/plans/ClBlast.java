@@ -72,11 +72,9 @@ final class ClBlast implements AutoCloseable {
     private static long createQueue(OpenClBuffer any) {
         try (MemoryStack stack = MemoryStack.stackPush()) {
             PointerBuffer context = stack.mallocPointer(1);
-            check(CL10.clGetMemObjectInfo(
-                    any.handle(), CL10.CL_MEM_CONTEXT, context, null));
+            check(CL10.clGetMemObjectInfo(any.handle(), CL10.CL_MEM_CONTEXT, context, null));
             PointerBuffer device = stack.mallocPointer(1);
-            check(CL10.clGetContextInfo(
-                    context.get(0), CL10.CL_CONTEXT_DEVICES, device, null));
+            check(CL10.clGetContextInfo(context.get(0), CL10.CL_CONTEXT_DEVICES, device, null));
             int[] status = new int[1];
             long created = CL10.clCreateCommandQueue(context.get(0), device.get(0), 0, status);
             check(status[0]);

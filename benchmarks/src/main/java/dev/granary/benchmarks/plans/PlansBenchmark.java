@@ -71,8 +71,10 @@ public final class PlansBenchmark extends BenchmarkCommand {
     protected void measure() throws Exception {
         requireAtLeast("--budget", budget, 1);
         requireAtLeast("--rounds", rounds, 1);
-        OpenClDevice device = OpenCl.devices().stream().findFirst().orElseThrow(() ->
-                wrong("there is no OpenCL device; on Debian: apt-get install pocl-opencl-icd"));
+        OpenClDevice device = OpenCl.devices().stream()
+                .findFirst()
+                .orElseThrow(() -> wrong(
+                        "there is no OpenCL device; on Debian: apt-get install pocl-opencl-icd"));
         Report report = report(Map.of("seed", seed(), "budget", budget, "rounds", rounds));
         report.heading(
                 "Device: " + device,
@@ -127,8 +129,8 @@ public final class PlansBenchmark extends BenchmarkCommand {
                     + tuned.outcome().counts().tried() + " of " + space.size() + " plans in "
                     + tuned.outcome().elapsed().toSeconds() + " s");
             if (!hasClBlast) {
-                section.note("CLBlast is not measured; on Debian: apt-get install "
-                        + ClBlast.PACKAGE);
+                section.note(
+                        "CLBlast is not measured; on Debian: apt-get install " + ClBlast.PACKAGE);
             }
             return section;
         }

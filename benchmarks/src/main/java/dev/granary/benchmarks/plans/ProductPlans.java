@@ -62,10 +62,8 @@ record ProductPlans(int m, int n, int k) {
                 .bind(J, ParallelAxis.GROUP_X)
                 .bind(II, ParallelAxis.ITEM_Y)
                 .bind(JJ, ParallelAxis.ITEM_X);
-        KernelPlan sums = tiled.cache(ArrayCache.of(c())
-                .index(K)
-                .location(MemoryLocation.PRIVATE)
-                .build());
+        KernelPlan sums = tiled.cache(
+                ArrayCache.of(c()).index(K).location(MemoryLocation.PRIVATE).build());
         SequencedMap<String, KernelPlan> plans = new LinkedHashMap<>();
         plans.put("tiled", tiled);
         plans.put("cached", sums.cache(local(a()).build()).cache(local(b()).build()));

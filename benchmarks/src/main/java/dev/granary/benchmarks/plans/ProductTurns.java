@@ -59,8 +59,8 @@ final class ProductTurns implements AutoCloseable {
 
     /** Adds the kernel of a plan. */
     void add(String name, KernelPlan plan) throws Exception {
-        OpenClKernels kernels = engine.load(engine.create(
-                plan.descriptor(engine.target(), engine.device().limits())));
+        OpenClKernels kernels = engine.load(
+                engine.create(plan.descriptor(engine.target(), engine.device().limits())));
         resources.add(kernels);
         Geometry geometry = plan.geometry();
         add(name, () -> kernels.launch(plan.name(), geometry, a, b, c));
@@ -84,8 +84,7 @@ final class ProductTurns implements AutoCloseable {
         long start = System.nanoTime();
         launch.run();
         long nanos = Math.max(1, System.nanoTime() - start);
-        turns.add(new Turn(
-                name, launch, (int) Math.clamp(SAMPLE_NANOS / nanos, 1, MAX_LAUNCHES)));
+        turns.add(new Turn(name, launch, (int) Math.clamp(SAMPLE_NANOS / nanos, 1, MAX_LAUNCHES)));
     }
 
     private float[] result(Runnable launch) {

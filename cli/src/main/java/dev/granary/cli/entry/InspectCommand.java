@@ -201,7 +201,9 @@ public final class InspectCommand extends TierCommand {
 
     /** Returns the lines of the outcome of a tuning. */
     private static List<String> outcome(Entry entry) {
-        return new String(entry.binaries().toByteArrays().getFirst(), UTF_8).lines().toList();
+        return new String(entry.binaries().toByteArrays().getFirst(), UTF_8)
+                .lines()
+                .toList();
     }
 
     private static List<BinaryContainer> containers(Entry entry) {

@@ -124,7 +124,8 @@ public final class PopulateCommand extends TierCommand {
         int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
         requirePositive("--jobs must be a positive number", threads);
         Shard part = shard == null ? Shard.WHOLE : ShardConverter.parse(shard, "--shard");
-        List<KernelSpec> listed = isTuned ? List.of() : KernelManifest.read(manifest).kernels();
+        List<KernelSpec> listed =
+                isTuned ? List.of() : KernelManifest.read(manifest).kernels();
         GranaryConfig config = record.in(stores().builder()).build();
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
@@ -142,8 +143,7 @@ public final class PopulateCommand extends TierCommand {
             return populate(config, bucket, threads, part, listed, Optional.empty());
         }
         try (TemporaryDirectory sources = new TemporaryDirectory("granary-populate-")) {
-            TunedKernel tuned =
-                    TunedKernel.find(manifest, device.device(), config, sources.path());
+            TunedKernel tuned = TunedKernel.find(manifest, device.device(), config, sources.path());
             return populate(
                     config,
                     bucket,

@@ -115,10 +115,11 @@ public final class TuneCommand extends TierCommand {
             LookupResult<TunedPlan> result =
                     isShowing ? show(granary, engine, space) : obtain(granary, engine, space);
             TunedPlan tuned = result.primitive();
-            KernelDescriptor kernel = tuned.plan()
-                    .descriptor(engine.target(), engine.device().limits());
-            Optional<PrimitiveSource> kernelSource =
-                    isShowing ? Optional.empty() : Optional.of(store(granary, engine, tuned, kernel));
+            KernelDescriptor kernel =
+                    tuned.plan().descriptor(engine.target(), engine.device().limits());
+            Optional<PrimitiveSource> kernelSource = isShowing
+                    ? Optional.empty()
+                    : Optional.of(store(granary, engine, tuned, kernel));
             if (isEmitting && !isJson()) {
                 out().println(tuned.plan().source());
             }
@@ -132,8 +133,8 @@ public final class TuneCommand extends TierCommand {
             } else {
                 report.print(out());
             }
-            published.causes()
-                    .forEach((cause, _) -> err().println("granary: not published: " + cause));
+            published.causes().forEach((cause, _) -> err().println(
+                            "granary: not published: " + cause));
             err().flush();
             return published.failed() > 0 ? 1 : 0;
         } catch (CompileException e) {
@@ -146,9 +147,9 @@ public final class TuneCommand extends TierCommand {
         long start = System.nanoTime();
         TunedPlan stored = granary.plans()
                 .find(space, engine.target())
-                .orElseThrow(() -> new CommandFailedException(
-                        "no tier has an outcome for this space and " + engine.device()
-                                + "; granary tune without --show makes one"));
+                .orElseThrow(() ->
+                        new CommandFailedException("no tier has an outcome for this space and "
+                                + engine.device() + "; granary tune without --show makes one"));
         return new LookupResult<>(
                 stored,
                 PrimitiveSource.LOCAL,
@@ -159,8 +160,8 @@ public final class TuneCommand extends TierCommand {
     private LookupResult<TunedPlan> obtain(Granary granary, OpenClEngine engine, PlanSpace space)
             throws CompileException {
         long chosen = seed == null ? new SplittableRandom().nextInt(MAX_SEED) : seed;
-        TuningSettings settings = TuningSettings.of(Duration.ofSeconds(budget), chosen)
-                .patience(patience);
+        TuningSettings settings =
+                TuningSettings.of(Duration.ofSeconds(budget), chosen).patience(patience);
         try (ProgressLine progress = new ProgressLine(err(), "tuning", space.size())) {
             BestTime best = new BestTime();
             PlanTuner tuner = PlanTuner.of(engine, engine.device().limits(), settings)

@@ -43,8 +43,7 @@ record TunedKernel(Id outcome, KernelSpec spec) {
                     .orElseThrow(() -> new CommandFailedException("no tier has an outcome for "
                             + file + " and " + device + "; run granary tune " + file
                             + " before"));
-            return new TunedKernel(
-                    tuned.descriptor().getId(), spec(tuned.plan(), directory));
+            return new TunedKernel(tuned.descriptor().getId(), spec(tuned.plan(), directory));
         }
     }
 

@@ -47,7 +47,10 @@ final class PlanSpaceReader {
         for (String name : parameters.keys()) {
             Map<String, Object> texts = texts(parameters, name);
             values.put(name, texts);
-            checked(parameters, name, () -> builder.parameter(name, texts.keySet().toArray()));
+            checked(
+                    parameters,
+                    name,
+                    () -> builder.parameter(name, texts.keySet().toArray()));
         }
         checkUses();
         for (String constraint : space.texts("where")) {
@@ -118,8 +121,9 @@ final class PlanSpaceReader {
         switch (value) {
             case TomlArray list -> list.toList().forEach(each -> collect(each, used));
             case TomlTable table ->
-                table.keySet().forEach(key -> collect(
-                        Objects.requireNonNull(table.get(List.of(key))), used));
+                table.keySet()
+                        .forEach(key ->
+                                collect(Objects.requireNonNull(table.get(List.of(key))), used));
             default -> ManifestTable.parameter(value).ifPresent(used::add);
         }
     }

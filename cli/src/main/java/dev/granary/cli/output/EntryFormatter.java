@@ -29,8 +29,8 @@ public final class EntryFormatter {
     /** Returns true for the id of the outcome of a tuning. */
     public static boolean isTuning(Id id) {
         return id.fields().stream()
-                .anyMatch(field -> field.name().equals("kind")
-                        && field.text().equals(TuningDescriptor.KIND));
+                .anyMatch(field ->
+                        field.name().equals("kind") && field.text().equals(TuningDescriptor.KIND));
     }
 
     public static long bytes(List<EntryCatalog.Listed> entries) {

@@ -79,8 +79,8 @@ class TuneCommandTest {
             """;
 
     /** Six plans. */
-    private static final String FEW = SCALE.replace("[2, 4]", "[4]")
-            .replace("cached = [true, false]", "cached = [false]");
+    private static final String FEW =
+            SCALE.replace("[2, 4]", "[4]").replace("cached = [true, false]", "cached = [false]");
 
     @TempDir
     private Path directory;
@@ -121,7 +121,8 @@ class TuneCommandTest {
                 .toList();
         assertEquals(18, plans.stream().distinct().count());
         KernelPlan first = plans.getFirst(); // tile = 2, item = "", cached, no vector
-        assertEquals("tile=2 item= cached=true unrolled=j vector= order=i ii j jj",
+        assertEquals(
+                "tile=2 item= cached=true unrolled=j vector= order=i ii j jj",
                 space.point(0).toString());
         assertEquals(1, first.report().caches().size());
         assertEquals(1, first.report().groupItems());
@@ -129,12 +130,14 @@ class TuneCommandTest {
         assertEquals(
                 List.of("i", "ii", "j", "jj"),
                 first.schedule().order().stream().map(LoopIndex::name).toList());
-        assertEquals(9, plans.stream()
-                .filter(plan -> plan.report().caches().isEmpty())
-                .count());
-        assertEquals(12, plans.stream()
-                .filter(plan -> plan.schedule().vectorized().isPresent())
-                .count());
+        assertEquals(
+                9,
+                plans.stream().filter(plan -> plan.report().caches().isEmpty()).count());
+        assertEquals(
+                12,
+                plans.stream()
+                        .filter(plan -> plan.schedule().vectorized().isPresent())
+                        .count());
         assertTrue(plans.stream().anyMatch(plan -> plan.report().groupItems() == 4));
     }
 
@@ -168,9 +171,7 @@ class TuneCommandTest {
     @DisplayName("P14 tune tries plans once, --show and later runs try none, --again keeps the"
             + " better one")
     void tune() throws Exception {
-        granary("tune", FEW, "--show")
-                .exits(1)
-                .reports("no tier has an outcome for this space");
+        granary("tune", FEW, "--show").exits(1).reports("no tier has an outcome for this space");
         Cli text = granary("tune", FEW, "--seed", "7").exits(0).isNarrow();
         text.prints("source    tuned, in ", "6 of 6 plans in", "seed 7", " 0 wrong");
         JsonObject stored = granary("tune", FEW, "--show", "--json").exits(0).json();
@@ -195,7 +196,8 @@ class TuneCommandTest {
                 .exits(0)
                 .prints("granary tuning 1", "tuned in", "  kind", "tuning");
         Cli.run("ls", "--long", "--dir", cache).exits(0).prints("tuning of scale");
-        JsonObject json = Cli.run("inspect", id, "--dir", cache, "--json").exits(0).json();
+        JsonObject json =
+                Cli.run("inspect", id, "--dir", cache, "--json").exits(0).json();
         assertTrue(json.getAsJsonArray("outcome").size() > 10);
         Cli.run("verify", "--dir", cache).exits(0);
     }

@@ -1,4 +1,6 @@
-/** The outcomes of tunings in the tiers: their revisions, and the merge of those of two machines. */
+/**
+ * The outcomes of tunings in the tiers: their revisions, and the merge of those of two machines.
+ */
 @NullMarked
 package dev.granary.coordinator.tuning;
 

@@ -46,8 +46,10 @@ final class PlanMeasurer<P extends Primitive> implements AutoCloseable {
             this.naive = calibrated(loaded);
         } catch (RestoreException | DriverException | IllegalArgumentException e) {
             memory.close();
-            throw new CompileException("The naive plan of " + plan.name()
-                    + " does not run on this device: " + e.getMessage(), "");
+            throw new CompileException(
+                    "The naive plan of " + plan.name() + " does not run on this device: "
+                            + e.getMessage(),
+                    "");
         } catch (CompileException e) {
             memory.close();
             throw e;
@@ -104,8 +106,7 @@ final class PlanMeasurer<P extends Primitive> implements AutoCloseable {
     }
 
     private void launch(LoadedPlan loaded) {
-        loaded.kernels()
-                .launch(loaded.plan().name(), loaded.plan().geometry(), memory.arguments());
+        loaded.kernels().launch(loaded.plan().name(), loaded.plan().geometry(), memory.arguments());
     }
 
     @Override

@@ -85,8 +85,10 @@ public final class PlanSpace {
         public Builder parameter(String name, Object... values) {
             List<String> texts = Arrays.stream(values).map(String::valueOf).toList();
             if (!NAME.matcher(name).matches() || name.equals("or")) {
-                throw new IllegalArgumentException("The name of a parameter begins with a lower-case"
-                        + " letter, and has lower-case letters, digits and underscores: " + name);
+                throw new IllegalArgumentException(
+                        "The name of a parameter begins with a lower-case"
+                                + " letter, and has lower-case letters, digits and underscores: "
+                                + name);
             }
             if (texts.isEmpty() || new LinkedHashSet<>(texts).size() < texts.size()) {
                 throw new IllegalArgumentException(
@@ -115,9 +117,8 @@ public final class PlanSpace {
             SpaceConstraint parsed = SpaceConstraint.parse(constraint);
             for (String name : parsed.names()) {
                 if (!parameters.containsKey(name)) {
-                    throw new IllegalArgumentException(
-                            "The constraint \"" + constraint + "\" has the name " + name
-                                    + ", which is no parameter");
+                    throw new IllegalArgumentException("The constraint \"" + constraint
+                            + "\" has the name " + name + ", which is no parameter");
                 }
             }
             constraints.add(parsed);
@@ -127,8 +128,8 @@ public final class PlanSpace {
         /**
          * Returns the space.
          *
-         * @param plans returns the plan for some values, always the same one; it throws {@link
-         *     IllegalArgumentException} if there is none
+         * @param plans returns the plan for some values, always the same one; it throws
+         *     {@link IllegalArgumentException} if there is none
          * @throws IllegalArgumentException if there are more than {@link #MAX_COMBINATIONS}
          *     combinations, or constraints exclude all of them
          */
@@ -165,10 +166,9 @@ public final class PlanSpace {
     /** Returns true if these are values of all parameters, and satisfy the constraints. */
     public boolean contains(PlanParameters values) {
         return List.copyOf(values.values().keySet()).equals(List.copyOf(parameters.keySet()))
-                && values.values().entrySet().stream()
-                        .allMatch(value -> parameters
-                                .getOrDefault(value.getKey(), List.of())
-                                .contains(value.getValue()))
+                && values.values().entrySet().stream().allMatch(value -> parameters
+                        .getOrDefault(value.getKey(), List.of())
+                        .contains(value.getValue()))
                 && isAllowed(values);
     }
 
@@ -184,7 +184,8 @@ public final class PlanSpace {
         }
         KernelPlan plan = plans.apply(values);
         if (!plan.schedule().nest().equals(nest)) {
-            throw new IllegalArgumentException("The plan for " + values + " is one of another nest");
+            throw new IllegalArgumentException(
+                    "The plan for " + values + " is one of another nest");
         }
         return plan;
     }

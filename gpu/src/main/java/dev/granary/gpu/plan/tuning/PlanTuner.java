@@ -78,8 +78,8 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
         return TunedPlan.of(descriptor, tune(engine, descriptor.space()));
     }
 
-    private <P extends Primitive> TuningOutcome tune(
-            KernelEngine<P> typed, PlanSpace space) throws CompileException {
+    private <P extends Primitive> TuningOutcome tune(KernelEngine<P> typed, PlanSpace space)
+            throws CompileException {
         try (PlanMeasurer<P> measurer =
                 new PlanMeasurer<>(typed, limits, space.naive(), settings.seed())) {
             return new TuningRun<>(space, settings, measurer, progress, clock).run();

@@ -11,13 +11,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A condition on parameters: comparisons of which one must hold, such as
- * {@code memory != 'local' or tile_i * tile_j <= 1024}. Sums and products are of whole numbers of
- * 64 bits.
+ * A condition on parameters: comparisons of which one must hold, such as {@code memory != 'local'
+ * or tile_i * tile_j <= 1024}. Sums and products are of whole numbers of 64 bits.
  */
 final class SpaceConstraint {
-    private static final Pattern TOKEN = Pattern.compile(
-            "\\s*(?:(?<number>\\d{1,18})|(?<name>[a-z][a-z0-9_]*)|'(?<text>[^']*)'"
+    private static final Pattern TOKEN =
+            Pattern.compile("\\s*(?:(?<number>\\d{1,18})|(?<name>[a-z][a-z0-9_]*)|'(?<text>[^']*)'"
                     + "|(?<symbol><=|>=|==|!=|[-+*/%()<>]))");
     private static final Set<String> COMPARISONS = Set.of("<=", ">=", "==", "!=", "<", ">");
 
@@ -96,7 +95,8 @@ final class SpaceConstraint {
         int end = 0;
         while (!text.substring(end).isBlank()) {
             if (!matcher.find(end) || matcher.start() != end) {
-                int blanks = text.length() - end - text.substring(end).stripLeading().length();
+                int blanks =
+                        text.length() - end - text.substring(end).stripLeading().length();
                 throw wrong("unknown character in column " + (end + blanks + 1));
             }
             String quoted = matcher.group("text");

@@ -46,8 +46,7 @@ public record TunedPlan(
                     "An outcome of a tuning is one binary, not " + binaries.count());
         }
         try {
-            TuningOutcome outcome =
-                    OutcomeText.decode(binaries.toByteArrays().getFirst());
+            TuningOutcome outcome = OutcomeText.decode(binaries.toByteArrays().getFirst());
             KernelPlan plan = descriptor.space().plan(outcome.parameters());
             if (!Sha256.of(plan.source().getBytes(UTF_8)).equals(outcome.source())) {
                 throw new RestoreException("The plan for " + outcome.parameters()

@@ -29,9 +29,8 @@ public final class TuningDescriptor implements PrimitiveDescriptor {
         Id.Builder key = Id.builder(target)
                 .field("kind", KIND)
                 .field("problem", space.naive().source());
-        space.parameters()
-                .forEach((name, values) ->
-                        key.field("parameter", name).field("values", String.join("\n", values)));
+        space.parameters().forEach((name, values) -> key.field("parameter", name)
+                .field("values", String.join("\n", values)));
         space.constraints().forEach(constraint -> key.field("constraint", constraint));
         this.id = key.field("plans", space.samples().hex())
                 .field("revision", String.valueOf(revision))
@@ -75,8 +74,8 @@ public final class TuningDescriptor implements PrimitiveDescriptor {
 
     @Override
     public String readableKey() {
-        return "tuning of " + space.nest().name() + " among " + space.size()
-                + " points, revision " + revision;
+        return "tuning of " + space.nest().name() + " among " + space.size() + " points, revision "
+                + revision;
     }
 
     @Override

@@ -165,8 +165,7 @@ final class TuningRun<P extends Primitive> {
     private boolean keep(Candidate candidate) {
         if (best.isEmpty()
                 || candidate.nanos()
-                        < best.getFirst().nanos()
-                                - best.getFirst().nanos() / LEAST_IMPROVEMENT) {
+                        < best.getFirst().nanos() - best.getFirst().nanos() / LEAST_IMPROVEMENT) {
             sinceImprovement = 0;
         }
         best.add(candidate);
@@ -187,8 +186,7 @@ final class TuningRun<P extends Primitive> {
         List<long[]> times = new ArrayList<>(); // of a round: the naive plan, then the best ones
         long finalStart = System.nanoTime();
         while (times.size() < settings.rounds()
-                && (times.size() < LEAST_ROUNDS
-                        || System.nanoTime() - finalStart < FINAL_NANOS)) {
+                && (times.size() < LEAST_ROUNDS || System.nanoTime() - finalStart < FINAL_NANOS)) {
             long[] round = new long[best.size() + 1];
             round[0] = Math.max(1, measurer.sample(measurer.naive()));
             for (int i = 0; i < best.size(); i++) {

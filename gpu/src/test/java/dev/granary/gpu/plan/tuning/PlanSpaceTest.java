@@ -59,13 +59,14 @@ class PlanSpaceTest {
         assertEquals("a=1 b=1 memory=local", points().getFirst());
         assertEquals("a=1 b=1 memory=none", points().get(1));
         assertEquals("a=4 b=3 memory=none", points().getLast());
-        assertEquals(
-                List.of("a=4 b=3 memory=local", "a=4 b=3 memory=none"), points("a * b >= 12"));
-        assertEquals(
-                List.of("a=3 b=1 memory=none"), points("a == 3", "b < 2", "memory == 'none'"));
+        assertEquals(List.of("a=4 b=3 memory=local", "a=4 b=3 memory=none"), points("a * b >= 12"));
+        assertEquals(List.of("a=3 b=1 memory=none"), points("a == 3", "b < 2", "memory == 'none'"));
         assertEquals(
                 List.of("a=1 b=1 memory=local", "a=4 b=3 memory=local"),
-                points("memory != 'none'", "a + b == 2 or (a - 1) * b == 3 * b", "a == b or b > 2",
+                points(
+                        "memory != 'none'",
+                        "a + b == 2 or (a - 1) * b == 3 * b",
+                        "a == b or b > 2",
                         "a < 2 or a > 3"));
         assertEquals(
                 List.of("a=1 b=2 memory=none", "a=3 b=2 memory=none"),
@@ -94,8 +95,9 @@ class PlanSpaceTest {
         for (int i = 0; i < 20; i++) {
             many.parameter("p" + i, 1, 2);
         }
-        refused("more than 1000000 combinations", () -> many.plans(_ ->
-                TuningProducts.tiled(8, 4, 4)));
+        refused(
+                "more than 1000000 combinations",
+                () -> many.plans(_ -> TuningProducts.tiled(8, 4, 4)));
     }
 
     @Test

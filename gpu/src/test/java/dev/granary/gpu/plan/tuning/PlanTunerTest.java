@@ -183,8 +183,7 @@ class PlanTunerTest {
             case "items" -> TuningProducts.tiled(SIZE, SIZE, SIZE);
             case "memory" ->
                 TuningProducts.tiled(SIZE, 4, 4)
-                        .cache(ArrayCache.of(
-                                        KernelArray.input("A", ElementType.FLOAT, SIZE, SIZE))
+                        .cache(ArrayCache.of(KernelArray.input("A", ElementType.FLOAT, SIZE, SIZE))
                                 .index(TuningProducts.I.inner())
                                 .location(MemoryLocation.LOCAL)
                                 // a gap of 64 MiB between the rows
@@ -198,8 +197,7 @@ class PlanTunerTest {
     @DisplayName("P11 if no plan has right results, the tuning fails and names the first cause")
     void noneRight() {
         PlanSpace space = kinds(64, "wrong").plans(_ -> TuningProducts.wrong(64));
-        CompileException e =
-                assertThrows(CompileException.class, () -> tune(space, settings()));
+        CompileException e = assertThrows(CompileException.class, () -> tune(space, settings()));
         assertTrue(
                 String.valueOf(e.getMessage()).contains("0 refused, 1 wrong; the first: element"),
                 e.getMessage());
@@ -260,8 +258,7 @@ class PlanTunerTest {
                     .loop(j, 5)
                     .loop(k, 4)
                     .loop(l, 2)
-                    .logic(sum.at(AffineIndex.of(0))
-                            .add(x.at(i, j, k, l)));
+                    .logic(sum.at(AffineIndex.of(0)).add(x.at(i, j, k, l)));
             for (LoopNest nest : List.of(copy, total)) {
                 PlanSpace space = PlanSpace.of(nest)
                         .parameter("one", 1)

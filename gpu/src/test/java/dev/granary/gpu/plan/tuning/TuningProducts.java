@@ -67,7 +67,8 @@ final class TuningProducts {
     }
 
     static KernelPlan tiled(int size, int ti, int tj) {
-        return KernelPlan.of(nest(size).schedule()
+        return KernelPlan.of(nest(size)
+                        .schedule()
                         .tile(I.by(ti), J.by(tj))
                         .reorder(I, J, K, I.inner(), J.inner()))
                 .bind(I, ParallelAxis.GROUP_Y)
