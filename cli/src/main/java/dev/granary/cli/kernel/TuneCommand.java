@@ -117,13 +117,13 @@ public final class TuneCommand extends TierCommand {
             TunedPlan tuned = result.primitive();
             KernelDescriptor kernel =
                     tuned.plan().descriptor(engine.target(), engine.device().limits());
-            Optional<PrimitiveSource> kernelSource = isShowing
+            Optional<PrimitiveSource> from = isShowing
                     ? Optional.empty()
                     : Optional.of(store(granary, engine, tuned, kernel));
             if (isEmitting && !isJson()) {
                 out().println(tuned.plan().source());
             }
-            TuningReport report = new TuningReport(space, result, kernel, kernelSource);
+            TuningReport report = new TuningReport(space, result, source(result), kernel, from);
             if (isJson()) {
                 JsonObject json = report.json();
                 if (isEmitting) {
@@ -140,6 +140,14 @@ public final class TuneCommand extends TierCommand {
         } catch (CompileException e) {
             throw new CommandFailedException(String.valueOf(e.getMessage()));
         }
+    }
+
+    private String source(LookupResult<TunedPlan> result) {
+        if (isShowing) {
+            return "stored";
+        }
+        boolean isNew = result.source() == PrimitiveSource.COMPILED;
+        return isNew ? "tuned" : isAgain ? "kept" : TuningReport.name(result.source());
     }
 
     private static LookupResult<TunedPlan> show(

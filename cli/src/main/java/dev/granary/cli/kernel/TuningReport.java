@@ -20,13 +20,15 @@ import java.util.Optional;
  * Report of a tuned plan, as text or JSON.
  *
  * @param space the space
- * @param result the plan with its source
+ * @param result the plan with the time of its lookup
+ * @param source the source of the plan, such as {@code tuned}
  * @param kernel the kernel of the plan
  * @param kernelSource the tier of the kernel; empty if it was not looked up
  */
 record TuningReport(
         PlanSpace space,
         LookupResult<TunedPlan> result,
+        String source,
         KernelDescriptor kernel,
         Optional<PrimitiveSource> kernelSource) {
     private static final double PERCENT = 100;
@@ -35,16 +37,13 @@ record TuningReport(
         return result.primitive().outcome();
     }
 
-    /** Returns the range of the middle half of the speedups, as a part of the speedup. */
+    /** Returns the uncertainty of the speedup, as a part of it. */
     private double spread() {
         return (double) outcome().spreadPpb() / outcome().ratioPpb();
     }
 
-    private String source() {
-        return result.source() == PrimitiveSource.COMPILED ? "tuned" : name(result.source());
-    }
-
-    private static String name(PrimitiveSource source) {
+    /** Returns a word such as {@code bucket}. */
+    static String name(PrimitiveSource source) {
         return source.name().toLowerCase(Locale.ROOT);
     }
 
@@ -53,7 +52,7 @@ record TuningReport(
         outcome().parameters().values().forEach(table::row);
         table.print(out);
         out.println();
-        out.println("source    " + source() + ", in " + Units.time(result.took()));
+        out.println("source    " + source + ", in " + Units.time(result.took()));
         out.println("time      " + Units.time(outcome().time()) + ", the naive kernel "
                 + Units.time(outcome().naiveTime()));
         out.println("speedup   "
@@ -81,7 +80,7 @@ record TuningReport(
                 "kernel",
                 space.nest().name(),
                 "from",
-                source(),
+                source,
                 "tookMillis",
                 Units.millis(result.took()),
                 "parameters",

@@ -15,7 +15,8 @@ import java.time.Duration;
  * @param time the median time of a launch
  * @param naiveTime the median time of a launch of the naive plan
  * @param ratioPpb the median of the ratios of both times in each round, in parts per billion
- * @param spreadPpb the range of the middle half of these ratios, in parts per billion
+ * @param spreadPpb the uncertainty of this median, in parts per billion: the range of the middle
+ *     half of the ratios, divided by the square root of the number of rounds
  * @param rounds the number of rounds
  * @param counts the plans with each result
  * @param points the number of points of the space

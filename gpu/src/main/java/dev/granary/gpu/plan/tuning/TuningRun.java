@@ -206,7 +206,7 @@ final class TuningRun<P extends Primitive> {
                 Duration.ofNanos(median(column(times, winner))),
                 Duration.ofNanos(median(column(times, 0))),
                 median(ratios),
-                ratios[ratios.length * 3 / 4] - ratios[ratios.length / 4],
+                spread(ratios),
                 times.size(),
                 counts,
                 space.size(),
@@ -221,6 +221,12 @@ final class TuningRun<P extends Primitive> {
                         1, Math.round((double) TuningOutcome.ONE * round[plan] / round[0])))
                 .sorted()
                 .toArray();
+    }
+
+    /** Returns the uncertainty of the median of values in ascending order. */
+    private static long spread(long[] values) {
+        long middleHalf = values[values.length * 3 / 4] - values[values.length / 4];
+        return Math.round(middleHalf / Math.sqrt(values.length));
     }
 
     private static long[] column(List<long[]> times, int plan) {
