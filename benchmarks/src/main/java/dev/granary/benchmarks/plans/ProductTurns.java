@@ -33,7 +33,7 @@ final class ProductTurns implements AutoCloseable {
     private final OpenClBuffer c;
     private final float[] zeros;
     private final List<Turn> turns = new ArrayList<>();
-    private final List<AutoCloseable> resources = new ArrayList<>();
+    private final List<Runnable> closers = new ArrayList<>();
 
     /** A kernel with the number of its launches in one sample. */
     private record Turn(String name, Runnable launch, int launches) {}
@@ -61,7 +61,7 @@ final class ProductTurns implements AutoCloseable {
     void add(String name, KernelPlan plan) throws Exception {
         OpenClKernels kernels = engine.load(
                 engine.create(plan.descriptor(engine.target(), engine.device().limits())));
-        resources.add(kernels);
+        closers.add(kernels::close);
         Geometry geometry = plan.geometry();
         add(name, () -> kernels.launch(plan.name(), geometry, a, b, c));
     }
@@ -70,7 +70,7 @@ final class ProductTurns implements AutoCloseable {
     boolean addClBlast(String name) {
         Optional<ClBlast> library = ClBlast.open(c);
         library.ifPresent(present -> {
-            resources.add(present);
+            closers.add(present::close);
             add(name, () -> present.multiply(shape, a, b, c));
         });
         return library.isPresent();
@@ -84,7 +84,7 @@ final class ProductTurns implements AutoCloseable {
         long start = System.nanoTime();
         launch.run();
         long nanos = Math.max(1, System.nanoTime() - start);
-        turns.add(new Turn(name, launch, (int) Math.clamp(SAMPLE_NANOS / nanos, 1, MAX_LAUNCHES)));
+        turns.add(new Turn(name, launch, Math.clamp(SAMPLE_NANOS / nanos, 1, MAX_LAUNCHES)));
     }
 
     private float[] result(Runnable launch) {
@@ -129,10 +129,8 @@ final class ProductTurns implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
-        for (AutoCloseable resource : resources) {
-            resource.close();
-        }
+    public void close() {
+        closers.forEach(Runnable::run);
         a.close();
         b.close();
         c.close();

@@ -92,7 +92,7 @@ final class PlanMeasurer<P extends Primitive> implements AutoCloseable {
     /** Returns the plan with as many launches in a sample as it needs. */
     LoadedPlan calibrated(LoadedPlan loaded) {
         long nanos = Math.max(1, sample(loaded.launches(1)));
-        return loaded.launches((int) Math.clamp(SAMPLE_NANOS / nanos, 1, MAX_LAUNCHES));
+        return loaded.launches(Math.clamp(SAMPLE_NANOS / nanos, 1, MAX_LAUNCHES));
     }
 
     /** Returns the time of one launch in nanoseconds, as the mean of a sample. */
