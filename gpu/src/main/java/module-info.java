@@ -19,4 +19,5 @@ module dev.granary.gpu {
     exports dev.granary.gpu.plan;
     exports dev.granary.gpu.plan.nest;
     exports dev.granary.gpu.plan.picture;
+    exports dev.granary.gpu.plan.tuning;
 }

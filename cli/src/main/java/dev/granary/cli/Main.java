@@ -11,6 +11,7 @@ import dev.granary.cli.kernel.ManifestCommand;
 import dev.granary.cli.kernel.PlanCommand;
 import dev.granary.cli.kernel.PopulateCommand;
 import dev.granary.cli.kernel.RunCommand;
+import dev.granary.cli.kernel.TuneCommand;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.operation.CompactCommand;
 import dev.granary.cli.operation.DevicesCommand;
@@ -45,7 +46,8 @@ import java.util.Map;
             "",
             "The launcher ./granary of a source tree has these as well:",
             "  test         build everything and run all tests",
-            "  bench        run a benchmark: restore, memory, local, crash, bucket, emission",
+            "  bench        run a benchmark: restore, memory, local, crash, bucket,"
+                    + " emission, plans",
             "  server       start an S3 server: ceph, swift, embedded; or delay, a proxy before"
                     + " one",
             "  conformance  run the contract suite of object stores against an S3 server",
@@ -70,6 +72,7 @@ public final class Main {
             Map.entry("diff", DiffCommand.class),
             Map.entry("manifest", ManifestCommand.class),
             Map.entry("plan", PlanCommand.class),
+            Map.entry("tune", TuneCommand.class),
             Map.entry("verify", VerifyCommand.class),
             Map.entry("evict", EvictCommand.class),
             Map.entry("clear", ClearCommand.class),

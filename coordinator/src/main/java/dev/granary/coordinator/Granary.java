@@ -63,6 +63,7 @@ public final class Granary implements AutoCloseable {
     private final RemoteLayers layers;
     private final WriteBehindQueue writeBehind;
     private final LookupTiers tiers;
+    private final TunedPlans plans;
     private final Optional<KernelRecorder> recorder;
     private final EventDispatcher events;
     private final EngineSwitch enabled;
@@ -82,13 +83,15 @@ public final class Granary implements AutoCloseable {
         this.layers = RemoteLayers.open(
                 stores.local(), stores.layers(), config.bucketWait(), publishing, counters, waits);
         this.writeBehind = new WriteBehindQueue(
-                stores.local(), layers, counters, stores.clock(), whenPublished);
+                stores.local(), layers, counters, stores.clock(), (id, result) -> plans().published(
+                                id, result));
         this.tiers = LookupTiers.over(
                 stores, config.localWait(), layers, writeBehind, counters, events, enabled);
         stores.setEvictionListener(
                 () -> events.beginEviction(stores.local().name(), counters, LookupCounter.EVICTED));
         this.recorder = config.recording().map(file -> new KernelRecorder(file, counters));
         this.memory = new MemoryTier(config, this::primitive, counters, recorder, events);
+        this.plans = new TunedPlans(tiers, memory, whenPublished);
         stores.watchTraffic(waits);
     }
 
@@ -107,7 +110,7 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Opens a cache as {@link #open(GranaryConfig)} does.
+     * Opens a cache.
      *
      * @param whenPublished receives the result for each entry that this instance compiled or
      *     published
@@ -119,10 +122,7 @@ public final class Granary implements AutoCloseable {
         return over(config, OpenStores.open(config), publishing, whenPublished);
     }
 
-    /**
-     * Creates a cache as {@link #open(GranaryConfig, PublishMode, BiConsumer)} does, over open
-     * stores.
-     */
+    /** Creates a cache over open stores. */
     public static Granary over(
             GranaryConfig config,
             OpenStores stores,
@@ -175,10 +175,7 @@ public final class Granary implements AutoCloseable {
         return primitive(EngineSet.of(engine), descriptor);
     }
 
-    /**
-     * Returns a primitive as {@link #primitive(KernelEngine, CompositeDescriptor)} does, for a
-     * primitive between two engines, such as a reorder.
-     */
+    /** Returns the composite primitive of a descriptor for two engines, such as a reorder. */
     public CompositePrimitive primitive(EngineSet engines, CompositeDescriptor<?> descriptor)
             throws CompileException {
         return memory.composite(engines, descriptor);
@@ -200,8 +197,7 @@ public final class Granary implements AutoCloseable {
     /**
      * Opens the first connection to each bucket now instead of at the first miss: loading a client
      * library takes a noticeable part of a second. For programs that are about to look up many
-     * kernels. A plugged layer gets a lookup of an id that no store has. Errors are left to the
-     * lookups.
+     * kernels. A plugged layer gets a lookup of an unknown id. Errors are left to the lookups.
      */
     public void connect() {
         stores.connect();
@@ -254,10 +250,7 @@ public final class Granary implements AutoCloseable {
         }
     }
 
-    /**
-     * Returns the capacity of the local tier in bytes; 0 if it is switched off, and empty if it is
-     * a plugged cache.
-     */
+    /** Returns the capacity of the local tier in bytes, 0 if off; empty if it is plugged in. */
     public OptionalLong localCapacity() {
         return stores.localCapacity();
     }
@@ -339,6 +332,11 @@ public final class Granary implements AutoCloseable {
      */
     public ConstantTensorCaches constants() {
         return constants;
+    }
+
+    /** Returns the tuned plans of this cache. */
+    public TunedPlans plans() {
+        return plans;
     }
 
     /** Returns the monitor of the buckets that this cache may wait for, to show progress. */

@@ -117,7 +117,14 @@ class ArchitectureTest {
                                 "transport",
                                 "write"),
                 "coordinator",
-                        List.of("claim", "dispatch", "layer", "lookup", "publish", "session"));
+                        List.of(
+                                "claim",
+                                "dispatch",
+                                "layer",
+                                "lookup",
+                                "publish",
+                                "session",
+                                "tuning"));
         inner.forEach((module, packages) -> packages.forEach(name -> assertRule(noClasses()
                 .that(describe("outside of " + module, type -> !module(type).equals(module)))
                 .should()

@@ -1,5 +1,7 @@
 package dev.granary.cli.entry;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
@@ -117,20 +119,25 @@ public final class InspectCommand extends TierCommand {
         table.row(
                 "binaries",
                 entry.binaries().count() + ", " + Units.bytes(entry.binaries().byteSize()));
-        for (BinaryContainer container : containers(entry)) {
-            table.row("container", container.description());
+        boolean isTuning = EntryFormatter.isTuning(entry.id());
+        if (isTuning) {
+            outcome(entry).forEach(line -> table.row("outcome", line));
+        } else {
+            containers(entry).forEach(each -> table.row("container", each.description()));
+            table.row("compatible", words(compatibility(entry)));
         }
-        table.row("compatible", words(compatibility(entry)));
         table.row("stored", Units.bytes(listed.bytes()));
-        table.row("compiled in", Units.time(entry.compileTime()));
+        table.row(isTuning ? "tuned in" : "compiled in", Units.time(entry.compileTime()));
         table.row("content", "sha256 " + entry.contentHash());
         entry.metadata().ifPresent(metadata -> {
             table.row("kernels", String.join(", ", metadata.kernels()));
-            table.row(
-                    "covers",
-                    metadata.geometries().isEmpty()
-                            ? "any launch"
-                            : String.join(", ", metadata.geometries()));
+            if (!isTuning) {
+                table.row(
+                        "covers",
+                        metadata.geometries().isEmpty()
+                                ? "any launch"
+                                : String.join(", ", metadata.geometries()));
+            }
             table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
             table.row("made at", metadata.createdAt().toString());
             table.row("key", abbreviated(metadata.readableKey()));
@@ -179,6 +186,9 @@ public final class InspectCommand extends TierCommand {
                 entry.contentHash().hex(),
                 "key",
                 fields);
+        if (EntryFormatter.isTuning(entry.id())) {
+            object.add("outcome", JsonOutput.strings(outcome(entry)));
+        }
         entry.metadata().ifPresent(metadata -> {
             object.add("kernels", JsonOutput.strings(metadata.kernels()));
             object.add("geometries", JsonOutput.strings(metadata.geometries()));
@@ -187,6 +197,13 @@ public final class InspectCommand extends TierCommand {
             object.addProperty("libraryVersion", metadata.libraryVersion());
         });
         return object;
+    }
+
+    /** Returns the lines of the outcome of a tuning. */
+    private static List<String> outcome(Entry entry) {
+        return new String(entry.binaries().toByteArrays().getFirst(), UTF_8)
+                .lines()
+                .toList();
     }
 
     private static List<BinaryContainer> containers(Entry entry) {

@@ -3,6 +3,7 @@ package dev.granary.cli.kernel;
 import com.google.gson.JsonObject;
 
 import dev.granary.cache.Backend;
+import dev.granary.cache.Id;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.manifest.KernelManifest;
@@ -17,6 +18,7 @@ import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.admin.BucketTrial;
 import dev.granary.coordinator.admin.ReadbackVerifier;
@@ -60,8 +62,16 @@ import java.util.concurrent.TimeUnit;
 public final class PopulateCommand extends TierCommand {
     private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
+    @Parameters(
+            paramLabel = "MANIFEST",
+            description = "a TOML file with [[kernel]] tables; with --tuned a plan with [space]")
     private Path manifest = Path.of("");
+
+    @Option(
+            names = "--tuned",
+            description = "publish the kernel of the best plan that granary tune has found for the"
+                    + " space in MANIFEST, and the outcome; never tunes")
+    private boolean isTuned;
 
     @Mixin
     private DeviceOption device = new DeviceOption();
@@ -109,15 +119,13 @@ public final class PopulateCommand extends TierCommand {
 
     @Override
     public Integer call() throws Exception {
-        PrintWriter out = out();
-        PrintWriter err = err();
         requirePositive("--upload-limit must be a positive number of seconds", uploadLimit);
         requirePositive("--compile-limit must be a positive number of seconds", compileLimit);
         int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
         requirePositive("--jobs must be a positive number", threads);
         Shard part = shard == null ? Shard.WHOLE : ShardConverter.parse(shard, "--shard");
-        List<KernelSpec> all = KernelManifest.read(manifest).kernels();
-        List<KernelSpec> kernels = part.of(all);
+        List<KernelSpec> listed =
+                isTuned ? List.of() : KernelManifest.read(manifest).kernels();
         GranaryConfig config = record.in(stores().builder()).build();
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
@@ -131,6 +139,33 @@ public final class PopulateCommand extends TierCommand {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
+        if (!isTuned) {
+            return populate(config, bucket, threads, part, listed, Optional.empty());
+        }
+        try (TemporaryDirectory sources = new TemporaryDirectory("granary-populate-")) {
+            TunedKernel tuned = TunedKernel.find(manifest, device.device(), config, sources.path());
+            return populate(
+                    config,
+                    bucket,
+                    threads,
+                    part,
+                    List.of(tuned.spec()),
+                    Optional.of(tuned.outcome()));
+        }
+    }
+
+    /** Compiles and publishes part of the kernels, and an outcome of a tuning if there is one. */
+    private int populate(
+            GranaryConfig config,
+            BucketConfig bucket,
+            int threads,
+            Shard part,
+            List<KernelSpec> all,
+            Optional<Id> outcome)
+            throws Exception {
+        PrintWriter out = out();
+        PrintWriter err = err();
+        List<KernelSpec> kernels = part.of(all);
         PublishResults published = new PublishResults();
         PublishMode mode = isUnpacked ? PublishMode.UNPACKED : PublishMode.IN_PACKS;
         try (CompilerProcesses engine = CompilerProcesses.start(
@@ -144,6 +179,7 @@ public final class PopulateCommand extends TierCommand {
                 runner.runAll(kernels, progress, Math.clamp(kernels.size(), 1, threads))
                         .forEach(result -> publishAgain(granary, result));
             }
+            outcome.ifPresent(granary::publish);
             flush(granary, published);
             PopulateResult populated = new PopulateResult(bucket, uploadLimit, published, runner);
             ReadbackVerifier readback = new ReadbackVerifier(config.buckets());

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -22,8 +23,26 @@ import java.util.Set;
  *
  * @param file the manifest
  * @param values the keys and values
+ * @param parameters the values in place of texts such as {@code "$tile"}, by name; none for a
+ *     manifest without parameters
  */
-record ManifestTable(Path file, TomlTable values) {
+record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters) {
+    /** Creates a table without parameters. */
+    ManifestTable(Path file, TomlTable values) {
+        this(file, values, Map.of());
+    }
+
+    /** Returns the name of a parameter in a value such as {@code "$tile"}; empty for others. */
+    static Optional<String> parameter(@Nullable Object value) {
+        return value instanceof String text && text.startsWith("$")
+                ? Optional.of(text.substring(1))
+                : Optional.empty();
+    }
+
+    private @Nullable Object substituted(@Nullable Object value) {
+        return parameter(value).map(parameters::get).orElse(value);
+    }
+
     /** Returns the keys in the order of the file. */
     List<String> keys() {
         return values.keySet().stream()
@@ -49,7 +68,7 @@ record ManifestTable(Path file, TomlTable values) {
     /** Returns a value of any type; null if the key is absent. */
     @Nullable
     Object value(String key) {
-        return values.get(List.of(key));
+        return substituted(values.get(List.of(key)));
     }
 
     @Nullable
@@ -77,7 +96,7 @@ record ManifestTable(Path file, TomlTable values) {
     Optional<ManifestTable> table(String key, String example) throws KernelManifestException {
         return switch (value(key)) {
             case null -> Optional.empty();
-            case TomlTable table -> Optional.of(new ManifestTable(file, table));
+            case TomlTable table -> Optional.of(new ManifestTable(file, table, parameters));
             default -> throw error(key, key + " must be a table such as " + example);
         };
     }
@@ -85,7 +104,7 @@ record ManifestTable(Path file, TomlTable values) {
     List<ManifestTable> tables(String key, String example) throws KernelManifestException {
         return list(key, TomlTable.class, "a list of tables, such as " + key + " = " + example)
                 .stream()
-                .map(table -> new ManifestTable(file, table))
+                .map(table -> new ManifestTable(file, table, parameters))
                 .toList();
     }
 
@@ -97,7 +116,8 @@ record ManifestTable(Path file, TomlTable values) {
         }
         List<T> items = new ArrayList<>();
         if (value instanceof TomlArray array) {
-            for (Object item : array.toList()) {
+            for (Object one : array.toList()) {
+                Object item = substituted(one);
                 if (type.isInstance(item)) {
                     items.add(type.cast(item));
                 }

@@ -17,6 +17,7 @@ import java.util.Set;
 final class PlanCaches {
     private static final Set<String> KEYS = Set.of(
             "name",
+            "enabled",
             "source",
             "index",
             "level",
@@ -39,12 +40,15 @@ final class PlanCaches {
         this.arrays = arrays;
     }
 
-    /** Returns a plan with the cache of a table. */
+    /** Returns a plan with the cache of a table, or the same plan if the cache is not enabled. */
     KernelPlan addedTo(KernelPlan plan, PlanTable table) throws KernelManifestException {
         table.checkKeys(KEYS, "a cache");
+        if (!table.flag("enabled", true)) {
+            return plan;
+        }
         ArrayCache cache = table.checked("source", () -> cache(table));
         KernelPlan cached = table.checked("source", () -> plan.cache(cache));
-        if (table.has("name")) {
+        if (table.hasText("name")) {
             String name = table.text("name");
             if (arrays.containsKey(name) || caches.put(name, cache) != null) {
                 throw table.table()

@@ -11,6 +11,7 @@ import dev.granary.gpu.plan.nest.KernelArray;
 import dev.granary.gpu.plan.nest.LoopIndex;
 import dev.granary.gpu.plan.nest.LoopNest;
 import dev.granary.gpu.plan.nest.LoopSchedule;
+import dev.granary.gpu.plan.tuning.PlanSpace;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -23,6 +24,9 @@ import java.util.stream.Collectors;
 
 /** Reader of a kernel plan as people write it. Its exceptions contain file, line and column. */
 public final class PlanFile {
+    /** The key of the parameters and constraints of a space of plans. */
+    static final String SPACE = "space";
+
     private static final Set<String> FILE_KEYS = Set.of(
             "kernel",
             "logic",
@@ -33,15 +37,16 @@ public final class PlanFile {
             "unroll",
             "vectorize",
             "bind",
-            "cache");
+            "cache",
+            SPACE);
     private static final Set<String> ARRAY_KEYS = Set.of("name", "role", "type", "shape", "layout");
     private static final Set<String> LOOP_KEYS = Set.of("index", "iterations");
     private static final Set<String> SPLIT_KEYS = Set.of("index", "size", "inner");
 
     private final PlanTable top;
 
-    private PlanFile(PlanTable top) {
-        this.top = top;
+    PlanFile(ManifestTable top) {
+        this.top = new PlanTable(top);
     }
 
     /**
@@ -50,8 +55,27 @@ public final class PlanFile {
      * @throws KernelManifestException if the file cannot be read, or its plan is invalid
      */
     public static KernelPlan read(Path file) throws KernelManifestException {
+        ManifestTable top = table(file);
+        if (top.value(SPACE) != null) {
+            throw top.error(
+                    SPACE, "the file has a space of plans; granary tune " + file + " chooses one");
+        }
+        return new PlanFile(top).plan();
+    }
+
+    /**
+     * Reads the space of plans of a file.
+     *
+     * @throws KernelManifestException if the file cannot be read, has no space, or the space is
+     *     invalid
+     */
+    public static PlanSpace readSpace(Path file) throws KernelManifestException {
+        return PlanSpaceReader.read(table(file));
+    }
+
+    private static ManifestTable table(Path file) throws KernelManifestException {
         try {
-            return new PlanFile(new PlanTable(new ManifestTable(file, TomlFile.read(file)))).plan();
+            return new ManifestTable(file, TomlFile.read(file));
         } catch (TomlException e) {
             throw new KernelManifestException(file + ":" + e.line() + ":" + e.column()
                     + ": this is not TOML: " + e.getMessage() + ".");
@@ -61,8 +85,7 @@ public final class PlanFile {
         }
     }
 
-    private KernelPlan plan() throws KernelManifestException {
-        top.checkKeys(FILE_KEYS, "a plan");
+    KernelPlan plan() throws KernelManifestException {
         Map<String, KernelArray> arrays = arrays();
         KernelPlan plan = bound(KernelPlan.of(scheduled(nest(arrays).schedule())));
         PlanCaches caches = new PlanCaches(arrays);
@@ -72,7 +95,13 @@ public final class PlanFile {
         return plan;
     }
 
+    /** Returns the nest, which has no parameters. */
+    LoopNest nest() throws KernelManifestException {
+        return nest(arrays());
+    }
+
     private Map<String, KernelArray> arrays() throws KernelManifestException {
+        top.checkKeys(FILE_KEYS, "a plan");
         Map<String, KernelArray> arrays = new LinkedHashMap<>();
         for (PlanTable table : top.tables("array")) {
             table.checkKeys(ARRAY_KEYS, "an array");
@@ -124,7 +153,7 @@ public final class PlanFile {
                 ? top.checked("order", () -> split.reorder(top.indices("order")))
                 : split;
         LoopSchedule unrolled = top.checked("unroll", () -> ordered.unroll(top.indices("unroll")));
-        return top.has("vectorize")
+        return top.hasText("vectorize")
                 ? top.checked("vectorize", () -> unrolled.vectorize(top.index("vectorize")))
                 : unrolled;
     }
@@ -143,6 +172,9 @@ public final class PlanFile {
                         .collect(Collectors.toSet()),
                 "bind");
         for (String key : table.keys()) {
+            if (!bindings.hasText(key)) {
+                continue; // the value of a parameter: not bound
+            }
             KernelPlan before = plan;
             ParallelAxis axis = Arrays.stream(ParallelAxis.values())
                     .filter(each -> each.toString().equals(key))

@@ -32,6 +32,11 @@ record PlanTable(ManifestTable table) {
         return table.value(key) != null;
     }
 
+    /** Returns whether the key has a text that is not empty. */
+    boolean hasText(String key) throws KernelManifestException {
+        return !table.textOrEmpty(key).isEmpty();
+    }
+
     List<PlanTable> tables(String key) throws KernelManifestException {
         return table.tables(key, "[[" + key + "]]").stream().map(PlanTable::new).toList();
     }

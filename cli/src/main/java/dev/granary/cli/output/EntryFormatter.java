@@ -4,7 +4,9 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.Id;
 import dev.granary.coordinator.admin.TierVerifier;
+import dev.granary.gpu.plan.tuning.TuningDescriptor;
 
 import java.io.PrintWriter;
 import java.time.Instant;
@@ -23,6 +25,13 @@ public final class EntryFormatter {
     private static final int KERNELS_CHARACTERS = 24;
 
     private EntryFormatter() {}
+
+    /** Returns true for the id of the outcome of a tuning. */
+    public static boolean isTuning(Id id) {
+        return id.fields().stream()
+                .anyMatch(field ->
+                        field.name().equals("kind") && field.text().equals(TuningDescriptor.KIND));
+    }
 
     public static long bytes(List<EntryCatalog.Listed> entries) {
         return entries.stream()

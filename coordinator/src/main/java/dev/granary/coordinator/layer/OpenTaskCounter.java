@@ -36,4 +36,9 @@ public final class OpenTaskCounter {
         }
         return true;
     }
+
+    /** Returns true if no task is in progress. */
+    public synchronized boolean isNone() {
+        return count == 0;
+    }
 }

@@ -37,7 +37,7 @@ public final class EngineSwitch {
     }
 
     /** Returns true if lookups of this engine go beyond memory. */
-    boolean isOn(Engine<?, ?> engine) {
+    public boolean isOn(Engine<?, ?> engine) {
         EnabledEngines current = engines;
         // usually all, of which none has to be identified
         return current.disabled().isEmpty()

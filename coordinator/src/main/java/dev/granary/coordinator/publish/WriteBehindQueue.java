@@ -143,10 +143,12 @@ public final class WriteBehindQueue implements AutoCloseable {
         for (CompiledPrimitive compiled : incomplete.all()) {
             takeBinaries(compiled);
         }
-        if (!openTasks.awaitNone(deadline)) {
-            return false;
-        }
-        return layers.awaitUploads(deadline);
+        do {
+            if (!openTasks.awaitNone(deadline) || !layers.awaitUploads(deadline)) {
+                return false;
+            }
+        } while (!openTasks.isNone()); // the result of an upload may lead to another one
+        return true;
     }
 
     @Override

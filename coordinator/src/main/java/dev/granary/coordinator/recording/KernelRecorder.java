@@ -10,6 +10,7 @@ import dev.granary.coordinator.layer.OpenTaskCounter;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.plan.tuning.TuningDescriptor;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -129,6 +130,9 @@ public final class KernelRecorder implements AutoCloseable {
             List<RecordedKernel> kernels = new ArrayList<>();
             List<String> comments = new ArrayList<>();
             for (PrimitiveDescriptor descriptor : batch) {
+                if (descriptor instanceof TuningDescriptor) {
+                    continue; // the kernel of its plan is recorded when it is obtained
+                }
                 if (descriptor.getId().isEmpty()) {
                     comments.add(comment(descriptor, descriptor.getId().reason()));
                 } else if (!(descriptor instanceof KernelDescriptor kernel)) {

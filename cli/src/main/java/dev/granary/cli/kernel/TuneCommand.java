@@ -1,0 +1,219 @@
+package dev.granary.cli.kernel;
+
+import com.google.gson.JsonObject;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.manifest.PlanFile;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Units;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.LookupResult;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.plan.tuning.PlanSpace;
+import dev.granary.gpu.plan.tuning.PlanTuner;
+import dev.granary.gpu.plan.tuning.TunedPlan;
+import dev.granary.gpu.plan.tuning.TuningSettings;
+import dev.granary.gpu.plan.tuning.TuningTrial;
+
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+
+/**
+ * {@code granary tune}: gets the best plan of a space through the cache, and tries plans if no tier
+ * has an outcome. The kernel of the plan is stored and published with it.
+ */
+@Command(
+        name = "tune",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Get the best plan of the space in FILE through the cache; if no tier has one, try"
+                    + " plans on the device. Stores and publishes the outcome and the kernel."
+        })
+public final class TuneCommand extends TierCommand {
+    private static final int MAX_SEED = 1_000_000_000;
+
+    @Parameters(paramLabel = "FILE", description = "a plan in TOML, with a table [space]")
+    private Path file = Path.of("");
+
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    @Option(
+            names = "--budget",
+            paramLabel = "SECONDS",
+            defaultValue = "120",
+            description = "the time after which no further plan is tried (default:"
+                    + " ${DEFAULT-VALUE})")
+    private int budget;
+
+    @Option(
+            names = "--patience",
+            paramLabel = "N",
+            defaultValue = "400",
+            description = "stop after N plans without an improvement (default: ${DEFAULT-VALUE})")
+    private int patience;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            description = "decides the order of the plans; default: a random number, printed")
+    private @Nullable Long seed;
+
+    @Option(
+            names = "--again",
+            description = "try plans even if a tier has an outcome; the better one stays")
+    private boolean isAgain;
+
+    @Option(names = "--show", description = "show the stored outcome; never try a plan")
+    private boolean isShowing;
+
+    @Option(names = "--emit", description = "print the kernel of the plan in OpenCL C before")
+    private boolean isEmitting;
+
+    @Option(
+            names = "--upload-limit",
+            paramLabel = "SECONDS",
+            defaultValue = "60",
+            description = "how long to wait for uploads (default: ${DEFAULT-VALUE})")
+    private int uploadLimit;
+
+    @Override
+    public Integer call() throws Exception {
+        if (budget <= 0 || patience <= 0 || uploadLimit <= 0) {
+            throw new UsageException(
+                    "--budget, --patience and --upload-limit must be positive numbers");
+        }
+        if (isAgain && isShowing) {
+            throw new UsageException("--again tries plans, and --show never does; give one");
+        }
+        PlanSpace space = PlanFile.readSpace(file);
+        GranaryConfig config = stores().builder().build();
+        PublishResults published = new PublishResults();
+        try (OpenClEngine engine = OpenClEngine.open(device.device());
+                Granary granary = Granary.open(config, PublishMode.UNPACKED, published)) {
+            LookupResult<TunedPlan> result =
+                    isShowing ? show(granary, engine, space) : obtain(granary, engine, space);
+            TunedPlan tuned = result.primitive();
+            KernelDescriptor kernel =
+                    tuned.plan().descriptor(engine.target(), engine.device().limits());
+            Optional<PrimitiveSource> from = isShowing
+                    ? Optional.empty()
+                    : Optional.of(store(granary, engine, tuned, kernel));
+            if (isEmitting && !isJson()) {
+                out().println(tuned.plan().source());
+            }
+            TuningReport report = new TuningReport(space, result, source(result), kernel, from);
+            if (isJson()) {
+                JsonObject json = report.json();
+                if (isEmitting) {
+                    json.addProperty("source", tuned.plan().source());
+                }
+                JsonOutput.print(out(), json);
+            } else {
+                report.print(out());
+            }
+            published.causes().forEach((cause, _) -> err().println(
+                            "granary: not published: " + cause));
+            err().flush();
+            return published.failed() > 0 ? 1 : 0;
+        } catch (CompileException e) {
+            throw new CommandFailedException(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private String source(LookupResult<TunedPlan> result) {
+        if (isShowing) {
+            return "stored";
+        }
+        boolean isNew = result.source() == PrimitiveSource.COMPILED;
+        return isNew ? "tuned" : isAgain ? "kept" : TuningReport.name(result.source());
+    }
+
+    private static LookupResult<TunedPlan> show(
+            Granary granary, OpenClEngine engine, PlanSpace space) throws CommandFailedException {
+        long start = System.nanoTime();
+        TunedPlan stored = granary.plans()
+                .find(space, engine.target())
+                .orElseThrow(() ->
+                        new CommandFailedException("no tier has an outcome for this space and "
+                                + engine.device() + "; granary tune without --show makes one"));
+        return new LookupResult<>(
+                stored,
+                PrimitiveSource.LOCAL,
+                OptionalInt.empty(),
+                Duration.ofNanos(System.nanoTime() - start));
+    }
+
+    private LookupResult<TunedPlan> obtain(Granary granary, OpenClEngine engine, PlanSpace space)
+            throws CompileException {
+        long chosen = seed == null ? new SplittableRandom().nextInt(MAX_SEED) : seed;
+        TuningSettings settings =
+                TuningSettings.of(Duration.ofSeconds(budget), chosen).patience(patience);
+        try (ProgressLine progress = new ProgressLine(err(), "tuning", space.size())) {
+            BestTime best = new BestTime();
+            PlanTuner tuner = PlanTuner.of(engine, engine.device().limits(), settings)
+                    .listener((values, trial, counts) ->
+                            progress.at(counts.tried() - 1, best.after(trial) + ", " + values));
+            if (!isAgain) {
+                return granary.plans().obtain(tuner, space);
+            }
+            long start = System.nanoTime();
+            TunedPlan plan = granary.plans().tuneAgain(tuner, space);
+            return new LookupResult<>(
+                    plan,
+                    plan.origin() == TunedPlan.Origin.COMPILED
+                            ? PrimitiveSource.COMPILED
+                            : PrimitiveSource.LOCAL,
+                    OptionalInt.empty(),
+                    Duration.ofNanos(System.nanoTime() - start));
+        }
+    }
+
+    /** Gets the kernel through the cache, waits for stores and uploads, and returns its source. */
+    private PrimitiveSource store(
+            Granary granary, OpenClEngine engine, TunedPlan tuned, KernelDescriptor kernel)
+            throws CompileException {
+        OpenCl.expectLaunches(List.of(tuned.plan().geometry()));
+        PrimitiveSource source = granary.obtain(engine, kernel).source();
+        try (ProgressLine progress =
+                new ProgressLine(err(), "publishing", 0).watching(granary.waits())) {
+            progress.passing(kernel.name());
+            granary.flush(Duration.ofSeconds(uploadLimit));
+        }
+        return source;
+    }
+
+    /** The least time of a launch so far, for the progress. */
+    private static final class BestTime {
+        private @Nullable Duration least;
+
+        String after(TuningTrial trial) {
+            if (trial instanceof TuningTrial.Measured(Duration time)
+                    && (least == null || time.compareTo(least) < 0)) {
+                least = time;
+            }
+            return least == null ? "none measured" : "best " + Units.time(least);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package dev.granary.cli.kernel;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.Id;
+import dev.granary.cli.manifest.KernelManifestException;
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.manifest.PlanFile;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.gpu.Launch;
+import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.gpu.plan.KernelPlan;
+import dev.granary.gpu.plan.tuning.PlanSpace;
+import dev.granary.gpu.plan.tuning.TunedPlan;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * The kernel of the best plan of a space, as a kernel of a manifest.
+ *
+ * @param outcome the id of the outcome that names the plan
+ * @param spec the kernel, with its source in a file
+ */
+record TunedKernel(Id outcome, KernelSpec spec) {
+    /**
+     * Finds the stored outcome of a plan file for a device.
+     *
+     * @param directory receives the source
+     * @throws CommandFailedException if no tier has an outcome
+     */
+    static TunedKernel find(Path file, OpenClDevice device, GranaryConfig config, Path directory)
+            throws KernelManifestException, ConfigException, CommandFailedException, IOException {
+        PlanSpace space = PlanFile.readSpace(file);
+        try (Granary granary = Granary.open(config)) {
+            TunedPlan tuned = granary.plans()
+                    .find(space, device.target())
+                    .orElseThrow(() -> new CommandFailedException("no tier has an outcome for "
+                            + file + " and " + device + "; run granary tune " + file
+                            + " before"));
+            return new TunedKernel(tuned.descriptor().getId(), spec(tuned.plan(), directory));
+        }
+    }
+
+    private static KernelSpec spec(KernelPlan plan, Path directory) throws IOException {
+        Path source = directory.resolve(plan.name() + ".cl");
+        Files.writeString(source, plan.source(), UTF_8);
+        return new KernelSpec(
+                plan.name(),
+                List.of(source),
+                List.of(),
+                List.of(),
+                List.of(plan.name()),
+                List.of(new Launch(plan.name(), plan.geometry())),
+                "",
+                "");
+    }
+}

@@ -1,0 +1,77 @@
+package dev.granary.coordinator.tuning;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.support.LogOnce;
+import dev.granary.coordinator.dispatch.EventSpan;
+import dev.granary.coordinator.lookup.LookupTiers;
+import dev.granary.gpu.plan.tuning.TunedPlan;
+import dev.granary.gpu.plan.tuning.TuningDescriptor;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/**
+ * Reader of the revisions of outcomes. The newest revision is the last of a consecutive sequence,
+ * so a reader requests them in order until one is absent. Thread-safe.
+ */
+public final class OutcomeRevisions {
+    private final LookupTiers tiers;
+
+    /** Creates a reader of the revisions in these tiers. */
+    public OutcomeRevisions(LookupTiers tiers) {
+        this.tiers = tiers;
+    }
+
+    /** Returns the newest usable revision of the local tier, from that of {@code first}. */
+    public Optional<TunedPlan> local(TuningDescriptor first) {
+        return newest(first, this::load, _ -> {});
+    }
+
+    /**
+     * Returns the newest usable revision of the layers, from that of {@code first}. The usable ones
+     * are stored in the local tier, in place of other outcomes with their revisions.
+     */
+    public Optional<TunedPlan> inLayers(TuningDescriptor first) {
+        return newest(
+                first,
+                id -> tiers.layers().search(id, (entry, _) -> Optional.of(entry)),
+                tiers.local()::store);
+    }
+
+    private Optional<Entry> load(Id id) {
+        EventSpan span = tiers.local().beginLoad();
+        long start = System.nanoTime();
+        LoadResult result = tiers.local().cache().load(id);
+        tiers.local().count(id, result, System.nanoTime() - start, span);
+        return result instanceof LoadResult.Hit(Entry entry)
+                ? Optional.of(entry)
+                : Optional.empty();
+    }
+
+    private static Optional<TunedPlan> newest(
+            TuningDescriptor first,
+            Function<Id, Optional<Entry>> load,
+            Consumer<Entry> whenUsable) {
+        @Nullable TunedPlan newest = null;
+        for (int i = first.revision(); i < TuningDescriptor.MAX_REVISIONS; i++) {
+            TuningDescriptor descriptor = first.revision(i);
+            Optional<Entry> entry = load.apply(descriptor.getId());
+            if (entry.isEmpty()) {
+                break;
+            }
+            try {
+                newest = TunedPlan.restore(descriptor, entry.get().binaries());
+                whenUsable.accept(entry.get());
+            } catch (RestoreException e) {
+                LogOnce.warn("tuning", "An outcome of a tuning is not used: " + e.getMessage());
+            }
+        }
+        return Optional.ofNullable(newest);
+    }
+}

@@ -1,0 +1,287 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Sha256;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.opencl.NeedsPocl;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.plan.KernelPlan;
+import dev.granary.gpu.plan.ParallelAxis;
+import dev.granary.gpu.plan.nest.ElementType;
+import dev.granary.gpu.plan.nest.KernelArray;
+import dev.granary.gpu.plan.nest.LoopIndex;
+import dev.granary.gpu.plan.nest.LoopNest;
+import dev.granary.gpu.plan.tuning.PlanSpace;
+import dev.granary.gpu.plan.tuning.PlanTuner;
+import dev.granary.gpu.plan.tuning.TunedPlan;
+import dev.granary.gpu.plan.tuning.TuningDescriptor;
+import dev.granary.gpu.plan.tuning.TuningSettings;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.testing.TestSeed;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Tests of tuned plans in the tiers of several machines, with a real S3 server and PoCL. */
+@NeedsPocl
+class TunedPlansTest {
+    private static final Duration LONG = Duration.ofMinutes(2);
+
+    /** The ratio of a plan that no machine beats, and of one that every machine beats. */
+    private static final long PERFECT = 1;
+
+    private static final long BAD = Long.MAX_VALUE / 4;
+
+    private final OpenClEngine engine = OpenClEngine.open(OpenCl.devices().stream()
+            .filter(device -> device.target().vendor().equals(DriverTraits.POCL))
+            .findFirst()
+            .orElseThrow());
+    private final PlanSpace space = space();
+    private final TuningDescriptor descriptor = TuningDescriptor.of(space, engine.target());
+    private final AtomicInteger trials = new AtomicInteger();
+    private final TestFleet fleet;
+    private Runnable duringTuning = () -> {};
+
+    TunedPlansTest(@TempDir Path directory) throws Exception {
+        fleet = new TestFleet(directory);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        engine.close();
+        fleet.close();
+    }
+
+    /** Two plans of a copy of 64 elements. */
+    private static PlanSpace space() {
+        LoopIndex i = LoopIndex.of("i");
+        KernelArray x = KernelArray.input("X", ElementType.FLOAT, 64);
+        KernelArray y = KernelArray.output("Y", ElementType.FLOAT, 64);
+        LoopNest nest = LoopNest.named("copy").loop(i, 64).logic(y.at(i).set(x.at(i)));
+        return PlanSpace.of(nest).parameter("tile", 4, 8).plans(values -> KernelPlan.of(
+                        nest.schedule().split(i, values.number("tile")))
+                .bind(i, ParallelAxis.GROUP_X)
+                .bind(i.inner(), ParallelAxis.ITEM_X));
+    }
+
+    private PlanTuner tuner() {
+        return PlanTuner.of(
+                        engine,
+                        engine.device().limits(),
+                        TuningSettings.of(LONG, TestSeed.VALUE).rounds(1))
+                .listener((_, _, _) -> {
+                    trials.incrementAndGet();
+                    duringTuning.run();
+                    duringTuning = () -> {};
+                });
+    }
+
+    private Granary open(String machine) throws Exception {
+        return fleet.open(machine, PublishMode.UNPACKED);
+    }
+
+    /** Obtains the plan on a machine, and closes its cache when everything is published. */
+    private LookupResult<TunedPlan> obtain(String machine) throws Exception {
+        try (Granary granary = open(machine)) {
+            LookupResult<TunedPlan> result = granary.plans().obtain(tuner(), space);
+            assertTrue(granary.flush(LONG));
+            return result;
+        }
+    }
+
+    /** Returns the stored outcome with another ratio and tile, as of another machine. */
+    private Entry entry(int revision, int point, long ratio) {
+        String source = Sha256.of(space.plan(space.point(point)).source().getBytes(UTF_8))
+                .hex();
+        String text = "granary tuning 1\nparameter " + space.point(point) + "\nsource " + source
+                + "\nnanos 1\nnaive-nanos 1\nratio-ppb " + ratio + "\nspread-ppb 0\nrounds 1\n"
+                + "measured 1\nslow 0\nunsuitable 0\nrefused 0\nwrong 0\npoints 2\nseed 5\n"
+                + "elapsed-nanos 1\n";
+        return entry(revision, text);
+    }
+
+    private Entry entry(int revision, String text) {
+        return Entry.of(
+                descriptor.revision(revision).getId(),
+                KernelBinaries.of(text.getBytes(UTF_8)),
+                Duration.ofSeconds(1),
+                new EntryMetadata("0", "other", Instant.EPOCH, List.of(), List.of(), ""));
+    }
+
+    private Optional<TunedPlan> stored(String machine) throws Exception {
+        try (Granary granary = open(machine)) {
+            return granary.plans().find(space, engine.target());
+        }
+    }
+
+    private static long ratio(Optional<TunedPlan> plan) {
+        return plan.orElseThrow().outcome().ratioPpb();
+    }
+
+    @Test
+    @DisplayName("P12 the second machine tunes nothing, nor does a later process of the first one")
+    void once() throws Exception {
+        LookupResult<TunedPlan> first = obtain("one");
+        assertEquals(PrimitiveSource.COMPILED, first.source());
+        assertEquals(2, trials.get());
+        LookupResult<TunedPlan> second = obtain("two");
+        assertEquals(PrimitiveSource.BUCKET, second.source());
+        assertEquals(first.primitive().outcome(), second.primitive().outcome());
+        assertEquals(first.primitive().plan(), second.primitive().plan());
+        try (Granary offline = Granary.open(fleet.config("two").offline().build())) {
+            assertEquals(
+                    PrimitiveSource.LOCAL,
+                    offline.plans().obtain(tuner(), space).source());
+            assertEquals(
+                    PrimitiveSource.MEMORY,
+                    offline.plans().obtain(tuner(), space).source());
+            assertEquals(
+                    first.primitive().plan(),
+                    offline.plans().plan(tuner(), space).plan());
+        }
+        assertEquals(2, trials.get(), "tuned again");
+        assertEquals(
+                first.primitive().getBinaries(BinaryKind.KERNEL),
+                stored("three").orElseThrow().getBinaries(BinaryKind.KERNEL));
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("P13 if another machine publishes a better outcome meanwhile, that stays")
+    void worse() throws Exception {
+        duringTuning = () -> fleet.publishUnpacked(List.of(entry(0, 0, PERFECT)));
+        assertEquals(PrimitiveSource.COMPILED, obtain("one").source());
+        assertEquals(PERFECT, ratio(stored("one")));
+        assertEquals(PERFECT, ratio(stored("two")));
+        assertEquals(1, fleet.keys("/e/").size());
+    }
+
+    @Test
+    @DisplayName("P13 if another machine publishes a worse outcome meanwhile, the better one is the"
+            + " next revision, on all machines")
+    void better() throws Exception {
+        duringTuning = () -> fleet.publishUnpacked(List.of(entry(0, 0, BAD)));
+        TunedPlan own = obtain("one").primitive();
+        for (String machine : List.of("one", "two")) {
+            TunedPlan newest = stored(machine).orElseThrow();
+            assertEquals(own.outcome(), newest.outcome());
+            assertEquals(1, newest.descriptor().revision());
+        }
+        LookupResult<TunedPlan> third = obtain("three");
+        assertEquals(PrimitiveSource.BUCKET, third.source());
+        assertEquals(own.outcome(), third.primitive().outcome());
+        assertEquals(PrimitiveSource.LOCAL, obtain("three").source());
+        assertEquals(own.outcome(), obtain("three").primitive().outcome());
+        assertEquals(2, trials.get(), "tuned again");
+    }
+
+    @Test
+    @DisplayName("P13 two machines that write a revision at once: the second merges with the first"
+            + " and tries the next one")
+    void conflict() throws Exception {
+        conflict(entry(1, 1, BAD - 1), 2);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("P13 two machines that write a revision at once: a better one stays")
+    void lostConflict() throws Exception {
+        conflict(entry(1, 1, PERFECT), 1);
+    }
+
+    private void conflict(Entry other, int newestRevision) throws Exception {
+        duringTuning = () -> fleet.publishUnpacked(List.of(entry(0, 0, BAD)));
+        String key = descriptor.revision(1).getId().hash().hex();
+        fleet.plan(FaultPlan.once(
+                request ->
+                        request.operation().startsWith("PUT") && request.key().contains(key),
+                0,
+                new Fault.Meanwhile(() -> fleet.publishUnpacked(List.of(other)))));
+        TunedPlan own = obtain("one").primitive();
+        TunedPlan newest = stored("two").orElseThrow();
+        assertEquals(newestRevision, newest.descriptor().revision());
+        assertEquals(newestRevision == 2, newest.outcome().equals(own.outcome()));
+        assertEquals(newest.outcome(), stored("one").orElseThrow().outcome());
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("P13 a further tuning replaces the stored outcome only if it is better")
+    void again() throws Exception {
+        fleet.publishUnpacked(List.of(entry(0, 0, BAD)));
+        try (Granary granary = open("one")) {
+            TunedPlan better = granary.plans().tuneAgain(tuner(), space);
+            assertEquals(TunedPlan.Origin.COMPILED, better.origin());
+            assertEquals(better.outcome(), granary.plans().plan(tuner(), space).outcome());
+            assertTrue(granary.flush(LONG));
+        }
+        assertEquals(1, stored("two").orElseThrow().descriptor().revision());
+        fleet.publishUnpacked(List.of(entry(2, 0, PERFECT)));
+        try (Granary granary = open("one")) {
+            assertEquals(
+                    PERFECT, granary.plans().tuneAgain(tuner(), space).outcome().ratioPpb());
+            assertTrue(granary.flush(LONG));
+        }
+        assertEquals(3, fleet.keys("/e/").size());
+        try (Granary alone = Granary.open(fleet.config("alone").offline().build())) {
+            TunedPlan own = alone.plans().tuneAgain(tuner(), space);
+            assertTrue(alone.flush(LONG));
+            assertEquals(
+                    own.outcome(),
+                    alone.plans().find(space, engine.target()).orElseThrow().outcome());
+        }
+        assertEquals(6, trials.get());
+    }
+
+    @Test
+    @DisplayName(
+            "P12 a stored outcome that is none, or whose plan is not in the space, is not used")
+    void foreign() throws Exception {
+        Entry sound = entry(1, 1, BAD);
+        String text = new String(sound.binaries().toByteArrays().getFirst(), UTF_8);
+        fleet.publishUnpacked(List.of(entry(0, "nonsense")));
+        LookupResult<TunedPlan> tuned = obtain("one");
+        assertEquals(PrimitiveSource.COMPILED, tuned.source());
+        assertEquals(2, trials.get());
+        fleet.publishUnpacked(List.of(entry(1, text.replace("tile=8", "tile=16"))));
+        fleet.publishUnpacked(List.of(entry(2, text.replace("tile=8", "tile=4"))));
+        assertEquals(tuned.primitive().outcome(), stored("one").orElseThrow().outcome());
+        assertNotEquals(16, stored("one").orElseThrow().outcome().parameters().number("tile"));
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("P12 with the cache disabled, nothing is stored")
+    void disabled() throws Exception {
+        try (Granary granary = open("one")) {
+            granary.setEnabled(false);
+            granary.plans().plan(tuner(), space);
+            granary.plans().tuneAgain(tuner(), space);
+        }
+        assertEquals(4, trials.get());
+        assertTrue(stored("one").isEmpty());
+    }
+}
