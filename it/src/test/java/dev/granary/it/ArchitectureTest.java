@@ -106,7 +106,8 @@ class ArchitectureTest {
                                 "lifetime",
                                 "opencl.binding",
                                 "opencl.driver",
-                                "source"),
+                                "source",
+                                "tool"),
                 "s3", List.of("aws", "minio", "publish", "resilience", "transport", "write"),
                 "coordinator",
                         List.of("claim", "dispatch", "layer", "lookup", "publish", "session"));
