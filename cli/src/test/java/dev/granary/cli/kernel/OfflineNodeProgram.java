@@ -1,8 +1,8 @@
 package dev.granary.cli.kernel;
 
 import dev.granary.cli.manifest.KernelManifest;
-import dev.granary.cli.manifest.KernelSourceResolver;
 import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.KernelDescriptor;
@@ -26,13 +26,13 @@ public final class OfflineNodeProgram {
                 LevelZeroEngine engine =
                         LevelZeroEngine.open(LevelZero.devices().getFirst())) {
             System.out.println("target=" + engine.target().path());
-            for (KernelSpec kernel :
-                    KernelManifest.read(Path.of(arguments[0])).kernels()) {
+            for (KernelSpec kernel : KernelManifest.read(Path.of(arguments[0])).kernels()) {
                 KernelDescriptor descriptor =
                         KernelSourceResolver.descriptor(kernel, engine.target());
                 var lookup = granary.obtain(engine, descriptor);
                 System.out.println(kernel.name() + ".source=" + lookup.source());
-                System.out.println(kernel.name() + ".origin=" + lookup.primitive().origin());
+                System.out.println(
+                        kernel.name() + ".origin=" + lookup.primitive().origin());
             }
             System.out.println("counters=" + granary.statistics().counters());
         }
