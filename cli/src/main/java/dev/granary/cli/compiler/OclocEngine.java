@@ -60,8 +60,8 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
             binaries = KernelBinaries.of(ocloc.compile(descriptor, limit));
             kernels = kernels(binaries);
         } catch (TimeoutException e) {
-            throw failure(new CompilerProcessException(
-                    Kind.TIMED_OUT, CompilerProcess.overdue(limit)));
+            throw failure(
+                    new CompilerProcessException(Kind.TIMED_OUT, CompilerProcess.overdue(limit)));
         } catch (IOException e) {
             throw failure(new CompilerProcessException(
                     Kind.CRASHED, "the compiler failed: " + e.getMessage()));
@@ -117,8 +117,8 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
             long compileNanos,
             SortedSet<String> kernels,
             KernelBinaries binaries) {
-        List<String> named = List.copyOf(
-                descriptor.entries().isEmpty() ? kernels : descriptor.entries());
+        List<String> named =
+                List.copyOf(descriptor.entries().isEmpty() ? kernels : descriptor.entries());
         return new TransferredPrimitive(
                 descriptor,
                 new CompilerResponse.Built(

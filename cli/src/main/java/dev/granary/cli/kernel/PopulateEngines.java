@@ -11,6 +11,7 @@ import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DevicesOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.UsageException;
+import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.gpu.Geometry;
@@ -33,9 +34,12 @@ import java.util.Set;
  */
 final class PopulateEngines implements AutoCloseable {
     private final List<Engine<KernelDescriptor, ?>> engines;
+    private final TemporaryDirectory directory;
 
-    private PopulateEngines(List<Engine<KernelDescriptor, ?>> engines) {
+    private PopulateEngines(
+            List<Engine<KernelDescriptor, ?>> engines, TemporaryDirectory directory) {
         this.engines = List.copyOf(engines);
+        this.directory = directory;
     }
 
     /** The selection of the command line, with its names found and nothing opened. */
@@ -52,8 +56,7 @@ final class PopulateEngines implements AutoCloseable {
         Selection(DevicesOption devices, OfflineTargetOption targets)
                 throws UsageException, CommandFailedException {
             this.devices = targets.isGiven() && !devices.isGiven() ? List.of() : devices.names();
-            this.declared =
-                    targets.isGiven() ? Optional.of(targets.declared()) : Optional.empty();
+            this.declared = targets.isGiven() ? Optional.of(targets.declared()) : Optional.empty();
         }
 
         /**
@@ -61,8 +64,7 @@ final class PopulateEngines implements AutoCloseable {
          *
          * @throws ConfigException if its entries would not be published
          */
-        void requireEnabled(EnabledEngines enabled)
-                throws ConfigException, CommandFailedException {
+        void requireEnabled(EnabledEngines enabled) throws ConfigException, CommandFailedException {
             if (enabled.disabled().isEmpty()) {
                 return;
             }
@@ -77,8 +79,8 @@ final class PopulateEngines implements AutoCloseable {
             }
         }
 
-        private static void requireEnabled(
-                EnabledEngines enabled, Backend backend, EngineKind kind) throws ConfigException {
+        private static void requireEnabled(EnabledEngines enabled, Backend backend, EngineKind kind)
+                throws ConfigException {
             if (!enabled.contains(new EnabledEngines.Family(backend, Optional.of(kind)))) {
                 throw new ConfigException("The setting enabled (GRANARY_ENABLED) disables "
                         + backend.path() + "." + kind.name().toLowerCase(Locale.ROOT)
@@ -97,6 +99,8 @@ final class PopulateEngines implements AutoCloseable {
                 throws CommandFailedException, IOException, InterruptedException {
             List<Engine<KernelDescriptor, ?>> opened = new ArrayList<>();
             Set<Target> targets = new HashSet<>();
+            // a signal that ends this process deletes it, after the compilers in it were killed
+            TemporaryDirectory directory = new TemporaryDirectory("granary-offline-");
             try {
                 for (String name : devices) {
                     CompilerProcesses engine = CompilerProcesses.start(name, geometries, limit);
@@ -108,14 +112,15 @@ final class PopulateEngines implements AutoCloseable {
                 }
                 declared.ifPresent(all -> all.targets().stream()
                         .filter(targets::add)
-                        .forEach(target ->
-                                opened.add(new OclocEngine(all.ocloc(), target, limit))));
-                return new PopulateEngines(opened);
+                        .forEach(target -> opened.add(new OclocEngine(
+                                all.ocloc().within(directory.path()), target, limit))));
+                return new PopulateEngines(opened, directory);
             } catch (CommandFailedException
                     | IOException
                     | InterruptedException
                     | RuntimeException e) {
                 opened.forEach(Engine::close);
+                directory.close();
                 throw e;
             }
         }
@@ -127,7 +132,8 @@ final class PopulateEngines implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
         engines.forEach(Engine::close);
+        directory.close();
     }
 }

@@ -29,6 +29,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * Tests of {@code populate --target} with Intel's compiler, and of Intel's driver, which gets the
@@ -40,6 +42,8 @@ class PopulateOfflineTest {
 
     /** The id of the device that Intel's driver simulates for Tiger Lake. */
     private static final String SIMULATED = "0xff20";
+
+    private static final long LIMIT_NANOS = TimeUnit.MINUTES.toNanos(5);
 
     @TempDir
     Path directory;
@@ -179,12 +183,12 @@ class PopulateOfflineTest {
         }
         assertEquals(2, targets.size(), targets::toString);
 
-        Cli node = Cli.of(onIntel(Main.class)
-                .run(arguments("run", "node", manifest, "--json")));
+        Cli node = Cli.of(onIntel(Main.class).run(arguments("run", "node", manifest, "--json")));
         JsonObject run = node.exits(0).json();
         assertEquals(0, summary(run, "compiled"), run::toString);
         assertEquals(2, summary(run, "bucket"), run::toString);
-        assertEquals(0, run.getAsJsonObject("counters").get("recompiled-by-driver").getAsInt());
+        assertEquals(
+                0, run.getAsJsonObject("counters").get("recompiled-by-driver").getAsInt());
         assertEquals(
                 targets.last(),
                 run.getAsJsonArray("results")
@@ -288,10 +292,85 @@ class PopulateOfflineTest {
                 directory.resolve("kernels.toml"),
                 Files.readString(directory.resolve("kernels.toml"))
                         .replace("name = \"sum\"", "name = \"sum\"\nentry = [\"sum\"]"));
-        Cli.run(arguments(
-                        "populate", "ci", manifest, "--target", "opencl/" + SIMULATED))
+        Cli.run(arguments("populate", "ci", manifest, "--target", "opencl/" + SIMULATED))
                 .exits(1)
                 .reports("FAILED sum: sum has no kernel sum: its kernels are other");
+    }
+
+    @Test
+    @DisplayName("N10 a binary that is not for the target for certain is not published: no driver is"
+            + " here to tell")
+    void undetermined() throws Exception {
+        Path programs = Files.createDirectories(directory.resolve("programs"));
+        Path script = Files.writeString(programs.resolve("ocloc"), """
+                #!/bin/sh
+                if [ "$1" = query ]; then printf 22.43.1234.5 > "$2"; exit; fi
+                while [ $# -gt 1 ]; do [ "$1" = -out_dir ] && out=$2; shift; done
+                echo of no known container > "$out/program"
+                """);
+        assertTrue(script.toFile().setExecutable(true));
+        Cli.of(withoutDriver(Main.class)
+                        .variables(Map.of("PATH", programs + ":/usr/bin:/bin"))
+                        .run(arguments(
+                                "populate", "ci", manifest(), "--target", "opencl/0x9a49")))
+                .exits(1)
+                .prints("incompatible        2", "0 published")
+                .reports("FAILED sum: the binary is not for this device for certain");
+        assertEquals(List.of(), fleet.keys("/p/"));
+    }
+
+    @Test
+    @DisplayName(
+            "U10 a populate that is ended leaves no compiler running and no temporary file; one"
+                    + " that hangs costs its kernel only")
+    void ended() throws Exception {
+        Path programs = Files.createDirectories(directory.resolve("programs"));
+        Path pid = directory.resolve("pid");
+        Path script =
+                Files.writeString(programs.resolve("ocloc"), """
+                #!/bin/sh
+                if [ "$1" = query ]; then printf 22.43.1234.5 > "$2"; exit; fi
+                case "$*" in *-spv_only*) exit;; esac
+                echo $$ > PID.new; mv PID.new PID; exec sleep 600
+                """.replace("PID", pid.toString()));
+        assertTrue(script.toFile().setExecutable(true));
+        Path temporary = Files.createDirectories(directory.resolve("temporary"));
+        ChildJvm jvm = withoutDriver(Main.class)
+                .flags("-Djava.io.tmpdir=" + temporary)
+                .variables(Map.of("PATH", programs + ":/usr/bin:/bin"));
+        String manifest = manifest();
+        Cli.of(jvm.run(arguments(
+                        "populate",
+                        "ci",
+                        manifest,
+                        "--target",
+                        "opencl/0x9a49",
+                        "--compile-limit",
+                        "1")))
+                .exits(1)
+                .prints("timed out         2")
+                .reports("FAILED sum: the compiler did not end within 1 s (--compile-limit)");
+        assertEquals(List.of(), names(temporary));
+        Files.delete(pid);
+        ChildJvm.Recording started = jvm.record(
+                arguments("populate", "ci", manifest, "--target", "opencl/0x9a49", "--jobs", "1"));
+        for (long start = System.nanoTime();
+                Files.notExists(pid) && System.nanoTime() - start < LIMIT_NANOS; ) {
+            Thread.sleep(20);
+        }
+        long compiler = Long.parseLong(Files.readString(pid).strip());
+        started.process().destroy();
+        started.end();
+        assertFalse(ProcessHandle.of(compiler).map(ProcessHandle::isAlive).orElse(false));
+        assertEquals(List.of(), names(temporary));
+    }
+
+    private static List<String> names(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.startsWith("granary-"))
+                    .toList();
+        }
     }
 
     @Test

@@ -72,9 +72,13 @@ public final class DeviceKernels {
         for (long i = 0; i < kernels; i++) {
             long nameBytes = code.unsignedInt(at + 12);
             names.add(name(code.part(at + KERNEL_HEADER_BYTES, nameBytes)));
-            at += KERNEL_HEADER_BYTES + nameBytes + code.unsignedInt(at + 16)
-                    + code.unsignedInt(at + 20) + code.unsignedInt(at + 24)
-                    + code.unsignedInt(at + 28) + code.unsignedInt(at + 32);
+            at += KERNEL_HEADER_BYTES
+                    + nameBytes
+                    + code.unsignedInt(at + 16)
+                    + code.unsignedInt(at + 20)
+                    + code.unsignedInt(at + 24)
+                    + code.unsignedInt(at + 28)
+                    + code.unsignedInt(at + 32);
         }
         return names;
     }

@@ -32,7 +32,9 @@ public record IntelDevice(int pciId, OptionalInt ipVersion) {
 
     /** Returns the text of this device in a target, such as {@code GPU id 0x9a49}. */
     public String text() {
-        return GPU + ID_MARK + Integer.toHexString(pciId)
+        return GPU
+                + ID_MARK
+                + Integer.toHexString(pciId)
                 + (ipVersion.isPresent()
                         ? IP_MARK + Integer.toHexString(ipVersion.getAsInt())
                         : "");
@@ -91,9 +93,7 @@ public record IntelDevice(int pciId, OptionalInt ipVersion) {
 
     /** Returns the names of the product families that {@link #ofFamily} has devices for. */
     public static List<String> families() {
-        return Arrays.stream(IntelProduct.values())
-                .map(IntelProduct::acronym)
-                .toList();
+        return Arrays.stream(IntelProduct.values()).map(IntelProduct::acronym).toList();
     }
 
     /** Returns the product of this device; empty for an id that no list has. */

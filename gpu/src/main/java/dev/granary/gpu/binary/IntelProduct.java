@@ -44,7 +44,12 @@ enum IntelProduct {
             28,
             IntelProduct.GEN_11,
             "4500 4541 4551 4555 4571 4e51 4e55 4e61 4e71"),
-    TIGER_LAKE("tgllp", "Tiger Lake", 29, IntelProduct.XE_LP, "9a40 9a49 9a59 9a60 9a68 9a70 9a78 ff20"),
+    TIGER_LAKE(
+            "tgllp",
+            "Tiger Lake",
+            29,
+            IntelProduct.XE_LP,
+            "9a40 9a49 9a59 9a60 9a68 9a70 9a78 ff20"),
     ROCKET_LAKE("rkl", "Rocket Lake", 30, IntelProduct.XE_LP, "4c80 4c8a 4c8b 4c8c 4c90 4c9a"),
     ALDER_LAKE_S(
             "adls",

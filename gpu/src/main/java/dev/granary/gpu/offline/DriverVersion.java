@@ -17,8 +17,7 @@ import java.util.regex.Pattern;
 record DriverVersion(String text, int year, int build) {
     private static final Pattern OPENCL =
             Pattern.compile("(\\d{2})\\.(\\d{1,2})\\.(\\d{4,6})((?:\\.\\d{1,6})?)");
-    private static final Pattern LEVEL_ZERO =
-            Pattern.compile("\\d{1,3}\\.\\d{1,3}\\.(\\d{1,6})");
+    private static final Pattern LEVEL_ZERO = Pattern.compile("\\d{1,3}\\.\\d{1,3}\\.(\\d{1,6})");
 
     /** Level Zero's version of the drivers of {@link #LEVEL_ZERO_YEAR}, before the build. */
     private static final String LEVEL_ZERO_PREFIX = "1.3.";

@@ -42,6 +42,10 @@ public final class Ocloc {
     /** ocloc compiles only the text behind this mark of built-in kernels, if a source has it. */
     private static final String BUILT_IN_MARK = "R\"===(";
 
+    /** Parts of the output for a device that the compiler does not know, by its versions. */
+    private static final List<String> UNKNOWN_DEVICE =
+            List.of("Could not determine device target", "Cannot get HW Info");
+
     private static final Duration TRIAL_LIMIT = Duration.ofMinutes(1);
 
     private final Path program;
@@ -103,6 +107,11 @@ public final class Ocloc {
         }
     }
 
+    /** Returns this compiler with another parent of its temporary directories. */
+    public Ocloc within(Path parent) {
+        return new Ocloc(program, version, parent);
+    }
+
     /** Returns the version of the driver that this compiler belongs to. */
     public String driverVersion() {
         return version.text();
@@ -124,23 +133,23 @@ public final class Ocloc {
         return supported.computeIfAbsent(device, this::tryDevice);
     }
 
-    /** Returns true if an empty kernel compiles. */
+    /** Returns false if the compiler says of an empty kernel that it does not know the device. */
     private boolean tryDevice(IntelDevice device) {
         try {
             Path directory = Files.createTempDirectory(temporary, "granary-ocloc-");
             try {
                 Path source = directory.resolve("program.cl");
                 Files.writeString(source, "kernel void trial() {}\n");
-                return ToolRun.of(
-                                command(directory, source, device, List.of(), "-spv_only"),
-                                directory,
-                                TRIAL_LIMIT)
-                        .isSuccess();
+                ToolRun run = ToolRun.of(
+                        command(directory, source, device, List.of(), "-spv_only"),
+                        directory,
+                        TRIAL_LIMIT);
+                return run.isSuccess() || UNKNOWN_DEVICE.stream().noneMatch(run.output()::contains);
             } finally {
                 FileTrees.delete(directory);
             }
         } catch (IOException e) {
-            return false;
+            return true; // nothing is known of the device; each compile reports its failure
         }
     }
 
@@ -182,8 +191,7 @@ public final class Ocloc {
     private byte[] fromSource(
             KernelDescriptor descriptor, IntelDevice device, Path directory, Duration limit)
             throws CompileException, IOException {
-        return compileText(
-                descriptor, device, directory, limit, descriptor.optionTokens(), OUTPUT);
+        return compileText(descriptor, device, directory, limit, descriptor.optionTokens(), OUTPUT);
     }
 
     /** Compiles as the engine of Level Zero does: options of the driver are for the second step. */
@@ -194,8 +202,8 @@ public final class Ocloc {
         List<String> ofFrontEnd = new ArrayList<>();
         descriptor
                 .optionTokens()
-                .forEach(option -> (SpirvCompiler.isForDriver(option) ? ofDriver : ofFrontEnd)
-                        .add(option));
+                .forEach(option ->
+                        (SpirvCompiler.isForDriver(option) ? ofDriver : ofFrontEnd).add(option));
         compileText(descriptor, device, directory, limit, ofFrontEnd, MODULE, "-spv_only");
         return run(
                 descriptor,

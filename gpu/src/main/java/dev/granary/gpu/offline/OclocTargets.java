@@ -61,8 +61,9 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
         for (IntelDevice one : found) {
             for (Backend backend : Backend.values()) {
                 if (only.isEmpty() || only.get() == backend) {
-                    version.of(backend).ifPresent(driver -> targets.add(
-                            new Target(backend, IntelDevice.VENDOR, one.text(), driver)));
+                    version.of(backend)
+                            .ifPresent(driver -> targets.add(
+                                    new Target(backend, IntelDevice.VENDOR, one.text(), driver)));
                 }
             }
         }
@@ -79,7 +80,9 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
         String ip = path.group("ip");
         IntelDevice device = new IntelDevice(
                 Integer.parseInt(path.group("id").substring(2), 16),
-                ip == null ? OptionalInt.empty() : OptionalInt.of(Integer.parseUnsignedInt(ip, 16)));
+                ip == null
+                        ? OptionalInt.empty()
+                        : OptionalInt.of(Integer.parseUnsignedInt(ip, 16)));
         Backend backend = Backend.ofPath(path.group("backend")).orElseThrow(() -> unknown(name));
         String driver = path.group("driver");
         Target target = new Target(backend, IntelDevice.VENDOR, device.text(), driver);

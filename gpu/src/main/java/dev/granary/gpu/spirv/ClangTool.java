@@ -30,10 +30,8 @@ record ClangTool(Path clang, Path translator) implements SpirvTool {
                         IntStream.iterate(NEWEST_VERSION, v -> v >= OLDEST_VERSION, v -> v - 1)
                                 .mapToObj(version -> "-" + version))
                 .flatMap(suffix -> path.program("clang" + suffix).stream()
-                        .flatMap(clang ->
-                                path.program("llvm-spirv" + suffix).stream()
-                                        .<SpirvTool>map(
-                                                translator -> new ClangTool(clang, translator))))
+                        .flatMap(clang -> path.program("llvm-spirv" + suffix).stream()
+                                .<SpirvTool>map(translator -> new ClangTool(clang, translator))))
                 .findFirst();
     }
 

@@ -30,9 +30,7 @@ sealed interface SpirvTool permits OclocTool, ClangTool {
     /** Returns the first tool of a search path: Intel's {@code ocloc}, else clang. */
     static Optional<SpirvTool> find(String searchPath) {
         ToolPath path = ToolPath.of(searchPath);
-        return path.program("ocloc")
-                .<SpirvTool>map(OclocTool::new)
-                .or(() -> ClangTool.find(path));
+        return path.program("ocloc").<SpirvTool>map(OclocTool::new).or(() -> ClangTool.find(path));
     }
 
     /**

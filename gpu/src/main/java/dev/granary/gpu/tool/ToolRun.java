@@ -65,8 +65,6 @@ public record ToolRun(int exitCode, String output) {
     /** Returns the signal that ended the process, or empty if it ended by itself. */
     public OptionalInt signal() {
         int signal = exitCode - SIGNAL_BASE;
-        return signal > 0 && signal <= LAST_SIGNAL
-                ? OptionalInt.of(signal)
-                : OptionalInt.empty();
+        return signal > 0 && signal <= LAST_SIGNAL ? OptionalInt.of(signal) : OptionalInt.empty();
     }
 }

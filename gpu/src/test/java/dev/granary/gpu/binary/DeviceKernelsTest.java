@@ -8,10 +8,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import java.util.List;
 
 /** Tests of the names of kernels in real binaries of Intel's compiler. */
 class DeviceKernelsTest {

@@ -42,9 +42,8 @@ class OclocTargetsTest {
     @Test
     @DisplayName("R11 a family is all its devices, less those that the compiler does not know")
     void family() throws Exception {
-        List<String> devices = TARGETS.of("opencl/tgllp").stream()
-                .map(Target::device)
-                .toList();
+        List<String> devices =
+                TARGETS.of("opencl/tgllp").stream().map(Target::device).toList();
         assertTrue(devices.containsAll(List.of("GPU id 0x9a49", "GPU id 0xff20")));
         assertEquals(7, devices.size(), devices::toString);
         assertEquals(14, TARGETS.of("TGLLP").size());
@@ -60,13 +59,16 @@ class OclocTargetsTest {
                 target(Backend.LEVEL_ZERO, 0x9a49, OptionalInt.of(0x3000000), "1.6.24595"))) {
             assertEquals(List.of(target), TARGETS.of(target.path()));
         }
-        String other = target(Backend.OPENCL, 0x9a49, OptionalInt.empty(), "23.1.1.1").path();
+        String other =
+                target(Backend.OPENCL, 0x9a49, OptionalInt.empty(), "23.1.1.1").path();
         assertRefused(other, "install the ocloc of that driver");
         assertRefused(
-                target(Backend.LEVEL_ZERO, 0x9a49, OptionalInt.empty(), "1.3.24596").path(),
+                target(Backend.LEVEL_ZERO, 0x9a49, OptionalInt.empty(), "1.3.24596")
+                        .path(),
                 "install the ocloc of that driver");
         assertRefused(
-                target(Backend.OPENCL, 0x9a59, OptionalInt.empty(), "22.43.24595.41").path(),
+                target(Backend.OPENCL, 0x9a59, OptionalInt.empty(), "22.43.24595.41")
+                        .path(),
                 "has no code for 0x9a59");
     }
 
@@ -74,17 +76,15 @@ class OclocTargetsTest {
     @DisplayName("R11 later drivers report other versions of Level Zero: only a printed target"
             + " names one")
     void laterDriver() throws Exception {
-        OclocTargets later = new OclocTargets(
-                DriverVersion.parse("24.26.30049.6").orElseThrow(), _ -> true);
+        OclocTargets later =
+                new OclocTargets(DriverVersion.parse("24.26.30049.6").orElseThrow(), _ -> true);
         assertEquals(
                 List.of(target(Backend.OPENCL, 0x9a49, OptionalInt.empty(), "24.26.30049.6")),
                 later.of("0x9a49"));
-        assertTrue(assertThrows(
-                        UnknownTargetException.class, () -> later.of("level-zero/0x9a49"))
+        assertTrue(assertThrows(UnknownTargetException.class, () -> later.of("level-zero/0x9a49"))
                 .getMessage()
                 .contains("as granary devices prints them"));
-        Target printed =
-                target(Backend.LEVEL_ZERO, 0x9a49, OptionalInt.of(0x3000000), "1.3.30049");
+        Target printed = target(Backend.LEVEL_ZERO, 0x9a49, OptionalInt.of(0x3000000), "1.3.30049");
         assertEquals(List.of(printed), later.of(printed.path()));
     }
 

@@ -64,11 +64,14 @@ class OclocTest {
     }
 
     /** Compiles the samples on the driver, and returns the path of the device's target. */
-    private String compileOnDriver(Backend backend, Map<String, String> device)
-            throws Exception {
+    private String compileOnDriver(Backend backend, Map<String, String> device) throws Exception {
         Map<String, String> variables = new HashMap<>(device);
         variables.putAll(Map.of(
-                "NEOReadDebugKeys", "1", "SetCommandStreamReceiver", "1", "NEO_CACHE_PERSISTENT",
+                "NEOReadDebugKeys",
+                "1",
+                "SetCommandStreamReceiver",
+                "1",
+                "NEO_CACHE_PERSISTENT",
                 "0"));
         String output = DriverProcess.of(DriverBinariesProgram.class, directory)
                 .variables(variables)
@@ -78,8 +81,7 @@ class OclocTest {
         return DriverProcess.value(output, "target");
     }
 
-    private void assertSameAsDriver(Backend backend, Map<String, String> device)
-            throws Exception {
+    private void assertSameAsDriver(Backend backend, Map<String, String> device) throws Exception {
         Ocloc ocloc = ocloc();
         String path = compileOnDriver(backend, device);
         List<Target> targets = ocloc.targets(path);
@@ -101,8 +103,7 @@ class OclocTest {
             }
             assertInstanceOf(
                     BinaryCompatibility.Compatible.class,
-                    CompatibilityChecker.check(
-                            targets.getFirst(), MemorySegment.ofArray(offline)));
+                    CompatibilityChecker.check(targets.getFirst(), MemorySegment.ofArray(offline)));
         }
     }
 
@@ -126,11 +127,18 @@ class OclocTest {
     @Tag("exhaustive")
     @DisplayName("R11 the same for devices of other families, and for another id of one family")
     void otherDevices(Backend backend) throws Exception {
-        for (String family : List.of("skl", "dg1", "adls", "rkl", "icllp")) {
-            assertSameAsDriver(backend, Map.of("ProductFamilyOverride", family));
+        Map<String, String> devices = Map.of(
+                "skl", "0x1912", "icllp", "0x8a52", "tgllp", "0x9a49", "rkl", "0x4c8a", "adls",
+                "0x4680", "dg1", "0x4905");
+        for (Map.Entry<String, String> device : devices.entrySet()) {
+            assertSameAsDriver(
+                    backend,
+                    Map.of(
+                            "ProductFamilyOverride",
+                            device.getKey(),
+                            "ForceDeviceId",
+                            device.getValue()));
         }
-        assertSameAsDriver(
-                backend, Map.of("ProductFamilyOverride", "tgllp", "ForceDeviceId", "0x9a49"));
     }
 
     @ParameterizedTest
@@ -139,8 +147,8 @@ class OclocTest {
     void kernels(Backend backend) throws Exception {
         Ocloc ocloc = ocloc();
         Target target = ocloc.targets(backend.path() + "/0xff20").getFirst();
-        MemorySegment binary = MemorySegment.ofArray(ocloc.compile(
-                OfflineSamples.of(target).values().iterator().next(), LIMIT));
+        MemorySegment binary = MemorySegment.ofArray(
+                ocloc.compile(OfflineSamples.of(target).values().iterator().next(), LIMIT));
         assertEquals("[halves, sums]", DeviceKernels.of(binary).orElseThrow().toString());
     }
 
@@ -196,16 +204,13 @@ class OclocTest {
         assertTrue(script.toFile().setExecutable(true));
         Ocloc slow = ocloc(new ToolPath(List.of(directory)));
         Target target = slow.targets("opencl/0x9a49").getFirst();
-        assertEquals(
-                new Target(Backend.OPENCL, "intel", "GPU id 0x9a49", "22.43.1234.5"), target);
-        assertEquals(
-                "1.3.1234", slow.targets("level-zero/0x9a49").getFirst().driver());
+        assertEquals(new Target(Backend.OPENCL, "intel", "GPU id 0x9a49", "22.43.1234.5"), target);
+        assertEquals("1.3.1234", slow.targets("level-zero/0x9a49").getFirst().driver());
         assertThrows(
                 TimeoutException.class,
                 () -> slow.compile(descriptor(target), Duration.ofMillis(100)));
         Target other = new Target(Backend.OPENCL, "intel", "GPU id 0x9a49", "22.43.1234.6");
-        assertThrows(
-                IllegalArgumentException.class, () -> slow.compile(descriptor(other), LIMIT));
+        assertThrows(IllegalArgumentException.class, () -> slow.compile(descriptor(other), LIMIT));
         assertTemporaryIsEmpty();
     }
 
@@ -223,8 +228,7 @@ class OclocTest {
                 Ocloc.Probe.Missing.class,
                 Ocloc.probe(new ToolPath(List.of(directory)), temporary));
         assertTrue(none.cause().contains("apt-get install intel-opencl-icd"), none::cause);
-        Path script =
-                Files.writeString(directory.resolve("ocloc"), "#!/bin/sh\necho no version\n");
+        Path script = Files.writeString(directory.resolve("ocloc"), "#!/bin/sh\necho no version\n");
         assertTrue(script.toFile().setExecutable(true));
         Ocloc.Probe.Missing mute = assertInstanceOf(
                 Ocloc.Probe.Missing.class,

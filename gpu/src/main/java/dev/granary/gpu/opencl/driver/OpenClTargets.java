@@ -13,9 +13,8 @@ import java.util.Optional;
  *
  * <p>PoCL reports Intel as the vendor of any CPU and omits the compiler's version from its driver
  * version. Intel's device version names no device; of its GPUs the PCI id counts, not the name, in
- * which the versions of its driver differ. NVIDIA's code depends on the compute capability.
- * Other drivers are identified by all properties, which shares less than possible but never
- * wrongly.
+ * which the versions of its driver differ. NVIDIA's code depends on the compute capability. Other
+ * drivers are identified by all properties, which shares less than possible but never wrongly.
  */
 public final class OpenClTargets {
     private OpenClTargets() {}
