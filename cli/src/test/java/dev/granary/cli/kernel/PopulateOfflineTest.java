@@ -348,7 +348,7 @@ class PopulateOfflineTest {
                         "--compile-limit",
                         "1")))
                 .exits(1)
-                .prints("timed out         2")
+                .prints("timed out        2")
                 .reports("FAILED sum: the compiler did not end within 1 s (--compile-limit)");
         assertEquals(List.of(), names(temporary));
         Files.delete(pid);

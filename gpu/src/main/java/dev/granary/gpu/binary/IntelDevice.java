@@ -99,7 +99,7 @@ public record IntelDevice(int pciId, OptionalInt ipVersion) {
     /** Returns the product of this device; empty for an id that no list has. */
     Optional<IntelProduct> product() {
         return IntelProduct.ofDeviceId(
-                Integer.toHexString(1 << 4 * ID_DIGITS | pciId).substring(1));
+                Integer.toHexString((1 << (4 * ID_DIGITS)) | pciId).substring(1));
     }
 
     private static boolean isHexadecimal(String digits, int most) {

@@ -190,7 +190,9 @@ class OclocTest {
                 .build();
         CompileException failure =
                 assertThrows(CompileException.class, () -> ocloc.compile(descriptor, LIMIT));
-        assertTrue(failure.getMessage().contains("does not compile offline"), failure::getMessage);
+        assertTrue(
+                String.valueOf(failure.getMessage()).contains("does not compile offline"),
+                failure::getMessage);
     }
 
     @Test
