@@ -64,8 +64,7 @@ class PopulateDevicesTest {
     void devices() throws Exception {
         assumeTrue(
                 OpenCl.devices().stream()
-                        .anyMatch(device ->
-                                device.target().vendor().equals("pocl")),
+                        .anyMatch(device -> device.target().vendor().equals("pocl")),
                 "PoCL is not installed, on Debian: apt-get install pocl-opencl-icd");
         Files.writeString(directory.resolve("k.cl"), "kernel void k(global int* a) { a[0] = 1; }");
         Files.writeString(
@@ -73,9 +72,8 @@ class PopulateDevicesTest {
                 "[[kernel]]\nname = \"k\"\nsource = \"k.cl\"\n"
                         + "geometry = { global = [64], local = [8] }\n");
         try (TestFleet fleet = new TestFleet(directory)) {
-            JsonObject all = populate(fleet, "ci", "--device", "all", "--json")
-                    .exits(0)
-                    .json();
+            JsonObject all =
+                    populate(fleet, "ci", "--device", "all", "--json").exits(0).json();
             assertTrue(targets(all).size() >= 2, all::toString);
             assertEquals(
                     targets(all).size(),

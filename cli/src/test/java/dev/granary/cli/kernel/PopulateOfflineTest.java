@@ -298,8 +298,9 @@ class PopulateOfflineTest {
     }
 
     @Test
-    @DisplayName("N10 a binary that is not for the target for certain is not published: no driver is"
-            + " here to tell")
+    @DisplayName(
+            "N10 a binary that is not for the target for certain is not published: no driver is"
+                    + " here to tell")
     void undetermined() throws Exception {
         Path programs = Files.createDirectories(directory.resolve("programs"));
         Path script = Files.writeString(programs.resolve("ocloc"), """
@@ -311,8 +312,7 @@ class PopulateOfflineTest {
         assertTrue(script.toFile().setExecutable(true));
         Cli.of(withoutDriver(Main.class)
                         .variables(Map.of("PATH", programs + ":/usr/bin:/bin"))
-                        .run(arguments(
-                                "populate", "ci", manifest(), "--target", "opencl/0x9a49")))
+                        .run(arguments("populate", "ci", manifest(), "--target", "opencl/0x9a49")))
                 .exits(1)
                 .prints("incompatible        2", "0 published")
                 .reports("FAILED sum: the binary is not for this device for certain");

@@ -81,8 +81,8 @@ class OclocTargetsTest {
         assertEquals(
                 List.of(target(Backend.OPENCL, 0x9a49, OptionalInt.empty(), "24.26.30049.6")),
                 later.of("0x9a49"));
-        UnknownTargetException refused = assertThrows(
-                UnknownTargetException.class, () -> later.of("level-zero/0x9a49"));
+        UnknownTargetException refused =
+                assertThrows(UnknownTargetException.class, () -> later.of("level-zero/0x9a49"));
         assertTrue(
                 String.valueOf(refused.getMessage()).contains("as granary devices prints them"),
                 refused::getMessage);
