@@ -16,6 +16,7 @@ module dev.granary.gpu {
     exports dev.granary.gpu.spirv;
     exports dev.granary.gpu.composite;
     exports dev.granary.gpu.levelzero;
+    exports dev.granary.gpu.offline;
     exports dev.granary.gpu.plan;
     exports dev.granary.gpu.plan.nest;
     exports dev.granary.gpu.plan.picture;

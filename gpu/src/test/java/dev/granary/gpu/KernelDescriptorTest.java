@@ -361,6 +361,10 @@ class KernelDescriptorTest {
         "pocl, POCL_LLVM_CPU_NAME",
         "intel, IGC_ForceOCLSIMDWidth",
         "intel, OverrideDefaultFP64Settings",
+        "intel, NEO_FP64_EMULATION",
+        "intel, ZET_ENABLE_PROGRAM_DEBUGGING",
+        "intel, ZET_ENABLE_PROGRAM_INSTRUMENTATION",
+        "intel, ONEAPI_PVC_SEND_WAR_WA",
         "nvidia, CUDA_FORCE_PTX_JIT",
         "another, AMD_OCL_BUILD_OPTIONS",
         "another, AMD_OCL_BUILD_OPTIONS_APPEND",
@@ -370,7 +374,10 @@ class KernelDescriptorTest {
         "another, AMD_COMGR_X",
         "another, AMD_DEBUG_X",
         "another, CLOVER_EXTRA_COMPILE_OPTIONS",
-        "another, RUSTICL_FEATURES"
+        "another, RUSTICL_FEATURES",
+        "another, GALLIVM_PERF",
+        "another, LP_NATIVE_VECTOR_WIDTH",
+        "another, OCLGRIND_BUILD_OPTIONS"
     })
     @DisplayName("M7 the name and value of a variable that changes the compiled code change the id")
     void compilerEnvironment(String vendor, String variable) {
@@ -398,6 +405,10 @@ class KernelDescriptorTest {
         "pocl, IGC_ForceOCLSIMDWidth",
         "intel, NEO_CACHE_PERSISTENT",
         "intel, POCL_WORK_GROUP_METHOD",
+        "intel, ZE_AFFINITY_MASK",
+        "intel, ZET_ENABLE_METRICS",
+        "another, RUSTICL_MAX_WORK_GROUPS",
+        "another, OCLGRIND_LOG",
         "nvidia, CUDA_CACHE_DISABLE",
         "nvidia, CUDA_VISIBLE_DEVICES",
         "another, POCL_CACHE_DIR",

@@ -106,7 +106,8 @@ class ArchitectureTest {
                                 "lifetime",
                                 "opencl.binding",
                                 "opencl.driver",
-                                "source"),
+                                "source",
+                                "tool"),
                 "s3",
                         List.of(
                                 "aws",

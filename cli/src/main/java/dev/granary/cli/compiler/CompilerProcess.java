@@ -145,8 +145,13 @@ final class CompilerProcess implements AutoCloseable {
         return request instanceof CompilerRequest.Open
                 ? "the driver did not open the device within " + limit.toSeconds()
                         + " s and was killed"
-                : "the compiler did not end within " + limit.toSeconds()
-                        + " s (--compile-limit) and was killed";
+                : overdue(limit);
+    }
+
+    /** Returns the cause of a failure for a compiler that was killed at its limit. */
+    static String overdue(Duration limit) {
+        return "the compiler did not end within " + limit.toSeconds()
+                + " s (--compile-limit) and was killed";
     }
 
     private int exitCode() {

@@ -3,6 +3,7 @@ package dev.granary.cli.kernel;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
+import dev.granary.cache.Target;
 import dev.granary.cli.kernel.KernelRunner.Result;
 import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.JsonOutput;
@@ -15,9 +16,12 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalInt;
+import java.util.stream.Collectors;
 
 /** Report of the kernels of a manifest and of the buckets they came from, as text or JSON. */
 final class KernelReport {
@@ -40,6 +44,8 @@ final class KernelReport {
                             JsonOutput.object(
                                     "name",
                                     failed.name(),
+                                    "target",
+                                    failed.target().path(),
                                     "id",
                                     "",
                                     "outcome",
@@ -98,6 +104,8 @@ final class KernelReport {
         JsonObject object = JsonOutput.object(
                 "name",
                 obtained.name(),
+                "target",
+                obtained.target().path(),
                 "id",
                 id(obtained),
                 "outcome",
@@ -117,21 +125,16 @@ final class KernelReport {
     /** Prints results and summary as text. */
     void print(PrintWriter out, PrintWriter err, BuildLog.Extent log) {
         boolean hasLayers = statistics.layers().size() > 1;
-        TextTable table = new TextTable("kernel", "<outcome", "time", "size", "<id");
-        for (Result result : results) {
-            switch (result) {
-                case Result.Obtained obtained ->
-                    table.row(
-                            obtained.name(),
-                            outcome(obtained) + (hasLayers ? number(obtained.layer()) : ""),
-                            Units.time(obtained.took()),
-                            Units.bytes(obtained.bytes()),
-                            shortId(obtained));
-                case Result.Failed failed ->
-                    table.row(failed.name(), "failed", Units.time(failed.took()), "-", "-");
+        Map<Target, List<Result>> byTarget = results.stream()
+                .collect(Collectors.groupingBy(
+                        Result::target, LinkedHashMap::new, Collectors.toList()));
+        boolean hasTargets = byTarget.size() > 1;
+        byTarget.forEach((target, ofTarget) -> {
+            if (hasTargets) {
+                out.println("for " + target.path());
             }
-        }
-        table.print(out);
+            table(ofTarget, hasLayers).print(out);
+        });
         for (Result result : results) {
             switch (result) {
                 case Result.Obtained obtained -> {
@@ -141,7 +144,8 @@ final class KernelReport {
                     }
                 }
                 case Result.Failed failed ->
-                    err.println(System.lineSeparator() + "FAILED " + failed.name() + ": "
+                    err.println(System.lineSeparator() + "FAILED " + failed.name()
+                            + (hasTargets ? " for " + failed.target().path() : "") + ": "
                             + error(failed, log));
             }
         }
@@ -178,6 +182,24 @@ final class KernelReport {
         }
         out.flush();
         err.flush();
+    }
+
+    private static TextTable table(List<Result> results, boolean hasLayers) {
+        TextTable table = new TextTable("kernel", "<outcome", "time", "size", "<id");
+        for (Result result : results) {
+            switch (result) {
+                case Result.Obtained obtained ->
+                    table.row(
+                            obtained.name(),
+                            outcome(obtained) + (hasLayers ? number(obtained.layer()) : ""),
+                            Units.time(obtained.took()),
+                            Units.bytes(obtained.bytes()),
+                            shortId(obtained));
+                case Result.Failed failed ->
+                    table.row(failed.name(), "failed", Units.time(failed.took()), "-", "-");
+            }
+        }
+        return table;
     }
 
     /** Returns text such as {@code 9 requests, 2 retries, circuit breaker open (opened 1 time)}. */

@@ -4,12 +4,13 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
+import dev.granary.cache.Target;
 import dev.granary.cli.compiler.CompilerProcessException;
-import dev.granary.cli.manifest.KernelSourceResolver;
-import dev.granary.cli.manifest.KernelSources;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.source.KernelSourceResolver;
+import dev.granary.cli.source.KernelSources;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.statistics.PrimitiveSource;
@@ -48,6 +49,9 @@ final class KernelRunner {
     sealed interface Result {
         String name();
 
+        /** Returns the target that it was obtained for. */
+        Target target();
+
         /**
          * A kernel that was obtained; {@code layer} is the position of its bucket if it came from
          * one.
@@ -59,10 +63,21 @@ final class KernelRunner {
                 OptionalInt layer,
                 Duration took,
                 long bytes)
-                implements Result {}
+                implements Result {
+            @Override
+            public Target target() {
+                return descriptor.target();
+            }
+        }
 
         /** A kernel that was not obtained, with its build log. */
-        record Failed(String name, Duration took, FailureKind kind, String reason, BuildLog log)
+        record Failed(
+                String name,
+                Target target,
+                Duration took,
+                FailureKind kind,
+                String reason,
+                BuildLog log)
                 implements Result {}
     }
 
@@ -181,23 +196,15 @@ final class KernelRunner {
         }
     }
 
-    private static Result failed(
+    private Result failed(
             KernelSpec kernel, long start, FailureKind kind, String reason, BuildLog log) {
         return new Result.Failed(
-                kernel.name(), Duration.ofNanos(System.nanoTime() - start), kind, reason, log);
-    }
-
-    /** Returns all results, in the order of the manifest. */
-    List<Result> results() {
-        return results;
-    }
-
-    /** Returns the results of the kernels that were obtained. */
-    List<Result.Obtained> obtained() {
-        return results.stream()
-                .filter(Result.Obtained.class::isInstance)
-                .map(Result.Obtained.class::cast)
-                .toList();
+                kernel.name(),
+                engine.target(),
+                Duration.ofNanos(System.nanoTime() - start),
+                kind,
+                reason,
+                log);
     }
 
     /** Returns a report of the results so far. */

@@ -4,10 +4,10 @@ import com.google.gson.JsonArray;
 
 import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.manifest.KernelManifestException;
-import dev.granary.cli.manifest.ManifestChecker;
-import dev.granary.cli.manifest.ManifestChecker.Problem;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.source.ManifestChecker;
+import dev.granary.cli.source.ManifestChecker.Problem;
 import dev.granary.coordinator.toml.SafeText;
 
 import picocli.CommandLine.Command;

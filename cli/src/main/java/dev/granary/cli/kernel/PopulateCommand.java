@@ -2,16 +2,17 @@ package dev.granary.cli.kernel;
 
 import com.google.gson.JsonObject;
 
-import dev.granary.cache.Backend;
+import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
 import dev.granary.cli.command.TierCommand;
-import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.Shard;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.DevicesOption;
+import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.RecordOption;
 import dev.granary.cli.option.ShardConverter;
 import dev.granary.cli.option.UsageException;
@@ -24,11 +25,10 @@ import dev.granary.coordinator.admin.BucketTrial;
 import dev.granary.coordinator.admin.ReadbackVerifier;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.gpu.KernelDescriptor;
 
 import org.jspecify.annotations.Nullable;
 
@@ -40,8 +40,8 @@ import picocli.CommandLine.Parameters;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
@@ -50,7 +50,7 @@ import java.util.concurrent.TimeUnit;
  * CI. The bucket is checked before anything is compiled, and every entry is read back before
  * success is reported.
  *
- * <p>This process does all lookups and uploads. Drivers run in {@link CompilerProcesses}, since one
+ * <p>This process does all lookups and uploads. Compilers run in processes of their own, since one
  * that crashes must not take the other kernels with it.
  */
 @Command(
@@ -74,7 +74,10 @@ public final class PopulateCommand extends TierCommand {
     private boolean isTuned;
 
     @Mixin
-    private DeviceOption device = new DeviceOption();
+    private DevicesOption devices = new DevicesOption();
+
+    @Mixin
+    private OfflineTargetOption targets = new OfflineTargetOption();
 
     @Option(
             names = "--upload-limit",
@@ -123,6 +126,10 @@ public final class PopulateCommand extends TierCommand {
         requirePositive("--compile-limit must be a positive number of seconds", compileLimit);
         int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
         requirePositive("--jobs must be a positive number", threads);
+        if (isTuned && (targets.isGiven() || devices.names().size() > 1)) {
+            throw new UsageException("--tuned publishes the best plan of one device: leave --target"
+                    + " out, and select one device with --device");
+        }
         Shard part = shard == null ? Shard.WHOLE : ShardConverter.parse(shard, "--shard");
         List<KernelSpec> listed =
                 isTuned ? List.of() : KernelManifest.read(manifest).kernels();
@@ -133,20 +140,23 @@ public final class PopulateCommand extends TierCommand {
                 .orElseThrow(() -> new ConfigException(
                         "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."
                                 + " granary run fills only the local directory."));
-        requireEnabled(config);
+        PopulateEngines.Selection selection = new PopulateEngines.Selection(devices, targets);
+        selection.requireEnabled(config.enabled());
         Optional<String> problem = findProblem(bucket);
         if (problem.isPresent()) {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
         if (!isTuned) {
-            return populate(config, bucket, threads, part, listed, Optional.empty());
+            return populate(config, bucket, selection, threads, part, listed, Optional.empty());
         }
         try (TemporaryDirectory sources = new TemporaryDirectory("granary-populate-")) {
-            TunedKernel tuned = TunedKernel.find(manifest, device.device(), config, sources.path());
+            TunedKernel tuned = TunedKernel.find(
+                    manifest, DeviceOption.find(devices.names().getFirst()), config, sources.path());
             return populate(
                     config,
                     bucket,
+                    selection,
                     threads,
                     part,
                     List.of(tuned.spec()),
@@ -158,6 +168,7 @@ public final class PopulateCommand extends TierCommand {
     private int populate(
             GranaryConfig config,
             BucketConfig bucket,
+            PopulateEngines.Selection selection,
             int threads,
             Shard part,
             List<KernelSpec> all,
@@ -168,27 +179,28 @@ public final class PopulateCommand extends TierCommand {
         List<KernelSpec> kernels = part.of(all);
         PublishResults published = new PublishResults();
         PublishMode mode = isUnpacked ? PublishMode.UNPACKED : PublishMode.IN_PACKS;
-        try (CompilerProcesses engine = CompilerProcesses.start(
-                        device.name(),
-                        KernelRunner.geometries(kernels),
-                        Duration.ofSeconds(compileLimit));
+        try (PopulateEngines engines = selection.open(
+                        KernelRunner.geometries(kernels), Duration.ofSeconds(compileLimit));
                 Granary granary = Granary.open(config, mode, published)) {
-            KernelRunner runner = new KernelRunner(granary, engine);
-            try (ProgressLine progress =
-                    new ProgressLine(err, "populating", kernels.size()).watching(granary.waits())) {
-                runner.runAll(kernels, progress, Math.clamp(kernels.size(), 1, threads))
-                        .forEach(result -> publishAgain(granary, result));
+            List<KernelRunner.Result> results = new ArrayList<>();
+            for (Engine<KernelDescriptor, ?> engine : engines.all()) {
+                try (ProgressLine progress = new ProgressLine(err, "populating", kernels.size())
+                        .watching(granary.waits())) {
+                    results.addAll(new KernelRunner(granary, engine)
+                            .runAll(kernels, progress, Math.clamp(kernels.size(), 1, threads)));
+                }
             }
+            results.forEach(result -> publishAgain(granary, result));
             outcome.ifPresent(granary::publish);
             flush(granary, published);
-            PopulateResult populated = new PopulateResult(bucket, uploadLimit, published, runner);
+            PopulateResult populated = new PopulateResult(bucket, uploadLimit, published, results);
             ReadbackVerifier readback = new ReadbackVerifier(config.buckets());
             try (ProgressLine progress = new ProgressLine(
                             err, "reading back", populated.toReadBack().size())
                     .watching(readback.waits())) {
                 populated.readBack(readback, progress);
             }
-            KernelReport report = runner.report();
+            KernelReport report = new KernelReport(results, granary.statistics());
             if (isJson()) {
                 JsonObject result = report.json(buildLog.extent());
                 result.add("published", populated.json());
@@ -214,21 +226,6 @@ public final class PopulateCommand extends TierCommand {
     private static void requirePositive(String rule, int value) throws UsageException {
         if (value <= 0) {
             throw new UsageException(rule + ", not " + value);
-        }
-    }
-
-    private void requireEnabled(GranaryConfig config)
-            throws ConfigException, CommandFailedException {
-        if (config.enabled().disabled().isEmpty()) {
-            return;
-        }
-        OpenClDevice chosen = device.device();
-        Backend backend = chosen.target().backend();
-        if (!config.enabled()
-                .contains(new EnabledEngines.Family(backend, Optional.of(chosen.kind())))) {
-            throw new ConfigException("The setting enabled (GRANARY_ENABLED) disables "
-                    + backend.path() + "." + chosen.kind().name().toLowerCase(Locale.ROOT)
-                    + ", so nothing would be published; enable it.");
         }
     }
 

@@ -36,12 +36,19 @@ final class PopulateResult {
     private Map<Id, String> unreadable = Map.of();
 
     PopulateResult(
-            BucketConfig target, int uploadLimit, PublishResults published, KernelRunner runner) {
+            BucketConfig target,
+            int uploadLimit,
+            PublishResults published,
+            List<KernelRunner.Result> results) {
         this.target = target;
         this.uploadLimit = uploadLimit;
         this.published = published;
-        this.results = runner.results();
-        for (KernelRunner.Result.Obtained obtained : runner.obtained()) {
+        this.results = List.copyOf(results);
+        List<KernelRunner.Result.Obtained> allObtained = results.stream()
+                .filter(KernelRunner.Result.Obtained.class::isInstance)
+                .map(KernelRunner.Result.Obtained.class::cast)
+                .toList();
+        for (KernelRunner.Result.Obtained obtained : allObtained) {
             Id id = obtained.descriptor().getId();
             if (id.isEmpty()) {
                 notCacheable.put(obtained.name(), id.reason());
@@ -57,7 +64,7 @@ final class PopulateResult {
             }
         }
         // An entry from a bucket was not published by this process; it is only read back.
-        runner.obtained().stream()
+        allObtained.stream()
                 .filter(obtained -> obtained.layer().isPresent())
                 .map(obtained -> obtained.descriptor().getId())
                 .forEach(id -> {

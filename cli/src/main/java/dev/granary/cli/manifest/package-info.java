@@ -1,4 +1,4 @@
-/** Kernel manifests: parsing, validation, and resolution to descriptors. */
+/** Kernel manifests: parsing and validation. */
 @NullMarked
 package dev.granary.cli.manifest;
 

@@ -9,7 +9,9 @@ import picocli.CommandLine.Option;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The option that selects an OpenCL device. */
 public final class DeviceOption {
@@ -54,8 +56,11 @@ public final class DeviceOption {
                             + " Debian for the CPU: apt-get install pocl-opencl-icd");
         }
         String wanted = name.toLowerCase(Locale.ROOT);
-        return devices.stream()
-                .filter(device -> device.toString().toLowerCase(Locale.ROOT).contains(wanted))
+        // a whole name goes before a part of another one
+        return Stream.<Predicate<String>>of(wanted::equals, text -> text.contains(wanted))
+                .flatMap(isWanted -> devices.stream()
+                        .filter(device ->
+                                isWanted.test(device.toString().toLowerCase(Locale.ROOT))))
                 .findFirst()
                 .orElseThrow(() -> new CommandFailedException(
                         "no device name contains '" + name + "'; the devices are: "

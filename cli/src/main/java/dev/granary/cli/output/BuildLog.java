@@ -1,6 +1,6 @@
 package dev.granary.cli.output;
 
-import dev.granary.cli.manifest.KernelSources;
+import dev.granary.cli.source.KernelSources;
 
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -13,7 +13,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cli.Cli;
 import dev.granary.cli.manifest.KernelManifest;
-import dev.granary.cli.manifest.KernelSourceResolver;
+import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.recording.RecordedKernel;
 import dev.granary.coordinator.recording.RecordingFile;

@@ -101,7 +101,8 @@ class PopulateTest {
             assertEquals(2, first.getAsJsonObject("published").get("stored").getAsInt());
             for (JsonElement element : first.getAsJsonArray("results")) {
                 JsonObject one = element.getAsJsonObject();
-                assertEquals(Set.of("name", "id", "outcome", "millis", "bytes"), one.keySet());
+                assertEquals(
+                        Set.of("name", "target", "id", "outcome", "millis", "bytes"), one.keySet());
                 assertTrue(
                         one.get("bytes").getAsLong() > 0
                                 && one.get("id").getAsString().length() == 64,

@@ -8,6 +8,7 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cache.fuzz.FileFuzzer;
 import dev.granary.cache.fuzz.FuzzTarget;
+import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.toml.TomlFuzz;
 
 import org.junit.jupiter.api.DisplayName;

@@ -3,7 +3,7 @@ package dev.granary.cli.output;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cli.manifest.KernelSources;
+import dev.granary.cli.source.KernelSources;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -19,38 +19,15 @@ import java.util.OptionalInt;
  * target has the PCI device id, from which {@link IntelProduct} knows family and core.
  */
 final class IntelCompatibility {
-    /** The device of a target ends with this mark and up to four hexadecimal digits. */
-    private static final String DEVICE_ID = " id 0x";
-
-    private static final int DIGITS = 4;
-
     private IntelCompatibility() {}
 
     static BinaryCompatibility check(Target target, BinaryContainer container) {
-        Optional<IntelProduct> product = product(target);
+        Optional<IntelProduct> product = IntelDevice.of(target).flatMap(IntelDevice::product);
         if (product.isEmpty()) {
             return new Undetermined(container.description() + "; the product of the device "
                     + target.device() + " is unknown");
         }
         return check(product.get(), container);
-    }
-
-    /** Returns the product of a target, or empty if its device id is missing or unknown. */
-    private static Optional<IntelProduct> product(Target target) {
-        int mark = target.device().lastIndexOf(DEVICE_ID);
-        String digits = mark < 0 ? "" : target.device().substring(mark + DEVICE_ID.length());
-        return digits.isEmpty() || digits.length() > DIGITS || !isHexadecimal(digits)
-                ? Optional.empty()
-                : IntelProduct.ofDeviceId("0".repeat(DIGITS - digits.length()) + digits);
-    }
-
-    private static boolean isHexadecimal(String digits) {
-        for (int i = 0; i < digits.length(); i++) {
-            if ("0123456789abcdef".indexOf(digits.charAt(i)) < 0) {
-                return false;
-            }
-        }
-        return true;
     }
 
     private static BinaryCompatibility check(IntelProduct product, BinaryContainer container) {

@@ -2,6 +2,7 @@ package dev.granary.gpu.levelzero;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.gpu.binary.IntelDevice;
 import dev.granary.gpu.levelzero.binding.ZeDeviceInfo;
 
 /**
@@ -10,7 +11,7 @@ import dev.granary.gpu.levelzero.binding.ZeDeviceInfo;
  * <p>Code depends on the architecture of the device and on the compiler in the driver. The first is
  * its PCI id, with the version of its architecture if the driver reports that; the second is the
  * version of the driver. The unique ids of drivers and devices are not used: some differ on each
- * machine.
+ * machine. The name of a GPU of Intel is not used either: its driver's versions differ in it.
  */
 final class LevelZeroTargets {
     private static final int INTEL = 0x8086;
@@ -18,15 +19,20 @@ final class LevelZeroTargets {
     private LevelZeroTargets() {}
 
     static Target targetOf(ZeDeviceInfo info) {
-        String name = info.name().isBlank() ? Target.UNKNOWN : info.name();
+        boolean isIntel = info.vendorId() == INTEL;
         return new Target(
                 Backend.LEVEL_ZERO,
-                info.vendorId() == INTEL ? "intel" : "vendor " + hex(info.vendorId()),
-                name + " id " + hex(info.deviceId())
-                        + (info.ipVersion().isPresent()
-                                ? " ip " + hex(info.ipVersion().getAsInt())
-                                : ""),
+                isIntel ? IntelDevice.VENDOR : "vendor " + hex(info.vendorId()),
+                isIntel && info.isGpu()
+                        ? new IntelDevice(info.deviceId(), info.ipVersion()).text()
+                        : named(info),
                 version(info.driverVersion()));
+    }
+
+    private static String named(ZeDeviceInfo info) {
+        return (info.name().isBlank() ? Target.UNKNOWN : info.name()) + " id "
+                + hex(info.deviceId())
+                + (info.ipVersion().isPresent() ? " ip " + hex(info.ipVersion().getAsInt()) : "");
     }
 
     /** Returns major version, minor version and build, as drivers encode them in 32 bits. */

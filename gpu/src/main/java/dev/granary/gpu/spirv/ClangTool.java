@@ -2,6 +2,8 @@ package dev.granary.gpu.spirv;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.tool.ToolPath;
+import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -22,16 +24,14 @@ record ClangTool(Path clang, Path translator) implements SpirvTool {
     private static final int OLDEST_VERSION = 11;
 
     /** Returns the pair without a version in its names, else that of the highest version. */
-    static Optional<SpirvTool> find(List<Path> directories) {
+    static Optional<SpirvTool> find(ToolPath path) {
         return Stream.concat(
                         Stream.of(""),
                         IntStream.iterate(NEWEST_VERSION, v -> v >= OLDEST_VERSION, v -> v - 1)
                                 .mapToObj(version -> "-" + version))
-                .flatMap(suffix -> SpirvTool.program(directories, "clang" + suffix).stream()
-                        .flatMap(clang ->
-                                SpirvTool.program(directories, "llvm-spirv" + suffix).stream()
-                                        .<SpirvTool>map(
-                                                translator -> new ClangTool(clang, translator))))
+                .flatMap(suffix -> path.program("clang" + suffix).stream()
+                        .flatMap(clang -> path.program("llvm-spirv" + suffix).stream()
+                                .<SpirvTool>map(translator -> new ClangTool(clang, translator))))
                 .findFirst();
     }
 
@@ -53,11 +53,12 @@ record ClangTool(Path clang, Path translator) implements SpirvTool {
                 bitcode.toString()));
         command.addAll(options);
         command.add(directory.resolve(SOURCE).toString());
-        CompilerRun compiled = CompilerRun.of(command, directory);
+        ToolRun compiled = ToolRun.of(command, directory, ToolRun.USUAL_LIMIT);
         SpirvTool.result(descriptor, compiled, bitcode);
-        CompilerRun translated = CompilerRun.of(
+        ToolRun translated = ToolRun.of(
                 List.of(translator.toString(), bitcode.toString(), "-o", spirv.toString()),
-                directory);
+                directory,
+                ToolRun.USUAL_LIMIT);
         return SpirvTool.result(descriptor, translated, spirv);
     }
 }

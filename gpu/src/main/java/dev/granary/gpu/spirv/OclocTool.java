@@ -3,13 +3,14 @@ package dev.granary.gpu.spirv;
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.IntelDevice;
+import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.Optional;
 
 /**
  * Intel's offline compiler, {@code ocloc}, with its option for SPIR-V only. Its front end declares
@@ -18,9 +19,6 @@ import java.util.regex.Pattern;
  * @param program the program
  */
 record OclocTool(Path program) implements SpirvTool {
-    /** The PCI id in the device of a target. */
-    private static final Pattern DEVICE_ID = Pattern.compile(" id (0x[0-9a-f]+)\\b");
-
     private static final String UNKNOWN_DEVICE = "Could not determine";
 
     @Override
@@ -39,15 +37,16 @@ record OclocTool(Path program) implements SpirvTool {
                 directory.toString(),
                 "-options",
                 BuildOptions.forDriver(options)));
-        CompilerRun run = null;
-        Matcher id = DEVICE_ID.matcher(descriptor.target().device());
-        if (descriptor.target().vendor().equals("intel") && id.find()) {
+        ToolRun run = null;
+        Optional<IntelDevice> device = IntelDevice.of(descriptor.target());
+        if (device.isPresent()) {
             List<String> forDevice = new ArrayList<>(command);
-            forDevice.addAll(List.of("-device", id.group(1)));
-            run = CompilerRun.of(forDevice, directory);
+            forDevice.addAll(List.of("-device", device.get().pciText()));
+            run = ToolRun.of(forDevice, directory, ToolRun.USUAL_LIMIT);
         }
-        if (run == null || (run.exitCode() != 0 && run.output().contains(UNKNOWN_DEVICE))) {
-            run = CompilerRun.of(command, directory); // of no device: without its extensions
+        if (run == null || (!run.isSuccess() && run.output().contains(UNKNOWN_DEVICE))) {
+            // of no device: without its extensions
+            run = ToolRun.of(command, directory, ToolRun.USUAL_LIMIT);
         }
         return SpirvTool.result(descriptor, run, directory.resolve("program.spv"));
     }

@@ -2,16 +2,14 @@ package dev.granary.gpu.spirv;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.tool.ToolPath;
+import dev.granary.gpu.tool.ToolRun;
 
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /** An installed program, or a pair of programs, that compiles OpenCL C to SPIR-V. */
 sealed interface SpirvTool permits OclocTool, ClangTool {
@@ -31,22 +29,8 @@ sealed interface SpirvTool permits OclocTool, ClangTool {
 
     /** Returns the first tool of a search path: Intel's {@code ocloc}, else clang. */
     static Optional<SpirvTool> find(String searchPath) {
-        List<Path> directories = Pattern.compile(File.pathSeparator)
-                .splitAsStream(searchPath)
-                .filter(part -> !part.isEmpty())
-                .flatMap(SpirvTool::path)
-                .toList();
-        return program(directories, "ocloc")
-                .<SpirvTool>map(OclocTool::new)
-                .or(() -> ClangTool.find(directories));
-    }
-
-    /** Returns the program of that name in the first directory that has it. */
-    static Optional<Path> program(List<Path> directories, String name) {
-        return directories.stream()
-                .map(directory -> directory.resolve(name))
-                .filter(file -> Files.isRegularFile(file) && Files.isExecutable(file))
-                .findFirst();
+        ToolPath path = ToolPath.of(searchPath);
+        return path.program("ocloc").<SpirvTool>map(OclocTool::new).or(() -> ClangTool.find(path));
     }
 
     /**
@@ -54,19 +38,11 @@ sealed interface SpirvTool permits OclocTool, ClangTool {
      *
      * @throws CompileException if the exit code is not 0
      */
-    static byte[] result(KernelDescriptor descriptor, CompilerRun run, Path output)
+    static byte[] result(KernelDescriptor descriptor, ToolRun run, Path output)
             throws CompileException, IOException {
-        if (run.exitCode() != 0) {
+        if (!run.isSuccess()) {
             throw new CompileException(descriptor.name() + " does not compile", run.output());
         }
         return Files.readAllBytes(output);
-    }
-
-    private static Stream<Path> path(String part) {
-        try {
-            return Stream.of(Path.of(part).toAbsolutePath());
-        } catch (InvalidPathException e) { // such a part has no program
-            return Stream.empty();
-        }
     }
 }

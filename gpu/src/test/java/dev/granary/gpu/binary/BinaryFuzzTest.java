@@ -32,6 +32,7 @@ class BinaryFuzzTest {
                 description.chars().allMatch(c -> c >= ' ' && c <= '~')
                         && description.length() < 1000,
                 description);
+        DeviceKernels.of(binary);
         for (Target target : TARGETS) {
             BinaryCompatibility result = CompatibilityChecker.check(target, binary);
             assertNotNull(result.reason());

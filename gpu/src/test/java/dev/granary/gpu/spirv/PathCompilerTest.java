@@ -13,6 +13,7 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.tool.ToolPath;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -20,13 +21,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -48,13 +47,13 @@ class PathCompilerTest {
         OCLOC("apt-get install intel-opencl-icd") {
             @Override
             Optional<SpirvTool> find() {
-                return SpirvTool.program(path(), "ocloc").map(OclocTool::new);
+                return ToolPath.ofProcess().program("ocloc").map(OclocTool::new);
             }
         },
         CLANG("apt-get install clang-14 llvm-spirv-14") {
             @Override
             Optional<SpirvTool> find() {
-                return ClangTool.find(path());
+                return ClangTool.find(ToolPath.ofProcess());
             }
         };
 
@@ -65,12 +64,6 @@ class PathCompilerTest {
         }
 
         abstract Optional<SpirvTool> find();
-
-        private static List<Path> path() {
-            return Arrays.stream(System.getenv("PATH").split(File.pathSeparator, -1))
-                    .map(Path::of)
-                    .toList();
-        }
     }
 
     /** Returns a compiler whose search path has this tool only. */

@@ -21,7 +21,13 @@ public record ZeDeviceInfo(
         OptionalInt ipVersion,
         int computeUnits,
         String name) {
+    private static final int TYPE_GPU = 1;
     private static final int TYPE_PROCESSOR = 2;
+
+    /** Returns true if the device is a GPU. */
+    public boolean isGpu() {
+        return type == TYPE_GPU;
+    }
 
     /** Returns true if the device is the processor of the host. */
     public boolean isProcessor() {

@@ -3,16 +3,18 @@ package dev.granary.gpu.opencl.driver;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.binary.IntelDevice;
 
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * Factory of targets: selects the device properties that identify a driver's binaries.
  *
  * <p>PoCL reports Intel as the vendor of any CPU and omits the compiler's version from its driver
- * version. Intel's device version names no device. NVIDIA's code depends on the compute capability.
- * Other drivers are identified by all properties, which shares less than possible but never
- * wrongly.
+ * version. Intel's device version names no device; of its GPUs the PCI id counts, not the name, in
+ * which the versions of its driver differ. NVIDIA's code depends on the compute capability. Other
+ * drivers are identified by all properties, which shares less than possible but never wrongly.
  */
 public final class OpenClTargets {
     private OpenClTargets() {}
@@ -33,9 +35,14 @@ public final class OpenClTargets {
                     info.driverVersion());
         }
         if (platform.contains("intel") && !info.intelDeviceId().equals(Target.UNKNOWN)) {
+            // the platform of processors has ids as well, which do not tell processors apart
+            Optional<IntelDevice> gpu = platform.contains("graphics")
+                    ? IntelDevice.ofPciText(info.intelDeviceId())
+                    : Optional.empty();
             return target(
-                    "intel",
-                    info.deviceName() + " id " + info.intelDeviceId(),
+                    IntelDevice.VENDOR,
+                    gpu.map(IntelDevice::text)
+                            .orElseGet(() -> info.deviceName() + " id " + info.intelDeviceId()),
                     info.driverVersion());
         }
         return target(

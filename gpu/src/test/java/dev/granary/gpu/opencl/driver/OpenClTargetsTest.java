@@ -100,19 +100,32 @@ class OpenClTargetsTest {
 
     @Test
     @DisplayName(
-            "K16 Intel: the device id counts, since the version names no device; without it all"
-                    + " properties count")
+            "K16 Intel: of a GPU the device id counts, since the version names no device and names"
+                    + " change; of a processor the name as well; without an id all properties")
     void intel() {
+        for (String name : new String[] {"Xe", "Intel(R) Iris(R) Xe Graphics [0x9a49]"}) {
+            assertEquals(
+                    new Target(Backend.OPENCL, "intel", "GPU id 0x9a49", "23.1"),
+                    target(
+                            "Intel(R) OpenCL Graphics",
+                            "OpenCL 3.0",
+                            "Intel",
+                            name,
+                            "OpenCL 3.0 NEO",
+                            "23.1",
+                            "0x9a49",
+                            NONE));
+        }
         assertEquals(
-                new Target(Backend.OPENCL, "intel", "Xe id 0x9a49", "23.1"),
+                new Target(Backend.OPENCL, "intel", "Core i7 id 0x0", "23.1"),
                 target(
-                        "Intel(R) OpenCL Graphics",
+                        "Intel(R) OpenCL",
                         "OpenCL 3.0",
                         "Intel",
-                        "Xe",
-                        "OpenCL 3.0 NEO",
+                        "Core i7",
+                        "OpenCL 3.0",
                         "23.1",
-                        "0x9a49",
+                        "0x0",
                         NONE));
         assertEquals(
                 new Target(

@@ -1,9 +1,11 @@
-package dev.granary.cli.manifest;
+package dev.granary.cli.source;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.manifest.RecordedInputs;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.gpu.IncludeDirectives;
 import dev.granary.gpu.KernelDescriptor;

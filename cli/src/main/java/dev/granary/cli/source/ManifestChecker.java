@@ -1,6 +1,10 @@
-package dev.granary.cli.manifest;
+package dev.granary.cli.source;
 
 import dev.granary.cache.Id;
+import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelManifestException;
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.manifest.RecordedInputs;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;

@@ -1,4 +1,4 @@
-package dev.granary.cli.manifest;
+package dev.granary.cli.source;
 
 import java.nio.file.Path;
 import java.util.Collections;

@@ -1,0 +1,159 @@
+package dev.granary.cli.compiler;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
+import dev.granary.cli.compiler.CompilerProcessException.Kind;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.BinaryCompatibility;
+import dev.granary.gpu.binary.CompatibilityChecker;
+import dev.granary.gpu.binary.DeviceKernels;
+import dev.granary.gpu.offline.Ocloc;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * An engine for a target of Intel whose device is not here: it compiles by {@code ocloc}, in
+ * processes of their own. Thread-safe.
+ *
+ * <p>Without the driver, only the container of a binary shows that it is for the target. So a
+ * binary must be {@linkplain BinaryCompatibility.Compatible compatible}, both after a compile and
+ * in place of a restore.
+ */
+public final class OclocEngine implements Engine<KernelDescriptor, TransferredPrimitive> {
+    private final Ocloc ocloc;
+    private final Target target;
+    private final Duration limit;
+
+    /**
+     * Creates the engine.
+     *
+     * @param target one of {@link Ocloc#targets}
+     * @param limit the longest time of one run of the compiler
+     */
+    public OclocEngine(Ocloc ocloc, Target target, Duration limit) {
+        this.ocloc = ocloc;
+        this.target = target;
+        this.limit = limit;
+    }
+
+    @Override
+    public Target target() {
+        return target;
+    }
+
+    @Override
+    public TransferredPrimitive create(KernelDescriptor descriptor) throws CompileException {
+        long start = System.nanoTime();
+        KernelBinaries binaries;
+        SortedSet<String> kernels;
+        try {
+            binaries = KernelBinaries.of(ocloc.compile(descriptor, limit));
+            kernels = kernels(binaries);
+        } catch (TimeoutException e) {
+            throw failure(
+                    new CompilerProcessException(Kind.TIMED_OUT, CompilerProcess.overdue(limit)));
+        } catch (IOException e) {
+            throw failure(new CompilerProcessException(
+                    Kind.CRASHED, "the compiler failed: " + e.getMessage()));
+        } catch (CompilerProcessException e) {
+            throw failure(e);
+        }
+        Optional<String> missing = missing(descriptor, kernels);
+        if (missing.isPresent()) {
+            throw new CompileException(
+                    descriptor.name() + " has no kernel " + missing.get() + ": its kernels are "
+                            + String.join(", ", kernels),
+                    "");
+        }
+        return primitive(
+                descriptor,
+                Primitive.Origin.COMPILED,
+                System.nanoTime() - start,
+                kernels,
+                binaries);
+    }
+
+    private static CompileException failure(CompilerProcessException cause) {
+        CompileException failure = new CompileException(String.valueOf(cause.getMessage()), "");
+        failure.initCause(cause);
+        return failure;
+    }
+
+    @Override
+    public TransferredPrimitive create(
+            KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
+        if (kind != BinaryKind.KERNEL) {
+            throw new RestoreException(
+                    descriptor.name() + ": binaries of kind " + kind + " are not supported");
+        }
+        SortedSet<String> kernels;
+        try {
+            kernels = kernels(binaries);
+        } catch (CompilerProcessException e) {
+            throw new RestoreException(descriptor.name() + ": " + e.getMessage());
+        }
+        Optional<String> missing = missing(descriptor, kernels);
+        if (missing.isPresent()) {
+            throw RestoreException.missingKernel(
+                    descriptor.name() + ": the binary lacks the kernel " + missing.get());
+        }
+        return primitive(descriptor, Primitive.Origin.RESTORED, 0, kernels, binaries);
+    }
+
+    private static TransferredPrimitive primitive(
+            KernelDescriptor descriptor,
+            Primitive.Origin origin,
+            long compileNanos,
+            SortedSet<String> kernels,
+            KernelBinaries binaries) {
+        List<String> named =
+                List.copyOf(descriptor.entries().isEmpty() ? kernels : descriptor.entries());
+        return new TransferredPrimitive(
+                descriptor,
+                new CompilerResponse.Built(
+                        origin.name(), compileNanos, named, List.of(), List.of()),
+                binaries);
+    }
+
+    /** Returns the kernels of a binary, which must be for the target for certain. */
+    private SortedSet<String> kernels(KernelBinaries binaries) throws CompilerProcessException {
+        switch (CompatibilityChecker.check(target, binaries)) {
+            case BinaryCompatibility.Compatible _ -> {}
+            case BinaryCompatibility.Incompatible(String reason) ->
+                throw incompatible("the binary is not for this device: " + reason);
+            case BinaryCompatibility.Undetermined(String reason) ->
+                throw incompatible(
+                        "the binary is not for this device for certain, and the device is not here"
+                                + " to tell: " + reason);
+        }
+        return DeviceKernels.of(binaries.binary(0))
+                .orElseThrow(() -> incompatible("the kernels of the binary cannot be read"));
+    }
+
+    private static CompilerProcessException incompatible(String message) {
+        return new CompilerProcessException(Kind.INCOMPATIBLE, message);
+    }
+
+    private static Optional<String> missing(
+            KernelDescriptor descriptor, SortedSet<String> kernels) {
+        return descriptor.entries().stream()
+                .filter(entry -> !kernels.contains(entry))
+                .findFirst();
+    }
+
+    @Override
+    public void close() {
+        // each process ends with its program
+    }
+}

@@ -1,0 +1,107 @@
+package dev.granary.cli.kernel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+
+import dev.granary.cli.Cli;
+import dev.granary.cli.Main;
+import dev.granary.coordinator.TestFleet;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.testing.ChildJvm;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** Tests of {@code populate} for several devices: PoCL with two, in processes. */
+class PopulateDevicesTest {
+    @TempDir
+    Path directory;
+
+    private Cli populate(TestFleet fleet, String machine, String... more) throws Exception {
+        List<String> all = new ArrayList<>(List.of(
+                "populate",
+                "--dir",
+                directory.resolve(machine).toString(),
+                "--bucket",
+                "s3://kernels/ci",
+                "--endpoint",
+                fleet.endpoint(),
+                directory.resolve("kernels.toml").toString()));
+        all.addAll(List.of(more));
+        return Cli.of(ChildJvm.of(Main.class)
+                .shortLived()
+                .flags(
+                        "-Daws.accessKeyId=" + System.getProperty("aws.accessKeyId"),
+                        "-Daws.secretAccessKey=" + System.getProperty("aws.secretAccessKey"))
+                .variables(Map.of("POCL_DEVICES", "pthread basic"))
+                .run(all.toArray(String[]::new)));
+    }
+
+    private static Set<String> targets(JsonObject result) {
+        Set<String> targets = new TreeSet<>();
+        for (JsonElement one : result.getAsJsonArray("results")) {
+            targets.add(one.getAsJsonObject().get("target").getAsString());
+        }
+        return targets;
+    }
+
+    @Test
+    @DisplayName("R11 one populate compiles for all devices, or for those that are named; each"
+            + " target has its entries, and a table of its own")
+    void devices() throws Exception {
+        assumeTrue(
+                OpenCl.devices().stream()
+                        .anyMatch(device -> device.target().vendor().equals("pocl")),
+                "PoCL is not installed, on Debian: apt-get install pocl-opencl-icd");
+        Files.writeString(directory.resolve("k.cl"), "kernel void k(global int* a) { a[0] = 1; }");
+        Files.writeString(
+                directory.resolve("kernels.toml"),
+                "[[kernel]]\nname = \"k\"\nsource = \"k.cl\"\n"
+                        + "geometry = { global = [64], local = [8] }\n");
+        try (TestFleet fleet = new TestFleet(directory)) {
+            JsonObject all =
+                    populate(fleet, "ci", "--device", "all", "--json").exits(0).json();
+            assertTrue(targets(all).size() >= 2, all::toString);
+            assertEquals(
+                    targets(all).size(),
+                    all.getAsJsonObject("outcomes").get("compiled").getAsInt());
+            JsonObject named = populate(
+                            fleet,
+                            "ci",
+                            "--device",
+                            "basic",
+                            "--device",
+                            "pthread",
+                            "--device",
+                            "basic",
+                            "--json")
+                    .exits(0)
+                    .json();
+            assertEquals(2, targets(named).size());
+            assertTrue(targets(all).containsAll(targets(named)), named::toString);
+            assertEquals(2, named.getAsJsonObject("summary").get("local").getAsInt());
+            Cli text = populate(fleet, "other", "--device", "basic", "--device", "pthread")
+                    .exits(0)
+                    .prints("2 kernels: 0 compiled, 2 from the bucket");
+            for (String target : targets(named)) {
+                text.prints("for " + target);
+            }
+            populate(fleet, "other", "--device", "basic", "--device", "abacus")
+                    .exits(1)
+                    .reports("no device name contains 'abacus'");
+        }
+    }
+}

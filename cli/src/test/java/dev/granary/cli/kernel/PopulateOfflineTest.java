@@ -1,0 +1,394 @@
+package dev.granary.cli.kernel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+
+import dev.granary.cli.Cli;
+import dev.granary.cli.Main;
+import dev.granary.cli.output.BuildLog;
+import dev.granary.coordinator.TestFleet;
+import dev.granary.gpu.offline.Ocloc;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.testing.ChildJvm;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * Tests of {@code populate --target} with Intel's compiler, and of Intel's driver, which gets the
+ * entries for a simulated device. The commands are processes: the one that populates has no driver.
+ */
+class PopulateOfflineTest {
+    private static final String INSTALL = "apt-get install intel-opencl-icd libze1";
+    private static final Path INTEL_ICD = Path.of("/etc/OpenCL/vendors/intel.icd");
+
+    /** The id of the device that Intel's driver simulates for Tiger Lake. */
+    private static final String SIMULATED = "0xff20";
+
+    private static final long LIMIT_NANOS = TimeUnit.MINUTES.toNanos(5);
+
+    @TempDir
+    Path directory;
+
+    private TestFleet fleet;
+
+    @BeforeEach
+    void start() throws IOException {
+        fleet = new TestFleet(directory);
+    }
+
+    @AfterEach
+    void stop() {
+        fleet.close();
+    }
+
+    private static void requireOcloc() {
+        boolean isFound = Ocloc.probe() instanceof Ocloc.Probe.Found;
+        if (!isFound) {
+            System.out.println("SKIPPED PopulateOfflineTest: ocloc, on Debian: " + INSTALL);
+        }
+        assumeTrue(isFound, "ocloc is not installed, on Debian: " + INSTALL);
+    }
+
+    private String manifest() throws IOException {
+        Files.createDirectories(directory.resolve("include"));
+        Files.writeString(directory.resolve("include/scale.h"), "#define SCALE(x) ((x) * F)\n");
+        Files.writeString(
+                directory.resolve("scale.cl"),
+                "#include \"scale.h\"\nkernel void scale(global float* v) {"
+                        + " v[get_global_id(0)] = SCALE(v[get_global_id(0)]); }\n");
+        Files.writeString(directory.resolve("sum.cl"), """
+                kernel void sum(global float* v, local float* t) {
+                    int l = get_local_id(0);
+                    t[l] = v[get_global_id(0)];
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    if (l == 0) {
+                        v[get_group_id(0)] = t[0] + t[1];
+                    }
+                }
+                """);
+        return Files.writeString(directory.resolve("kernels.toml"), """
+                [defaults]
+                extra-digest = "the variables of a simulated device prevent caching otherwise"
+
+                [[kernel]]
+                name = "scale"
+                source = "scale.cl"
+                include = ["include"]
+                options = "-D F=3.0f"
+                entry = ["scale"]
+
+                [[kernel]]
+                name = "sum"
+                source = "sum.cl"
+                options = "-cl-opt-disable"
+                geometry = { global = [1024], local = [64] }
+                """).toString();
+    }
+
+    /** Returns a child JVM without any driver, and with the credentials of the bucket. */
+    private ChildJvm withoutDriver(Class<?> main) throws IOException {
+        Path none = Files.createDirectories(directory.resolve("no-vendors"));
+        return ChildJvm.of(main)
+                .shortLived()
+                .flags(
+                        "-Daws.accessKeyId=" + System.getProperty("aws.accessKeyId"),
+                        "-Daws.secretAccessKey=" + System.getProperty("aws.secretAccessKey"))
+                .directory(Files.createTempDirectory(directory, "process")) // drivers write files
+                .withoutVariables("GRANARY_", "NEO", "IGC_", "POCL_")
+                .variables(Map.of(
+                        "OCL_ICD_VENDORS",
+                        none.toString(),
+                        "ZE_ENABLE_ALT_DRIVERS",
+                        none.resolve("none.so").toString(),
+                        "XDG_CONFIG_HOME",
+                        none.toString(),
+                        "GRANARY_BUCKET_WAIT",
+                        "5m")); // a busy machine is no reason for a miss
+    }
+
+    /** Returns a child JVM with Intel's driver only, for the simulated device. */
+    private ChildJvm onIntel(Class<?> main) throws IOException {
+        Path vendors = Files.createDirectories(directory.resolve("vendors"));
+        if (Files.notExists(vendors.resolve("intel.icd"))) {
+            Files.copy(INTEL_ICD, vendors.resolve("intel.icd"));
+        }
+        return withoutDriver(main)
+                .withoutVariables("ZE_ENABLE_ALT_DRIVERS")
+                .variables(Map.of(
+                        "OCL_ICD_VENDORS",
+                        vendors.toString(),
+                        "NEOReadDebugKeys",
+                        "1",
+                        "SetCommandStreamReceiver",
+                        "1",
+                        "ProductFamilyOverride",
+                        "tgllp",
+                        "NEO_CACHE_PERSISTENT",
+                        "0"));
+    }
+
+    private String[] arguments(String command, String machine, String... more) {
+        List<String> all = new ArrayList<>(List.of(
+                command,
+                "--dir",
+                directory.resolve(machine).toString(),
+                "--bucket",
+                "s3://kernels/ci",
+                "--endpoint",
+                fleet.endpoint()));
+        all.addAll(List.of(more));
+        return all.toArray(String[]::new);
+    }
+
+    private static int summary(JsonObject result, String name) {
+        return result.getAsJsonObject("summary").get(name).getAsInt();
+    }
+
+    @Test
+    @DisplayName("R11 entries that were populated without device and driver are hit by the device:"
+            + " nothing is compiled there, by OpenCL or by Level Zero")
+    void hitByDevice() throws Exception {
+        requireOcloc();
+        assumeTrue(Files.exists(INTEL_ICD), "Intel's driver, on Debian: " + INSTALL);
+        String manifest = manifest();
+        JsonObject populated = Cli.of(withoutDriver(Main.class)
+                        .run(arguments(
+                                "populate", "ci", manifest, "--target", SIMULATED, "--json")))
+                .exits(0)
+                .json();
+        assertEquals(4, summary(populated, "compiled"), populated::toString);
+        assertEquals(4, populated.getAsJsonObject("published").get("readBack").getAsInt());
+        TreeSet<String> targets = new TreeSet<>();
+        for (JsonElement result : populated.getAsJsonArray("results")) {
+            targets.add(result.getAsJsonObject().get("target").getAsString());
+        }
+        assertEquals(2, targets.size(), targets::toString);
+
+        Cli node = Cli.of(onIntel(Main.class).run(arguments("run", "node", manifest, "--json")));
+        JsonObject run = node.exits(0).json();
+        assertEquals(0, summary(run, "compiled"), run::toString);
+        assertEquals(2, summary(run, "bucket"), run::toString);
+        assertEquals(
+                0, run.getAsJsonObject("counters").get("recompiled-by-driver").getAsInt());
+        assertEquals(
+                targets.last(),
+                run.getAsJsonArray("results")
+                        .get(0)
+                        .getAsJsonObject()
+                        .get("target")
+                        .getAsString());
+
+        String levelZero = onIntel(OfflineNodeProgram.class)
+                .variables(Map.of(
+                        "GRANARY_DIR", directory.resolve("ze-node").toString(),
+                        "GRANARY_BUCKET", "s3://kernels/ci",
+                        "GRANARY_S3_ENDPOINT", fleet.endpoint()))
+                .run(manifest)
+                .output();
+        assertTrue(levelZero.contains("target=" + targets.first()), levelZero);
+        for (String kernel : List.of("scale", "sum")) {
+            assertTrue(levelZero.contains(kernel + ".source=BUCKET"), levelZero);
+            assertTrue(levelZero.contains(kernel + ".origin=RESTORED"), levelZero);
+        }
+
+        // the same entries are found again without the device
+        JsonObject again = Cli.of(withoutDriver(Main.class)
+                        .run(arguments(
+                                "populate", "ci", manifest, "--target", SIMULATED, "--json")))
+                .exits(0)
+                .json();
+        assertEquals(4, summary(again, "local"), again::toString);
+        JsonObject other = Cli.of(withoutDriver(Main.class)
+                        .run(arguments(
+                                "populate",
+                                "other",
+                                manifest,
+                                "--target",
+                                targets.first(),
+                                "--json")))
+                .exits(0)
+                .json();
+        assertEquals(2, summary(other, "bucket"), other::toString);
+    }
+
+    @Test
+    @DisplayName("N9 without the compiler, and for an unknown name, populate is wrong usage and"
+            + " names the package, and the targets")
+    void usage() throws Exception {
+        String manifest = manifest();
+        Cli.of(withoutDriver(Main.class)
+                        .variables(Map.of("PATH", directory.toString()))
+                        .run(arguments("populate", "ci", manifest, "--target", "tgllp")))
+                .exits(2)
+                .reports(
+                        "--target needs a compiler: ocloc",
+                        "apt-get install intel-opencl-icd (it has ocloc; intel-ocloc from");
+        requireOcloc();
+        Cli.run(arguments("populate", "ci", manifest, "--target", "abacus"))
+                .exits(2)
+                .reports("--target abacus: there is no target", "(skl, kbl,", "0x9a49");
+        Cli.run(arguments("populate", "ci", manifest, "--target", "0x1"))
+                .exits(2)
+                .reports("--target 0x1: ocloc of the driver", "has no code for 0x1");
+        assertTrue(Files.notExists(directory.resolve("ci")));
+    }
+
+    @Test
+    @DisplayName("U12 the compiler's errors are shown as those of a driver: with the user's file"
+            + " and line, 20 lines at most; the other kernels are published")
+    void errors() throws Exception {
+        requireOcloc();
+        String manifest = manifest();
+        Files.writeString(
+                directory.resolve("sum.cl"),
+                "kernel void sum(global float* v) {\n" + "    undeclared = 1;\n".repeat(30)
+                        + "}\n");
+        Cli text = Cli.run(arguments(
+                        "populate",
+                        "ci",
+                        manifest,
+                        "--target",
+                        "opencl/" + SIMULATED,
+                        "--target",
+                        "level-zero/" + SIMULATED))
+                .exits(1)
+                .prints(
+                        "for opencl/intel_gpu-id-0xff20_",
+                        "for level-zero/intel_gpu-id-0xff20_",
+                        "compiled                 2",
+                        "failed to compile        2")
+                .reports(
+                        "FAILED sum for opencl/intel_gpu-id-0xff20_",
+                        "FAILED sum for level-zero/intel_gpu-id-0xff20_",
+                        directory.resolve("sum.cl") + ":2:5: error:",
+                        " more lines; --verbose shows all")
+                .isNarrow();
+        assertFalse(text.err().contains("granary-ocloc"), text.err());
+        assertTrue(
+                text.err().lines().filter(line -> !line.isEmpty()).count()
+                        <= 2 * (1 + BuildLog.MAX_LINES),
+                text.err());
+        Files.writeString(directory.resolve("sum.cl"), "kernel void other() {}\n");
+        Files.writeString(
+                directory.resolve("kernels.toml"),
+                Files.readString(directory.resolve("kernels.toml"))
+                        .replace("name = \"sum\"", "name = \"sum\"\nentry = [\"sum\"]"));
+        Cli.run(arguments("populate", "ci", manifest, "--target", "opencl/" + SIMULATED))
+                .exits(1)
+                .reports("FAILED sum: sum has no kernel sum: its kernels are other");
+    }
+
+    @Test
+    @DisplayName(
+            "N10 a binary that is not for the target for certain is not published: no driver is"
+                    + " here to tell")
+    void undetermined() throws Exception {
+        Path programs = Files.createDirectories(directory.resolve("programs"));
+        Path script = Files.writeString(programs.resolve("ocloc"), """
+                #!/bin/sh
+                if [ "$1" = query ]; then printf 22.43.1234.5 > "$2"; exit; fi
+                while [ $# -gt 1 ]; do [ "$1" = -out_dir ] && out=$2; shift; done
+                echo of no known container > "$out/program"
+                """);
+        assertTrue(script.toFile().setExecutable(true));
+        Cli.of(withoutDriver(Main.class)
+                        .variables(Map.of("PATH", programs + ":/usr/bin:/bin"))
+                        .run(arguments("populate", "ci", manifest(), "--target", "opencl/0x9a49")))
+                .exits(1)
+                .prints("incompatible        2", "0 published")
+                .reports("FAILED sum: the binary is not for this device for certain");
+        assertEquals(List.of(), fleet.keys("/p/"));
+    }
+
+    @Test
+    @DisplayName(
+            "U10 a populate that is ended leaves no compiler running and no temporary file; one"
+                    + " that hangs costs its kernel only")
+    void ended() throws Exception {
+        Path programs = Files.createDirectories(directory.resolve("programs"));
+        Path pid = directory.resolve("pid");
+        Path script =
+                Files.writeString(programs.resolve("ocloc"), """
+                #!/bin/sh
+                if [ "$1" = query ]; then printf 22.43.1234.5 > "$2"; exit; fi
+                case "$*" in *-spv_only*) exit;; esac
+                echo $$ > PID.new; mv PID.new PID; exec sleep 600
+                """.replace("PID", pid.toString()));
+        assertTrue(script.toFile().setExecutable(true));
+        Path temporary = Files.createDirectories(directory.resolve("temporary"));
+        ChildJvm jvm = withoutDriver(Main.class)
+                .flags("-Djava.io.tmpdir=" + temporary)
+                .variables(Map.of("PATH", programs + ":/usr/bin:/bin"));
+        String manifest = manifest();
+        Cli.of(jvm.run(arguments(
+                        "populate",
+                        "ci",
+                        manifest,
+                        "--target",
+                        "opencl/0x9a49",
+                        "--compile-limit",
+                        "1")))
+                .exits(1)
+                .prints("timed out        2")
+                .reports("FAILED sum: the compiler did not end within 1 s (--compile-limit)");
+        assertEquals(List.of(), names(temporary));
+        Files.delete(pid);
+        ChildJvm.Recording started = jvm.record(
+                arguments("populate", "ci", manifest, "--target", "opencl/0x9a49", "--jobs", "1"));
+        for (long start = System.nanoTime();
+                Files.notExists(pid) && System.nanoTime() - start < LIMIT_NANOS; ) {
+            Thread.sleep(20);
+        }
+        long compiler = Long.parseLong(Files.readString(pid).strip());
+        started.process().destroy();
+        started.end();
+        assertFalse(ProcessHandle.of(compiler).map(ProcessHandle::isAlive).orElse(false));
+        assertEquals(List.of(), names(temporary));
+    }
+
+    private static List<String> names(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.startsWith("granary-"))
+                    .toList();
+        }
+    }
+
+    @Test
+    @DisplayName("A device and a declared target are populated by one command")
+    void deviceAndTarget() throws Exception {
+        requireOcloc();
+        assumeTrue(!OpenCl.devices().isEmpty(), "no OpenCL device");
+        JsonObject result = Cli.run(arguments(
+                        "populate",
+                        "ci",
+                        manifest(),
+                        "--device",
+                        "all",
+                        "--target",
+                        "opencl/" + SIMULATED,
+                        "--json"))
+                .exits(0)
+                .json();
+        assertTrue(summary(result, "compiled") >= 4, result::toString);
+    }
+}

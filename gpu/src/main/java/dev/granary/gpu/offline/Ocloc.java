@@ -1,0 +1,286 @@
+package dev.granary.gpu.offline;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Target;
+import dev.granary.cache.support.FileTrees;
+import dev.granary.gpu.BuildOptions;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.IntelDevice;
+import dev.granary.gpu.source.HeaderDirectory;
+import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.gpu.tool.ToolOverdueException;
+import dev.granary.gpu.tool.ToolPath;
+import dev.granary.gpu.tool.ToolRun;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Intel's offline compiler of this machine. It makes the binaries that the driver of its version
+ * would make on a device, without device and driver. Thread-safe.
+ *
+ * <p>A binary for Level Zero is compiled from SPIR-V, as the engine does; one for OpenCL from the
+ * source. Each call has a temporary directory of its own, and runs one or two processes.
+ */
+public final class Ocloc {
+    private static final String NAME = "ocloc";
+    private static final String VERSION_QUERY = "OCL_DRIVER_VERSION";
+    private static final String OUTPUT = "program";
+    private static final String MODULE = OUTPUT + ".spv";
+
+    /** ocloc compiles only the text behind this mark of built-in kernels, if a source has it. */
+    private static final String BUILT_IN_MARK = "R\"===(";
+
+    /** Parts of the output for a device that the compiler does not know, by its versions. */
+    private static final List<String> UNKNOWN_DEVICE =
+            List.of("Could not determine device target", "Cannot get HW Info");
+
+    private static final Duration TRIAL_LIMIT = Duration.ofMinutes(1);
+
+    private final Path program;
+    private final DriverVersion version;
+    private final Path temporary;
+    private final Map<IntelDevice, Boolean> supported = new ConcurrentHashMap<>();
+
+    private Ocloc(Path program, DriverVersion version, Path temporary) {
+        this.program = program;
+        this.version = version;
+        this.temporary = temporary;
+    }
+
+    /** The result of the search for the compiler. */
+    public sealed interface Probe {
+        /** The compiler is installed. */
+        record Found(Ocloc ocloc) implements Probe {}
+
+        /** It is not, or it does not work, with the cause and the package to install. */
+        record Missing(String cause) implements Probe {}
+    }
+
+    /** Searches the compiler in the directories of the environment variable {@code PATH}. */
+    public static Probe probe() {
+        return probe(ToolPath.ofProcess(), Path.of(System.getProperty("java.io.tmpdir")));
+    }
+
+    static Probe probe(ToolPath path, Path temporary) {
+        Optional<Path> program = path.program(NAME);
+        if (program.isEmpty()) {
+            return new Probe.Missing("ocloc, Intel's offline compiler, is not on the PATH; install"
+                    + " it, on Debian: apt-get install intel-opencl-icd (it has ocloc; intel-ocloc"
+                    + " from Debian 13 on)");
+        }
+        try {
+            String text = version(program.get(), temporary);
+            return DriverVersion.parse(text)
+                    .<Probe>map(version ->
+                            new Probe.Found(new Ocloc(program.get(), version, temporary)))
+                    .orElseGet(() -> new Probe.Missing(program.get()
+                            + " does not tell the version of its driver, but '" + text
+                            + "'; install another ocloc"));
+        } catch (IOException e) {
+            return new Probe.Missing(program.get() + " does not work: " + e.getMessage());
+        }
+    }
+
+    private static String version(Path program, Path temporary) throws IOException {
+        Path directory = Files.createTempDirectory(temporary, "granary-ocloc-").toAbsolutePath();
+        try {
+            ToolRun run = ToolRun.of(
+                    List.of(program.toString(), "query", VERSION_QUERY), directory, TRIAL_LIMIT);
+            Path answer = directory.resolve(VERSION_QUERY);
+            return Files.exists(answer)
+                    ? Files.readString(answer, ISO_8859_1).replace("\0", "").strip()
+                    : run.output();
+        } finally {
+            FileTrees.delete(directory);
+        }
+    }
+
+    /** Returns this compiler with another parent of its temporary directories. */
+    public Ocloc within(Path parent) {
+        return new Ocloc(program, version, parent);
+    }
+
+    /** Returns the version of the driver that this compiler belongs to. */
+    public String driverVersion() {
+        return version.text();
+    }
+
+    /**
+     * Returns the targets of a name: a product family such as {@code tgllp} with all of its devices
+     * that this compiler knows, a PCI device id such as {@code 0x9a49}, or a target as
+     * {@link Target#path()} writes it. {@code opencl/} or {@code level-zero/} before the first two
+     * selects one backend. The first call for a device takes some 0.1 s.
+     *
+     * @throws UnknownTargetException if there is none, with a message for the user
+     */
+    public List<Target> targets(String name) throws UnknownTargetException {
+        return new OclocTargets(version, this::isSupported).of(name);
+    }
+
+    private boolean isSupported(IntelDevice device) {
+        return supported.computeIfAbsent(device, this::tryDevice);
+    }
+
+    /** Returns false if the compiler says of an empty kernel that it does not know the device. */
+    private boolean tryDevice(IntelDevice device) {
+        try {
+            Path directory = Files.createTempDirectory(temporary, "granary-ocloc-");
+            try {
+                Path source = directory.resolve("program.cl");
+                Files.writeString(source, "kernel void trial() {}\n");
+                ToolRun run = ToolRun.of(
+                        command(directory, source, device, List.of(), "-spv_only"),
+                        directory,
+                        TRIAL_LIMIT);
+                return run.isSuccess() || UNKNOWN_DEVICE.stream().noneMatch(run.output()::contains);
+            } finally {
+                FileTrees.delete(directory);
+            }
+        } catch (IOException e) {
+            return true; // nothing is known of the device; each compile reports its failure
+        }
+    }
+
+    /**
+     * Compiles a program for its target.
+     *
+     * @param limit the time after which a process is killed
+     * @return the binary, as the driver returns it on the device
+     * @throws CompileException if the program does not compile, with the output of the compiler
+     * @throws TimeoutException if the compiler did not end within the limit
+     * @throws IOException if the compiler cannot be run, or was ended by a signal
+     * @throws IllegalArgumentException if the target is not one of {@link #targets}
+     */
+    public byte[] compile(KernelDescriptor descriptor, Duration limit)
+            throws CompileException, IOException, TimeoutException {
+        Target target = descriptor.target();
+        IntelDevice device = IntelDevice.of(target)
+                .filter(_ -> version.isDriver(target.backend(), target.driver()))
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "ocloc of " + version.text() + " does not compile for " + target.name()));
+        if (descriptor.sources().stream().anyMatch(text -> text.contains(BUILT_IN_MARK))) {
+            throw new CompileException(
+                    descriptor.name() + " does not compile offline: its source contains "
+                            + BUILT_IN_MARK + ", which ocloc does not read as a part of it",
+                    "");
+        }
+        Path directory = Files.createTempDirectory(temporary, "granary-ocloc-").toAbsolutePath();
+        try {
+            return target.backend() == Backend.OPENCL
+                    ? fromSource(descriptor, device, directory, limit)
+                    : fromSpirv(descriptor, device, directory, limit);
+        } catch (ToolOverdueException e) {
+            throw new TimeoutException(e.getMessage());
+        } finally {
+            FileTrees.delete(directory);
+        }
+    }
+
+    private byte[] fromSource(
+            KernelDescriptor descriptor, IntelDevice device, Path directory, Duration limit)
+            throws CompileException, IOException {
+        return compileText(descriptor, device, directory, limit, descriptor.optionTokens(), OUTPUT);
+    }
+
+    /** Compiles as the engine of Level Zero does: options of the driver are for the second step. */
+    private byte[] fromSpirv(
+            KernelDescriptor descriptor, IntelDevice device, Path directory, Duration limit)
+            throws CompileException, IOException {
+        List<String> ofDriver = new ArrayList<>();
+        List<String> ofFrontEnd = new ArrayList<>();
+        descriptor
+                .optionTokens()
+                .forEach(option ->
+                        (SpirvCompiler.isForDriver(option) ? ofDriver : ofFrontEnd).add(option));
+        compileText(descriptor, device, directory, limit, ofFrontEnd, MODULE, "-spv_only");
+        return run(
+                descriptor,
+                // the driver of Level Zero keeps no SPIR-V in its binaries
+                command(
+                        directory,
+                        directory.resolve(MODULE),
+                        device,
+                        ofDriver,
+                        "-spirv_input",
+                        "-exclude_ir"),
+                directory,
+                limit,
+                OUTPUT);
+    }
+
+    private byte[] compileText(
+            KernelDescriptor descriptor,
+            IntelDevice device,
+            Path directory,
+            Duration limit,
+            List<String> options,
+            String output,
+            String... more)
+            throws CompileException, IOException {
+        Path source = directory.resolve("program.cl");
+        Files.writeString(source, String.join("", descriptor.sources()));
+        try (HeaderDirectory headers = new HeaderDirectory(descriptor, temporary)) {
+            List<String> all = new ArrayList<>(
+                    descriptor.headers().isEmpty()
+                            ? List.of()
+                            : BuildOptions.parse(headers.options()));
+            all.addAll(options);
+            return run(
+                    descriptor,
+                    command(directory, source, device, all, more),
+                    directory,
+                    limit,
+                    output);
+        }
+    }
+
+    private static byte[] run(
+            KernelDescriptor descriptor,
+            List<String> command,
+            Path directory,
+            Duration limit,
+            String output)
+            throws CompileException, IOException {
+        ToolRun run = ToolRun.of(command, directory, limit);
+        if (run.signal().isPresent()) {
+            throw new IOException("ocloc was ended by signal " + run.signal().getAsInt());
+        }
+        if (!run.isSuccess()) {
+            throw new CompileException(descriptor.name() + " does not compile", run.output());
+        }
+        return Files.readAllBytes(directory.resolve(output));
+    }
+
+    private List<String> command(
+            Path directory, Path file, IntelDevice device, List<String> options, String... more) {
+        List<String> command = new ArrayList<>(List.of(
+                program.toString(),
+                "compile",
+                "-file",
+                file.toString(),
+                "-device",
+                device.pciText(),
+                "-output",
+                OUTPUT,
+                "-output_no_suffix",
+                "-out_dir",
+                directory.toString()));
+        if (!options.isEmpty()) {
+            command.addAll(List.of("-options", BuildOptions.forDriver(options)));
+        }
+        command.addAll(List.of(more));
+        return command;
+    }
+}

@@ -1,0 +1,70 @@
+package dev.granary.gpu.tool;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The end of a compiler's process.
+ *
+ * @param exitCode the exit code; 0 is success
+ * @param output the text of both its outputs
+ */
+public record ToolRun(int exitCode, String output) {
+    /** The limit of a compile that nobody has limited otherwise. */
+    public static final Duration USUAL_LIMIT = Duration.ofMinutes(10);
+
+    /** The exit code of a process that a signal has ended is this plus the signal. */
+    private static final int SIGNAL_BASE = 128;
+
+    private static final int LAST_SIGNAL = 31;
+
+    /**
+     * Runs a compiler to its end. At the limit, and if the thread is interrupted, the process is
+     * killed.
+     *
+     * @param directory the working directory, in which the output is recorded meanwhile
+     * @throws ToolOverdueException if the process was killed at the limit
+     * @throws IOException if the process cannot be started, or was killed by an interrupt
+     */
+    public static ToolRun of(List<String> command, Path directory, Duration limit)
+            throws IOException {
+        Path recorded = Files.createTempFile(directory, "compiler", ".out");
+        Process process = new ProcessBuilder(command)
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(recorded.toFile())
+                .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))
+                .start();
+        try {
+            if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
+                throw new ToolOverdueException(
+                        command.getFirst() + " did not end within " + limit.toSeconds() + " s");
+            }
+            String output = new String(Files.readAllBytes(recorded), UTF_8);
+            return new ToolRun(process.exitValue(), output.strip());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException(command.getFirst() + " was interrupted", e);
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    /** Returns true if the process ended with the exit code of success. */
+    public boolean isSuccess() {
+        return exitCode == 0;
+    }
+
+    /** Returns the signal that ended the process, or empty if it ended by itself. */
+    public OptionalInt signal() {
+        int signal = exitCode - SIGNAL_BASE;
+        return signal > 0 && signal <= LAST_SIGNAL ? OptionalInt.of(signal) : OptionalInt.empty();
+    }
+}
