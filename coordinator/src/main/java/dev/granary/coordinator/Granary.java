@@ -79,8 +79,7 @@ public final class Granary implements AutoCloseable {
         this.stores = opened.withEvents(events);
         this.enabled = new EngineSwitch(config.enabled());
         this.constants = new ConstantTensorCaches(config.constantLimits());
-        this.layers = RemoteLayers.open(
-                stores.local(), stores.layers(), config.bucketWait(), publishing, counters, waits);
+        this.layers = RemoteLayers.open(stores, config.bucketWait(), publishing, counters, waits);
         this.writeBehind = new WriteBehindQueue(
                 stores.local(), layers, counters, stores.clock(), whenPublished);
         this.tiers = LookupTiers.over(

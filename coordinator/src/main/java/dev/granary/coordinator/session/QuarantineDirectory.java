@@ -1,5 +1,7 @@
 package dev.granary.coordinator.session;
 
+import dev.granary.cache.Sha256;
+
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -12,7 +14,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /**
  * The quarantine on disk: an empty file for each entry, with the name of its {@link RestoreMarks
@@ -49,6 +53,15 @@ final class QuarantineDirectory {
     /** Returns true if no entry was in quarantine when this was last read or changed. */
     boolean isEmpty() {
         return endTimes.isEmpty();
+    }
+
+    /** Returns the contents of that id that are in quarantine now. */
+    Set<Sha256> contentsOf(Sha256 id) {
+        String prefix = id.hex() + "-";
+        return endTimes.keySet().stream()
+                .filter(mark -> mark.startsWith(prefix) && contains(mark))
+                .map(mark -> Sha256.parse(mark.substring(prefix.length())))
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     /** Returns the ends of the quarantine by mark. */

@@ -1,6 +1,8 @@
 package dev.granary.coordinator.session;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.support.LogOnce;
 
 import java.io.IOException;
@@ -9,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Quarantine of entries whose restore ended a process: drivers abort the process on some binaries,
@@ -21,6 +24,7 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** The file of a {@link ProcessSession} with the marks of running restores. */
     static final String MARKS_FILE = "restoring";
 
+    private final Path localDirectory;
     private final RestoreMarks marks;
     private final QuarantineDirectory directory;
 
@@ -31,6 +35,7 @@ public final class RestoreQuarantine implements AutoCloseable {
      */
     public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
             throws IOException {
+        this.localDirectory = localDirectory;
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.directory = new QuarantineDirectory(localDirectory, clock);
     }
@@ -38,6 +43,20 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** Returns true if {@code entry} is in quarantine now. */
     public boolean contains(Entry entry) {
         return !directory.isEmpty() && directory.contains(RestoreMarks.name(entry));
+    }
+
+    /** Returns the contents of that id that are in quarantine now, by their hashes. */
+    public Set<Sha256> contentsOf(Id id) {
+        return directory.isEmpty() ? Set.of() : directory.contentsOf(id.hash());
+    }
+
+    /**
+     * Returns the identity of this computer, for reports to others.
+     *
+     * @throws IOException if the directory has none and cannot be written
+     */
+    public ComputerIdentity computer() throws IOException {
+        return ComputerIdentity.of(localDirectory);
     }
 
     /** Returns the ends of the quarantine by mark: id and content in hexadecimal digits. */
