@@ -83,7 +83,14 @@ public final class Granary implements AutoCloseable {
         this.writeBehind = new WriteBehindQueue(
                 stores.local(), layers, counters, stores.clock(), whenPublished);
         this.tiers = LookupTiers.over(
-                stores, config.localWait(), layers, writeBehind, counters, events, enabled);
+                stores,
+                config.restoreTrial(),
+                config.localWait(),
+                layers,
+                writeBehind,
+                counters,
+                events,
+                enabled);
         stores.setEvictionListener(
                 () -> events.beginEviction(stores.local().name(), counters, LookupCounter.EVICTED));
         this.recorder = config.recording().map(file -> new KernelRecorder(file, counters));

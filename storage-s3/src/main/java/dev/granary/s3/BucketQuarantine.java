@@ -63,7 +63,8 @@ public final class BucketQuarantine implements AutoCloseable {
         return tier.refusal().orElseGet(() -> switch (tier.load(fresh.id())) {
             case LoadResult.Hit(Entry stored)
             when stored.contentHash().equals(content) -> reportAndReplace(fresh, content, reporter);
-            // That it was found acknowledges nothing: only a store ensures that all readers find it.
+            // That it was found acknowledges nothing: only a store ensures that all readers find
+            // it.
             case LoadResult.Hit _, LoadResult.Absent _, LoadResult.Damaged _ -> tier.store(fresh);
             case LoadResult.Unavailable lost -> new StoreResult.Failed(lost.cause());
         });

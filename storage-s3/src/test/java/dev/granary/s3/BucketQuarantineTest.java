@@ -293,8 +293,9 @@ class BucketQuarantineTest {
     }
 
     @Test
-    @DisplayName("N7 A1 content that another publisher has not made visible yet is acknowledged only"
-            + " when all readers find it")
+    @DisplayName(
+            "N7 A1 content that another publisher has not made visible yet is acknowledged only"
+                    + " when all readers find it")
     void sealedMeanwhile() {
         packs.intendToSeal();
         packs.placeUnpacked(freshToo);
