@@ -14,6 +14,7 @@ module dev.granary.gpu {
     exports dev.granary.gpu.binary;
     exports dev.granary.gpu.opencl;
     exports dev.granary.gpu.spirv;
+    exports dev.granary.gpu.trial;
     exports dev.granary.gpu.composite;
     exports dev.granary.gpu.levelzero;
     exports dev.granary.gpu.offline;

@@ -80,13 +80,19 @@ public final class Granary implements AutoCloseable {
         this.stores = opened.withEvents(events);
         this.enabled = new EngineSwitch(config.enabled());
         this.constants = new ConstantTensorCaches(config.constantLimits());
-        this.layers = RemoteLayers.open(
-                stores.local(), stores.layers(), config.bucketWait(), publishing, counters, waits);
+        this.layers = RemoteLayers.open(stores, config.bucketWait(), publishing, counters, waits);
         this.writeBehind = new WriteBehindQueue(
                 stores.local(), layers, counters, stores.clock(), (id, result) -> plans().published(
                                 id, result));
         this.tiers = LookupTiers.over(
-                stores, config.localWait(), layers, writeBehind, counters, events, enabled);
+                stores,
+                config.restoreTrial(),
+                config.localWait(),
+                layers,
+                writeBehind,
+                counters,
+                events,
+                enabled);
         stores.setEvictionListener(
                 () -> events.beginEviction(stores.local().name(), counters, LookupCounter.EVICTED));
         this.recorder = config.recording().map(file -> new KernelRecorder(file, counters));

@@ -14,12 +14,14 @@ import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.layout.QuarantineLayout;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.probe.BucketDiagnostics;
 import dev.granary.s3.probe.CachedCapabilities;
 import dev.granary.s3.probe.CapabilityProbe;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.publish.EntryPublisher;
+import dev.granary.s3.quarantine.QuarantineReports;
 import dev.granary.s3.resilience.ExpiringSet;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
@@ -45,9 +47,10 @@ import java.util.random.RandomGenerator;
  * <p>Entries are stored in {@linkplain dev.granary.s3.pack packs} or unpacked. A hit takes exactly
  * one GET. A successful publication usually takes exactly one PUT ({@link EntryPublisher} has the
  * protocol). Before its first publication, a process determines the capabilities of the server
- * ({@link CachedCapabilities}). The first entry of an id stays; only a damaged one is replaced.
- * Entries from the bucket are fully verified, including the SHA-256 of the content. The absence of
- * an id is cached for some seconds; in that time another machine's entry is not seen.
+ * ({@link CachedCapabilities}). The first entry of an id stays; only a damaged one is replaced, and
+ * one whose restore ended processes ({@link BucketQuarantine}). Entries from the bucket are fully
+ * verified, including the SHA-256 of the content. The absence of an id is cached for some seconds;
+ * in that time another machine's entry is not seen.
  *
  * <p>{@link #load} ends within the configured load deadline. {@link #store} sends a bounded number
  * of requests, each with its own deadline, and is meant for background threads.
@@ -76,6 +79,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final ExpiringSet<Sha256> absent;
     private final ExpiringSet<Sha256> suspects;
     private final AtomicBoolean closed = new AtomicBoolean();
+    private final Ticker ticker;
     private final RandomGenerator random;
     private final TrafficCounter traffic;
 
@@ -95,6 +99,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
             TrafficCounter traffic) {
         this.config = config;
         this.traffic = traffic;
+        this.ticker = ticker;
         this.random = random;
         this.layout = new BucketLayout(config.location());
         this.store = new ResilientObjectStore(transport, config, ticker, counters, traffic);
@@ -153,13 +158,9 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
-        if (config.access() == S3Access.READ) {
-            return new StoreResult.Refused(config.location() + " is configured as read-only");
-        }
-        Optional<StoreFailure> refusal = writeSuspension.reason();
+        Optional<StoreResult> refusal = refusal();
         if (refusal.isPresent()) {
-            return new StoreResult.Refused(
-                    "read-only for a while, since the bucket refused a write: " + refusal.get());
+            return refusal.get();
         }
         Sha256 hash = entry.id().hash();
         PackReader reader = packs.peek();
@@ -170,9 +171,37 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 && reader.holds(entry.id(), store)) {
             return StoreResult.DUPLICATE;
         }
-        EntryPublisher.Existing existing = suspects.contains(hash)
-                ? EntryPublisher.Existing.SUSPECT
-                : EntryPublisher.Existing.TRUSTED;
+        return storeUnpacked(
+                entry,
+                suspects.contains(hash)
+                        ? EntryPublisher.Existing.SUSPECT
+                        : EntryPublisher.Existing.TRUSTED);
+    }
+
+    /** Returns the result of a write that is not sent, if nothing may be written now. */
+    Optional<StoreResult> refusal() {
+        return config.access() == S3Access.READ
+                ? Optional.of(
+                        new StoreResult.Refused(config.location() + " is configured as read-only"))
+                : writeSuspension
+                        .reason()
+                        .map(failure -> new StoreResult.Refused(
+                                "read-only for a while, since the bucket refused a write: "
+                                        + failure));
+    }
+
+    /** Sends no write for a while, since the bucket refuses them. */
+    void suspendWrites(StoreFailure refusal) {
+        writeSuspension.suspend(refusal);
+    }
+
+    /** Stores an unpacked entry, also in place of this content of it. */
+    StoreResult replaceUnpacked(Entry entry, Sha256 content) {
+        return storeUnpacked(entry, new EntryPublisher.Existing.Quarantined(content));
+    }
+
+    private StoreResult storeUnpacked(Entry entry, EntryPublisher.Existing existing) {
+        Sha256 hash = entry.id().hash();
         StoreResult result = publisher.publish(entry, layout.entry(entry.id()), existing);
         absent.remove(hash);
         if (result instanceof StoreResult.Stored
@@ -210,6 +239,22 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     }
 
     /**
+     * Returns the quarantine that the fleet shares in this bucket. The caller closes it.
+     *
+     * @param packed opens the connections for packs, when they are first needed
+     */
+    public BucketQuarantine quarantine(Supplier<BulkBucket> packed) {
+        requireOpen();
+        return new BucketQuarantine(
+                this,
+                layout,
+                store,
+                new QuarantineReports(
+                        store, new QuarantineLayout(layout.root()), capabilities, ticker, random),
+                packed);
+    }
+
+    /**
      * Opens the same bucket for transfers of whole packs; the caller closes it. Sends nothing yet.
      */
     public BulkBucket packed() {
@@ -218,7 +263,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
 
     /**
      * Does nothing: an entry that one machine's driver rejects may serve all others, and one faulty
-     * machine must not empty the bucket.
+     * machine must not empty the bucket. {@link BucketQuarantine} replaces what ends processes.
      */
     @Override
     public void discard(Entry entry) {

@@ -19,6 +19,8 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.coordinator.transfer.TreeException;
 import dev.granary.coordinator.transfer.TreeReader;
+import dev.granary.gpu.binary.BinaryCompatibility;
+import dev.granary.gpu.binary.CompatibilityChecker;
 import dev.granary.local.LocalTier;
 
 import picocli.CommandLine.Command;
@@ -62,7 +64,8 @@ public final class ImportCommand extends LocalTierCommand {
     @Override
     protected int run(LocalTier tier, GranaryConfig config) throws Exception {
         TreeReader tree = scan();
-        Function<Entry, StoreResult> store = isDry ? dryStore(tier, config) : tier::store;
+        Function<Entry, StoreResult> store =
+                ifCompatible(isDry ? dryStore(tier, config) : tier::store);
         try (ProgressLine progress = new ProgressLine(err(), "importing", tree.size())) {
             tree.all(store, at -> progress.passing(at, ""));
         }
@@ -117,6 +120,16 @@ public final class ImportCommand extends LocalTierCommand {
         } catch (TreeException e) {
             throw new UsageException(String.valueOf(e.getMessage()));
         }
+    }
+
+    /**
+     * Returns a function that refuses an entry whose container shows that it is not for its target.
+     */
+    private static Function<Entry, StoreResult> ifCompatible(Function<Entry, StoreResult> store) {
+        return entry -> CompatibilityChecker.check(entry.id().target(), entry.binaries())
+                        instanceof BinaryCompatibility.Incompatible(String reason)
+                ? new StoreResult.Refused("incompatible: " + reason)
+                : store.apply(entry);
     }
 
     /** Returns a function that computes the result of storing an entry, without storing it. */

@@ -1,73 +1,58 @@
 package dev.granary.cli.operation;
 
-import dev.granary.cli.command.LocalTierCommand;
+import dev.granary.cache.Sha256;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.IdPrefixConverter;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.QuarantineInventory;
 import dev.granary.coordinator.admin.QuarantineInventory.QuarantinedEntry;
+import dev.granary.coordinator.admin.SharedQuarantine;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
+import dev.granary.s3.quarantine.QuarantineReports;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Mixin;
 
 import java.io.IOException;
-import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
 
-/** {@code granary quarantine clear}: ends the quarantine of entries. */
+/** {@code granary quarantine clear}: ends the quarantine of entries, or withdraws reports. */
 @Command(
         name = "clear",
         mixinStandardHelpOptions = true,
         description = {
             "End the quarantine of entries: processes that start later try to restore them again."
+                    + " With --tier bucket, withdraw reports instead."
         })
-final class QuarantineClearCommand extends LocalTierCommand {
-    @Parameters(
-            paramLabel = "ID",
-            arity = "0..*",
-            description = "ids or their first digits; without any, the whole quarantine ends")
-    private List<String> ids = List.of();
-
-    private final List<String> prefixes = new ArrayList<>();
+final class QuarantineClearCommand extends QuarantineTierCommand {
+    @Mixin
+    private QuarantineIds ids = new QuarantineIds();
 
     @Override
-    protected void check() throws UsageException {
-        for (String id : ids) {
-            prefixes.add(IdPrefixConverter.parse(id));
-        }
+    void check() throws UsageException {
+        ids.parse();
     }
 
     @Override
-    protected String failureMessage() {
+    String failureMessage() {
         return "the quarantine cannot be changed";
     }
 
     @Override
-    protected int run(LocalTier tier, GranaryConfig config)
+    void run(QuarantineInventory inventory, LocalTier local, GranaryConfig config)
             throws IOException, CommandFailedException {
+        List<QuarantinedEntry> entries = inventory.entries();
+        List<Sha256> all = entries.stream().map(QuarantinedEntry::id).toList();
+        ids.requireIn(all, "no entry in quarantine");
         int cleared = 0;
-        int remaining;
-        try (QuarantineInventory inventory =
-                QuarantineInventory.open(tier.directory(), InstantSource.system())) {
-            List<QuarantinedEntry> entries = inventory.entries();
-            for (String prefix : prefixes) {
-                if (entries.stream().noneMatch(entry -> entry.id().hex().startsWith(prefix))) {
-                    throw new CommandFailedException(
-                            "no entry in quarantine has an id that begins with " + prefix);
-                }
+        for (QuarantinedEntry entry : entries) {
+            if (ids.isSelected(entry.id()) && inventory.remove(entry)) {
+                cleared++;
             }
-            for (QuarantinedEntry entry : entries) {
-                if (isSelected(entry) && inventory.remove(entry)) {
-                    cleared++;
-                }
-            }
-            remaining = inventory.entries().size();
         }
+        int remaining = inventory.entries().size();
         if (isJson()) {
             JsonOutput.print(
                     out(),
@@ -80,11 +65,31 @@ final class QuarantineClearCommand extends LocalTierCommand {
             out().println(Units.plural(cleared, "entry") + " allowed again, "
                     + Units.plural(remaining, "entry") + " in quarantine");
         }
-        out().flush();
-        return 0;
     }
 
-    private boolean isSelected(QuarantinedEntry entry) {
-        return prefixes.isEmpty() || prefixes.stream().anyMatch(entry.id().hex()::startsWith);
+    @Override
+    void run(SharedQuarantine shared) throws IOException, CommandFailedException {
+        List<QuarantineReports.Listed> reports = shared.reports();
+        ids.requireIn(
+                reports.stream().map(listed -> listed.report().id()).toList(),
+                "no report in " + shared.name());
+        int cleared = 0;
+        for (QuarantineReports.Listed listed : reports) {
+            if (ids.isSelected(listed.report().id())) {
+                shared.withdraw(listed);
+                cleared++;
+            }
+        }
+        int remaining = reports.size() - cleared;
+        if (isJson()) {
+            JsonOutput.print(
+                    out(),
+                    JsonOutput.object(
+                            "bucket", shared.name(), "cleared", cleared, "kept", remaining));
+        } else {
+            out().println(shared.name());
+            out().println(Units.plural(cleared, "report") + " withdrawn, "
+                    + Units.plural(remaining, "report") + " left");
+        }
     }
 }

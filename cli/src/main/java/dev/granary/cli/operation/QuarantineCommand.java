@@ -9,15 +9,22 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "quarantine",
         mixinStandardHelpOptions = true,
-        description = "List the entries whose restore ended a process, or allow them again.",
+        description = {
+            "List the entries whose restore ended a process, allow them again, or replace them in"
+                    + " a bucket."
+        },
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {QuarantineListCommand.class, QuarantineClearCommand.class})
+        subcommands = {
+            QuarantineListCommand.class,
+            QuarantineClearCommand.class,
+            QuarantinePublishCommand.class
+        })
 public final class QuarantineCommand implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "Missing command: list or clear");
+        throw new ParameterException(spec.commandLine(), "Missing command: list, clear or publish");
     }
 }

@@ -5,47 +5,45 @@ import com.google.gson.JsonNull;
 import com.google.gson.JsonPrimitive;
 
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cli.command.LocalTierCommand;
 import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.QuarantineInventory;
 import dev.granary.coordinator.admin.QuarantineInventory.QuarantinedEntry;
+import dev.granary.coordinator.admin.SharedQuarantine;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
+import dev.granary.s3.quarantine.QuarantineReport;
+import dev.granary.s3.quarantine.QuarantineReports;
 
 import picocli.CommandLine.Command;
 
 import java.io.IOException;
-import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** {@code granary quarantine list}: lists the entries in quarantine on this machine. */
+/** {@code granary quarantine list}: lists the entries in quarantine, or their reports. */
 @Command(
         name = "list",
         mixinStandardHelpOptions = true,
         description = {
             "List the entries whose restore ended a process of this machine. They are not tried"
-                    + " for a day."
+                    + " for a day. With --tier bucket, list what machines have reported to it."
         })
-final class QuarantineListCommand extends LocalTierCommand {
+final class QuarantineListCommand extends QuarantineTierCommand {
     @Override
-    protected String failureMessage() {
+    String failureMessage() {
         return "the quarantine cannot be read";
     }
 
     @Override
-    protected int run(LocalTier tier, GranaryConfig config) throws IOException {
-        List<QuarantinedEntry> entries;
-        try (QuarantineInventory inventory =
-                QuarantineInventory.open(tier.directory(), InstantSource.system())) {
-            entries = inventory.entries();
-        }
-        Map<String, String> namespaces = namespaces(tier);
+    void run(QuarantineInventory inventory, LocalTier local, GranaryConfig config)
+            throws IOException {
+        List<QuarantinedEntry> entries = inventory.entries();
+        Map<String, String> namespaces = namespaces(local);
         if (isJson()) {
             JsonArray all = new JsonArray();
             for (QuarantinedEntry entry : entries) {
@@ -61,7 +59,7 @@ final class QuarantineListCommand extends LocalTierCommand {
             }
             JsonOutput.print(
                     out(), JsonOutput.object("directory", config.directory(), "quarantine", all));
-            return 0;
+            return;
         }
         out().println(config.directory());
         if (!entries.isEmpty()) {
@@ -76,8 +74,42 @@ final class QuarantineListCommand extends LocalTierCommand {
         }
         out().println(Units.plural(entries.size(), "entry") + " in quarantine"
                 + (entries.isEmpty() ? "" : "; granary quarantine clear allows them again"));
-        out().flush();
-        return 0;
+    }
+
+    @Override
+    void run(SharedQuarantine shared) throws IOException {
+        List<QuarantineReports.Listed> reports = shared.reports();
+        if (isJson()) {
+            JsonArray all = new JsonArray();
+            for (QuarantineReports.Listed listed : reports) {
+                QuarantineReport report = listed.report();
+                all.add(JsonOutput.object(
+                        "id", report.id().hex(),
+                        "content", report.content().hex(),
+                        "namespace", listed.namespace(),
+                        "reporters", report.reporters().size(),
+                        "confirmed", report.isConfirmed(),
+                        "changed", listed.changedMillis()));
+            }
+            JsonOutput.print(out(), JsonOutput.object("bucket", shared.name(), "reports", all));
+            return;
+        }
+        out().println(shared.name());
+        if (!reports.isEmpty()) {
+            TextTable table = new TextTable("id", "<last report", "<state", "<target");
+            for (QuarantineReports.Listed listed : reports) {
+                table.row(
+                        listed.report().id().hex().substring(0, Units.SHORT_ID),
+                        EntryFormatter.minute(listed.changedMillis()),
+                        listed.report().isConfirmed() ? "confirmed" : "waiting",
+                        listed.namespace());
+            }
+            table.print(out());
+        }
+        out().println(Units.plural(reports.size(), "report")
+                + (reports.stream().allMatch(listed -> listed.report().isConfirmed())
+                        ? ""
+                        : "; waiting: for another machine, or granary quarantine publish"));
     }
 
     private static Map<String, String> namespaces(LocalTier tier) throws IOException {

@@ -8,6 +8,8 @@ import dev.granary.coordinator.toml.SafeText;
 
 import picocli.CommandLine.Option;
 
+import java.util.Optional;
+
 /** The option that selects the tier to inspect. */
 public final class TierOption {
     private static final String LOCAL = "local";
@@ -28,6 +30,15 @@ public final class TierOption {
      * effect.
      */
     public TierInventory open(StoreOptions stores) throws ConfigException, UsageException {
+        Optional<BucketConfig> bucket = bucket(stores);
+        return bucket.isPresent()
+                ? TierInventory.ofBucket(bucket.get())
+                : TierInventory.ofLocal(stores.config());
+    }
+
+    /** Returns the bucket; empty for the local tier, for which options for buckets are rejected. */
+    public Optional<BucketConfig> bucket(StoreOptions stores)
+            throws ConfigException, UsageException {
         GranaryConfig config = stores.config();
         if (isLocal() && stores.hasBucketOption()) {
             throw new UsageException(
@@ -35,10 +46,18 @@ public final class TierOption {
                             + " --tier bucket to inspect the bucket");
         }
         return switch (tier) {
-            case LOCAL -> TierInventory.ofLocal(config);
-            case BUCKET -> TierInventory.ofBucket(config);
-            default -> TierInventory.ofBucket(named(config));
+            case LOCAL -> Optional.empty();
+            case BUCKET -> Optional.of(first(config));
+            default -> Optional.of(named(config));
         };
+    }
+
+    private static BucketConfig first(GranaryConfig config) throws ConfigException {
+        if (config.buckets().isEmpty()) {
+            throw new ConfigException(
+                    "No bucket is configured; give --bucket or set GRANARY_BUCKET.");
+        }
+        return config.buckets().getFirst();
     }
 
     public boolean isLocal() {

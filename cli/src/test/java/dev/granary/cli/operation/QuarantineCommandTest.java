@@ -165,7 +165,26 @@ class QuarantineCommandTest {
                 .reports("no entry in quarantine has an id that begins with " + digest("b"));
         assertEquals(List.of(digest("a")), listed());
         run("clear", "../..").exits(2).reports("is not an id");
-        Cli.run("quarantine").exits(2).reports("list or clear");
+        Cli.run("quarantine").exits(2).reports("list, clear or publish");
+    }
+
+    @Test
+    @DisplayName("N7 publish needs a writable bucket, and a binary that was compiled since; options"
+            + " for buckets have no effect without --tier bucket")
+    void publishRefused() throws Exception {
+        storeAndDie("a");
+        run("publish").exits(2).reports("No writable bucket is configured");
+        run("publish", "--bucket", "s3://kernels?access=read")
+                .exits(2)
+                .reports("No writable bucket is configured");
+        run("publish", "--bucket", "s3://kernels", digest("b"))
+                .exits(1)
+                .reports("no entry in quarantine has an id that begins with " + digest("b"));
+        run("publish", "--bucket", "s3://kernels")
+                .exits(1)
+                .prints("not compiled anew on this machine: run its program first");
+        run("list", "--bucket", "s3://kernels").exits(2).reports("--tier bucket");
+        run("list", "--tier", "bucket").exits(2).reports("No bucket is configured");
     }
 
     @Test

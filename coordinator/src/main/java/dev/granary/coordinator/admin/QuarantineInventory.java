@@ -1,6 +1,7 @@
 package dev.granary.coordinator.admin;
 
 import dev.granary.cache.Sha256;
+import dev.granary.coordinator.session.ComputerIdentity;
 import dev.granary.coordinator.session.ProcessSession;
 import dev.granary.coordinator.session.RestoreQuarantine;
 
@@ -80,6 +81,15 @@ public final class QuarantineInventory implements AutoCloseable {
      */
     public boolean remove(QuarantinedEntry entry) throws IOException {
         return quarantine.remove(entry.mark());
+    }
+
+    /**
+     * Returns the identity of this computer, for reports to others.
+     *
+     * @throws IOException if the directory has none and cannot be written
+     */
+    ComputerIdentity computer() throws IOException {
+        return quarantine.computer();
     }
 
     @Override

@@ -46,19 +46,6 @@ public final class TierInventory implements AutoCloseable {
     }
 
     /**
-     * Opens the first bucket.
-     *
-     * @throws ConfigException if none is configured
-     */
-    public static TierInventory ofBucket(GranaryConfig config) throws ConfigException {
-        if (config.buckets().isEmpty()) {
-            throw new ConfigException(
-                    "No bucket is configured; give --bucket or set GRANARY_BUCKET.");
-        }
-        return ofBucket(config.buckets().getFirst());
-    }
-
-    /**
      * Opens {@code bucket}.
      *
      * @throws ConfigException if it cannot be opened as configured

@@ -46,6 +46,7 @@ import java.util.Optional;
  *     engine
  * @param recording the manifest to which the kernels of this process are recorded; empty: none
  * @param enabled the engines whose primitives are cached beyond memory
+ * @param restoreTrial the entries whose first restore happens in a process of its own
  */
 public record GranaryConfig(
         List<BucketConfig> buckets,
@@ -60,7 +61,8 @@ public record GranaryConfig(
         Duration flushLimit,
         ConstantLimits constantLimits,
         Optional<Path> recording,
-        EnabledEngines enabled) {
+        EnabledEngines enabled,
+        RestoreTrialPolicy restoreTrial) {
     /** The default capacity of the local tier: 4 GiB. */
     public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
 
@@ -138,6 +140,7 @@ public record GranaryConfig(
         private ConstantLimits constantLimits = ConstantLimits.NONE;
         private @Nullable Path recording;
         private @Nullable EnabledEngines enabled;
+        private @Nullable RestoreTrialPolicy restoreTrial;
         private boolean isOffline;
 
         private Builder(Map<String, String> environment) {
@@ -324,6 +327,15 @@ public record GranaryConfig(
         }
 
         /**
+         * Sets the entries whose first restore on this machine happens in a process of its own, so
+         * that a driver which ends its process on a binary does not end this one. Default: off.
+         */
+        public Builder restoreTrial(RestoreTrialPolicy policy) {
+            restoreTrial = policy;
+            return this;
+        }
+
+        /**
          * Sets the longest wait of {@code close} for uploads; default: 5 seconds.
          *
          * @throws ConfigException if negative
@@ -355,6 +367,7 @@ public record GranaryConfig(
             Duration chosenWait = sources.first(localWait, Setting.LOCAL_WAIT);
             Duration chosenBucketWait = sources.first(bucketWait, Setting.BUCKET_WAIT);
             EnabledEngines chosenEnabled = sources.first(enabled, Setting.ENABLED);
+            RestoreTrialPolicy chosenTrial = sources.first(restoreTrial, Setting.RESTORE_TRIAL);
             return new GranaryConfig(
                     isOffline ? List.of() : sources.buckets(buckets, endpoint, client),
                     capacity == 0 ? configured : PrivateSubdirectory.resolve(configured),
@@ -374,7 +387,8 @@ public record GranaryConfig(
                     flushLimit,
                     constantLimits.orElse(sources.constantLimits()),
                     Optional.ofNullable(sources.first(recording, Setting.RECORDING)),
-                    chosenEnabled == null ? EnabledEngines.ALL : chosenEnabled);
+                    chosenEnabled == null ? EnabledEngines.ALL : chosenEnabled,
+                    chosenTrial == null ? RestoreTrialPolicy.OFF : chosenTrial);
         }
 
         private static Duration checked(Duration wait, String name) throws ConfigException {

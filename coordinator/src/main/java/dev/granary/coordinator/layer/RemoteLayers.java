@@ -5,10 +5,11 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.LookupCounters;
-import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenLayer;
+import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.coordinator.stores.SilenceMonitor;
 
 import java.time.Duration;
@@ -48,23 +49,31 @@ public final class RemoteLayers implements AutoCloseable {
      * Opens lookups and uploads of {@code layers}, and queues the uploads that ended processes
      * left.
      *
-     * @param local the local tier, from which queued entries are read
+     * @param stores the local tier, from which queued entries are read, the layers, and the
+     *     quarantine
      * @param bucketWait the initial time budget for each layer
      * @param waits receives the activity of connections that uploads open
      */
     public static RemoteLayers open(
-            CountingCache local,
-            List<OpenLayer> layers,
+            OpenStores stores,
             Duration bucketWait,
             PublishMode publishing,
             LookupCounters counters,
             SilenceMonitor waits) {
         CompileTimeEstimate compileTimes = new CompileTimeEstimate();
         List<RemoteLayer> opened = new ArrayList<>();
+        List<OpenLayer> layers = stores.layers();
         for (OpenLayer layer : layers) {
             Optional<UploadQueue> uploads = layer.isWritable()
                     ? Optional.of(new UploadQueue(
-                            local, uploader(layer, publishing, waits), layer.outbox(), counters))
+                            stores.local(),
+                            withQuarantine(
+                                    uploader(layer, publishing, waits),
+                                    layer,
+                                    stores.quarantine(),
+                                    waits),
+                            layer.outbox(),
+                            counters))
                     : Optional.empty();
             opened.add(new RemoteLayer(
                     layer,
@@ -94,6 +103,22 @@ public final class RemoteLayers implements AutoCloseable {
                                 packed -> waits.watch(layer.name(), packed.traffic()::quiet)))
                         .orElseGet(() -> EntryUploader.unpacked(layer.tier()));
         };
+    }
+
+    /** Returns an uploader that shares the quarantine in the bucket of a layer. */
+    private static EntryUploader withQuarantine(
+            EntryUploader uploader,
+            OpenLayer layer,
+            Optional<RestoreQuarantine> quarantine,
+            SilenceMonitor waits) {
+        return quarantine.isPresent() && layer.bucketTier().isPresent()
+                ? new QuarantineUploader(
+                        uploader,
+                        layer.bucketTier().get(),
+                        layer.tier(),
+                        quarantine.get(),
+                        packed -> waits.watch(layer.name(), packed.traffic()::quiet))
+                : uploader;
     }
 
     /**

@@ -4,6 +4,7 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.coordinator.claim.ClaimCoordinator;
+import dev.granary.coordinator.config.RestoreTrialPolicy;
 import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.publish.WriteBehindQueue;
@@ -21,6 +22,7 @@ import java.util.Optional;
  * @param local the local tier
  * @param layers the buckets and plugged caches
  * @param quarantine the quarantine of entries; empty if the local directory cannot be written
+ * @param trials the trials of entries of unknown producers; empty if they are off
  * @param coordinator the claims of this machine; empty if lookups do not wait for other processes
  * @param writeBehind the queue of the work after a lookup
  * @param counters the counters of lookups
@@ -31,6 +33,7 @@ public record LookupTiers(
         CountingCache local,
         RemoteLayers layers,
         Optional<RestoreQuarantine> quarantine,
+        Optional<RestoreTrials> trials,
         Optional<ClaimCoordinator> coordinator,
         WriteBehindQueue writeBehind,
         LookupCounters counters,
@@ -39,6 +42,7 @@ public record LookupTiers(
     /** Returns the tiers of these stores, with claims that wait at most {@code localWait}. */
     public static LookupTiers over(
             OpenStores stores,
+            RestoreTrialPolicy trials,
             Duration localWait,
             RemoteLayers layers,
             WriteBehindQueue writeBehind,
@@ -49,6 +53,10 @@ public record LookupTiers(
                 stores.local(),
                 layers,
                 stores.quarantine(),
+                switch (trials) {
+                    case OFF -> Optional.empty();
+                    case FOREIGN -> Optional.of(new RestoreTrials(stores.quarantine()));
+                },
                 stores.claims()
                         .map(claims -> ClaimCoordinator.over(claims, localWait, counters, events)),
                 writeBehind,

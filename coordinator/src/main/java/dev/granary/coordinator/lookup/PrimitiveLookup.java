@@ -226,18 +226,18 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     private Optional<P> restore(Entry entry, String tier, Consumer<Entry> discard) {
         EventSpan span = tiers.events().begin(EventKind.RESTORE);
         if (tiers.quarantine().isPresent() && tiers.quarantine().get().contains(entry)) {
-            tiers.counters().increment(LookupCounter.QUARANTINED);
-            span.end(_ -> event(
-                    entry,
-                    tier,
-                    RestoreEvent.Outcome.QUARANTINED,
-                    Optional.empty(),
-                    Duration.ZERO));
+            quarantined(entry, tier, Optional.empty(), span);
             return Optional.empty();
         }
         if (CompatibilityChecker.check(engine.target(), entry.binaries())
                 instanceof BinaryCompatibility.Incompatible(String reason)) {
             rejectIncompatible(entry, tier, reason, span, discard);
+            return Optional.empty();
+        }
+        Optional<String> problem =
+                tiers.trials().flatMap(trials -> trials.problem(entry, engine.target()));
+        if (problem.isPresent()) {
+            quarantined(entry, tier, problem, span);
             return Optional.empty();
         }
         try (RestoreQuarantine.Restore _ = beginRestore(entry)) {
@@ -264,6 +264,11 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
             }
             return Optional.empty();
         }
+    }
+
+    private void quarantined(Entry entry, String tier, Optional<String> cause, EventSpan span) {
+        tiers.counters().increment(LookupCounter.QUARANTINED);
+        span.end(_ -> event(entry, tier, RestoreEvent.Outcome.QUARANTINED, cause, Duration.ZERO));
     }
 
     private void rejectIncompatible(

@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 
 /** Name of this process in the metadata of the entries that it compiles. */
-final class ProducerName {
+public final class ProducerName {
     private ProducerName() {}
 
     /**
@@ -17,6 +17,15 @@ final class ProducerName {
 
     static String name() {
         return Name.VALUE;
+    }
+
+    /**
+     * Returns true if a process of this host compiled the entry of this name, by its own statement.
+     * The host may have to be resolved, which may query a server.
+     */
+    public static boolean isOfThisHost(String producer) {
+        String own = name().substring(0, name().lastIndexOf('/') + 1);
+        return producer.startsWith(own) && producer.indexOf('/', own.length()) < 0;
     }
 
     private static String host() {

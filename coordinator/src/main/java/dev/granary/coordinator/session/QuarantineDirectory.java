@@ -1,5 +1,7 @@
 package dev.granary.coordinator.session;
 
+import dev.granary.cache.Sha256;
+
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -12,61 +14,72 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /**
- * The quarantine on disk: an empty file for each entry, with the name of its {@link RestoreMarks
- * mark} and the time at which its quarantine began. Other files in the directory are left alone.
- * Thread-safe.
+ * Marked entries on disk, such as the quarantine: an empty file for each entry, with the name of
+ * its {@link RestoreMarks mark} and the time at which it was added. An entry is marked for a fixed
+ * time. Other files in the directory are left alone. Thread-safe.
  */
 final class QuarantineDirectory {
-    /** The time that an entry stays in quarantine. */
-    static final Duration DURATION = Duration.ofDays(1);
-
     private final Path directory;
+    private final Duration duration;
     private final InstantSource clock;
     private final Map<String, Instant> endTimes = new ConcurrentHashMap<>();
 
     /**
-     * Reads the quarantine of {@code localDirectory}, and removes what is over.
+     * Reads the marked entries, and removes what is over.
      *
+     * @param duration the time that an entry stays marked
      * @throws IOException if the directory cannot be read or written
      */
-    QuarantineDirectory(Path localDirectory, InstantSource clock) throws IOException {
-        this.directory = localDirectory.resolve("quarantine");
+    QuarantineDirectory(Path directory, Duration duration, InstantSource clock) throws IOException {
+        this.directory = directory;
+        this.duration = duration;
         this.clock = clock;
         if (Files.isDirectory(directory)) {
             read();
         }
     }
 
-    /** Returns true if the entry with this mark is in quarantine now. */
+    /** Returns true if the entry with this mark is marked now. */
     boolean contains(String mark) {
         Instant end = endTimes.get(mark);
         return end != null && clock.instant().isBefore(end);
     }
 
-    /** Returns true if no entry was in quarantine when this was last read or changed. */
+    /** Returns true if no entry was marked when this was last read or changed. */
     boolean isEmpty() {
         return endTimes.isEmpty();
     }
 
-    /** Returns the ends of the quarantine by mark. */
+    /** Returns the contents of that id that are marked now. */
+    Set<Sha256> contentsOf(Sha256 id) {
+        String prefix = id.hex() + "-";
+        return endTimes.keySet().stream()
+                .filter(mark -> mark.startsWith(prefix) && contains(mark))
+                .map(mark -> Sha256.parse(mark.substring(prefix.length())))
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** Returns the ends of the time by mark. */
     Map<String, Instant> endTimes() {
         return Map.copyOf(endTimes);
     }
 
-    /** Begins the quarantine of the entry with this mark. */
+    /** Adds the entry with this mark. */
     void add(String mark) throws IOException {
         Instant now = clock.instant();
         Files.createDirectories(directory);
         Path file = directory.resolve(mark);
         Files.write(file, new byte[0]);
         Files.setLastModifiedTime(file, FileTime.from(now));
-        endTimes.put(mark, now.plus(DURATION));
+        endTimes.put(mark, now.plus(duration));
     }
 
-    /** Ends the quarantine of the entry with this mark; false if it had ended already. */
+    /** Removes the entry with this mark; false if it was not marked. */
     boolean remove(String mark) throws IOException {
         boolean isRemoved = Files.deleteIfExists(directory.resolve(mark));
         endTimes.remove(mark);
@@ -90,14 +103,14 @@ final class QuarantineDirectory {
             return;
         }
         try {
-            Instant end = Files.getLastModifiedTime(file).toInstant().plus(DURATION);
+            Instant end = Files.getLastModifiedTime(file).toInstant().plus(duration);
             if (now.isBefore(end)) {
                 endTimes.put(file.getFileName().toString(), end);
             } else {
                 Files.deleteIfExists(file);
             }
         } catch (NoSuchFileException e) {
-            // another process has ended this quarantine
+            // another process has removed it
         }
     }
 }

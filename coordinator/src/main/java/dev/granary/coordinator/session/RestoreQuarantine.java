@@ -1,14 +1,20 @@
 package dev.granary.coordinator.session;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.LogOnce;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Quarantine of entries whose restore ended a process: drivers abort the process on some binaries,
@@ -21,8 +27,13 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** The file of a {@link ProcessSession} with the marks of running restores. */
     static final String MARKS_FILE = "restoring";
 
+    private static final Duration QUARANTINE_TIME = Duration.ofDays(1);
+    private static final Duration PASSED_TIME = Duration.ofDays(90);
+
+    private final Path localDirectory;
     private final RestoreMarks marks;
     private final QuarantineDirectory directory;
+    private final Lazy<QuarantineDirectory> passed;
 
     /**
      * Reads the quarantine of {@code localDirectory}.
@@ -31,13 +42,75 @@ public final class RestoreQuarantine implements AutoCloseable {
      */
     public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
             throws IOException {
+        this.localDirectory = localDirectory;
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
-        this.directory = new QuarantineDirectory(localDirectory, clock);
+        this.directory = new QuarantineDirectory(
+                localDirectory.resolve("quarantine"), QUARANTINE_TIME, clock);
+        // read only if restores are tried in processes of their own
+        this.passed = new Lazy<>(() -> openPassed(localDirectory, clock));
     }
 
     /** Returns true if {@code entry} is in quarantine now. */
     public boolean contains(Entry entry) {
         return !directory.isEmpty() && directory.contains(RestoreMarks.name(entry));
+    }
+
+    private static QuarantineDirectory openPassed(Path localDirectory, InstantSource clock) {
+        try {
+            return new QuarantineDirectory(localDirectory.resolve("passed"), PASSED_TIME, clock);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Puts an entry into quarantine whose restore ended another process.
+     *
+     * @throws IOException if the directory cannot be written
+     */
+    public void add(Entry entry) throws IOException {
+        directory.add(RestoreMarks.name(entry));
+    }
+
+    /**
+     * Returns true if a process survived the restore of {@code entry}, and that was recorded in the
+     * last 90 days.
+     *
+     * @throws IOException if the directory cannot be read
+     */
+    public boolean hasPassed(Entry entry) throws IOException {
+        return passed().contains(RestoreMarks.name(entry));
+    }
+
+    /**
+     * Records that a process survived the restore of {@code entry}.
+     *
+     * @throws IOException if the directory cannot be written
+     */
+    public void addPassed(Entry entry) throws IOException {
+        passed().add(RestoreMarks.name(entry));
+    }
+
+    private QuarantineDirectory passed() throws IOException {
+        try {
+            return passed.get();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    /** Returns the contents of that id that are in quarantine now, by their hashes. */
+    public Set<Sha256> contentsOf(Id id) {
+        return directory.isEmpty() ? Set.of() : directory.contentsOf(id.hash());
+    }
+
+    /**
+     * Returns the identity of this computer, for reports to others.
+     *
+     * @throws IOException if the directory has none and cannot be written
+     */
+    public ComputerIdentity computer() throws IOException {
+        return ComputerIdentity.of(localDirectory);
     }
 
     /** Returns the ends of the quarantine by mark: id and content in hexadecimal digits. */

@@ -100,7 +100,8 @@ class GranaryConfigTest {
                         Duration.ofSeconds(5),
                         ConstantLimits.NONE,
                         Optional.empty(),
-                        EnabledEngines.ALL),
+                        EnabledEngines.ALL,
+                        RestoreTrialPolicy.OFF),
                 defaults);
 
         file("""
@@ -117,6 +118,7 @@ class GranaryConfigTest {
             bucket-wait = "30s"
             constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
             record = "/file/kernels.toml"
+            restore-trial = "foreign"
             """);
         GranaryConfig inFile = builder().build();
         assertEquals(
@@ -133,9 +135,11 @@ class GranaryConfigTest {
                         Duration.ofSeconds(5),
                         ConstantLimits.parse("cpu:3;gpu:3:LRU").limits(),
                         Optional.of(Path.of("/file/kernels.toml")),
-                        EnabledEngines.ALL),
+                        EnabledEngines.ALL,
+                        RestoreTrialPolicy.FOREIGN),
                 inFile);
 
+        environment.put("GRANARY_RESTORE_TRIAL", "off");
         environment.putAll(Map.of(
                 "GRANARY_BUCKET",
                 "s3://environment",
@@ -175,7 +179,8 @@ class GranaryConfigTest {
                         Duration.ofSeconds(5),
                         ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits(),
                         Optional.of(Path.of("/environment/kernels.toml")),
-                        EnabledEngines.ALL),
+                        EnabledEngines.ALL,
+                        RestoreTrialPolicy.OFF),
                 inEnvironment);
 
         GranaryConfig inCode = builder()
@@ -192,6 +197,7 @@ class GranaryConfigTest {
                 .bucketWait(Duration.ofMillis(1))
                 .flushLimit(Duration.ZERO)
                 .record(Path.of("/code/kernels.toml"))
+                .restoreTrial(RestoreTrialPolicy.FOREIGN)
                 .constantTensorCacheCapacity(EngineKind.GPU, 1)
                 .constantTensorCacheCapacity(EngineKind.CPU, 0, ConstantPolicy.LRU)
                 .build();
@@ -209,7 +215,8 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         ConstantLimits.parse("cpu:0:LRU;gpu:1").limits(),
                         Optional.of(Path.of("/code/kernels.toml")),
-                        EnabledEngines.ALL),
+                        EnabledEngines.ALL,
+                        RestoreTrialPolicy.FOREIGN),
                 inCode);
 
         assertEquals(List.of(), builder().offline().build().buckets());
@@ -240,7 +247,8 @@ class GranaryConfigTest {
         "GRANARY_LOCAL_WAIT, local-wait, soon, 500ms",
         "GRANARY_LOCAL_WAIT, local-wait, -1s, 500ms",
         "GRANARY_LOCAL_WAIT, local-wait, 9000h, 500ms",
-        "GRANARY_BUCKET_WAIT, bucket-wait, soon, 4s"
+        "GRANARY_BUCKET_WAIT, bucket-wait, soon, 4s",
+        "GRANARY_RESTORE_TRIAL, restore-trial, on, off"
     })
     @DisplayName(
             "A wrong value causes an error with its place, the value and the expectation, also in"
@@ -282,7 +290,8 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         ConstantLimits.NONE,
                         Optional.empty(),
-                        EnabledEngines.ALL));
+                        EnabledEngines.ALL,
+                        RestoreTrialPolicy.OFF));
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new GranaryConfig(
@@ -298,7 +307,8 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         ConstantLimits.NONE,
                         Optional.empty(),
-                        EnabledEngines.ALL));
+                        EnabledEngines.ALL,
+                        RestoreTrialPolicy.OFF));
     }
 
     @Test

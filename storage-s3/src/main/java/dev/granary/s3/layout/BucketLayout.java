@@ -19,7 +19,7 @@ public final class BucketLayout {
      * A path returned by {@link dev.granary.cache.Target#path()}: neither of its names begins with
      * a dot.
      */
-    private static final String NAMESPACE = "([a-z0-9-]{1,64}/[a-z0-9_-][a-z0-9._-]{0,199})";
+    static final String NAMESPACE = "([a-z0-9-]{1,64}/[a-z0-9_-][a-z0-9._-]{0,199})";
 
     private static final Pattern ENTRY =
             Pattern.compile(NAMESPACE + "/e/([0-9a-f]{2})/([0-9a-f]{64})");

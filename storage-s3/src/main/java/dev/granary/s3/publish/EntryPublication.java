@@ -78,7 +78,7 @@ final class EntryPublication {
         /** A GET of the existing object, to verify it and to compare it with the entry. */
         record Examine(String etag) implements Step {}
 
-        /** A PUT that replaces that version of a damaged object. */
+        /** A PUT that replaces that version of a damaged or quarantined object. */
         record Replace(String etag) implements Step {}
 
         /** A PUT without a condition. */
@@ -182,7 +182,7 @@ final class EntryPublication {
             case HeadResult.Found found
             when found.marks().putId().equals(marks.putId()) -> stored();
             case HeadResult.Found found
-            when existing == EntryPublisher.Existing.TRUSTED
+            when existing instanceof EntryPublisher.Existing.Trusted
                     && found.bytes() == body.length
                     // another length means other metadata, or a truncated entry
                     && found.marks().sha256().equals(marks.sha256()) ->
@@ -203,6 +203,8 @@ final class EntryPublication {
                     case LoadResult.Hit hit
                     when hit.entry().contentHash().equals(entry.contentHash()) ->
                         duplicate(found.etag(), found.dates());
+                    case LoadResult.Hit hit
+                    when existing.isReplaced(hit.entry()) -> new Step.Replace(found.etag());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
                     case LoadResult.Damaged bad
                     when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
@@ -226,7 +228,7 @@ final class EntryPublication {
                 new Step.Replace(etag),
                 refusal -> refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED
                         ? new Step.Write()
-                        : giveUp("the existing damaged entry could not be replaced: " + refusal));
+                        : giveUp("the existing entry could not be replaced: " + refusal));
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.granary.s3.publish;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
@@ -47,7 +48,8 @@ import java.util.random.RandomGenerator;
  *     <td>duplicate (refresh if it is old) or divergent; the first stays</td></tr>
  * <tr><td></td><td>of a newer format</td>
  *     <td>divergent: a newer Granary reads it, and would replace ours in turn</td></tr>
- * <tr><td></td><td>damaged, too large</td><td>replace that version</td></tr>
+ * <tr><td></td><td>damaged, too large, of the quarantined content</td>
+ *     <td>replace that version</td></tr>
  * <tr><td>replace (If-Match)</td><td>done</td><td>stored</td></tr>
  * <tr><td></td><td>precondition failed, unknown</td><td>inspect</td></tr>
  * <tr><td></td><td>not supported</td><td>overwrite</td></tr>
@@ -62,11 +64,27 @@ import java.util.random.RandomGenerator;
  */
 public final class EntryPublisher {
     /** Prior knowledge of an object that may already exist. */
-    public enum Existing {
+    public sealed interface Existing {
         /** Its metadata is trusted. */
-        TRUSTED,
+        record Trusted() implements Existing {}
+
         /** It was read as damaged, so its metadata is not trusted. */
-        SUSPECT
+        record Suspect() implements Existing {}
+
+        /** This content of it is to be replaced, although it is sound. */
+        record Quarantined(Sha256 content) implements Existing {}
+
+        /** The only {@link Trusted}. */
+        Existing TRUSTED = new Trusted();
+
+        /** The only {@link Suspect}. */
+        Existing SUSPECT = new Suspect();
+
+        /** Returns true if the object is replaced whatever the publisher has. */
+        default boolean isReplaced(Entry stored) {
+            return this instanceof Quarantined(Sha256 content)
+                    && stored.contentHash().equals(content);
+        }
     }
 
     private final PublishContext context;

@@ -292,7 +292,10 @@ class EntryPublisherTest {
     void newerFormat() {
         for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
             capabilities.known = writes;
-            for (Existing existing : Existing.values()) {
+            for (Existing existing : List.of(
+                    Existing.TRUSTED,
+                    Existing.SUSPECT,
+                    new Existing.Quarantined(entry.contentHash()))) {
                 byte[] newer =
                         newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
                 store.place(KEY, newer, ObjectMarks.NONE);

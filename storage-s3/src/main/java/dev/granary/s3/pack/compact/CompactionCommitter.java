@@ -46,6 +46,8 @@ final class CompactionCommitter {
     /** Whether the target is to be sealed. */
     enum Sealing {
         WANTED,
+        /** A seal stays, and none is made. */
+        RETAINED,
         UNWANTED;
 
         /**
@@ -54,11 +56,19 @@ final class CompactionCommitter {
          * listed again.
          */
         PackManifest.UnpackedEntries nextState(PackManifest base, boolean areAllKept) {
-            return this == UNWANTED
-                    ? PackManifest.UnpackedEntries.POSSIBLE
-                    : base.unpackedEntries() == PackManifest.UnpackedEntries.NONE && areAllKept
+            boolean isSealed =
+                    base.unpackedEntries() == PackManifest.UnpackedEntries.NONE && areAllKept;
+            return switch (this) {
+                case UNWANTED -> PackManifest.UnpackedEntries.POSSIBLE;
+                case RETAINED ->
+                    isSealed
+                            ? PackManifest.UnpackedEntries.NONE
+                            : PackManifest.UnpackedEntries.POSSIBLE;
+                case WANTED ->
+                    isSealed
                             ? PackManifest.UnpackedEntries.NONE
                             : PackManifest.UnpackedEntries.SEALING;
+            };
         }
     }
 

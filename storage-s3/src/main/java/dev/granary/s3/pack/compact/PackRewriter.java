@@ -205,6 +205,18 @@ final class PackRewriter {
         add(location.id(), stored, location.compileNanos());
     }
 
+    /**
+     * Adds an entry that is in no pack yet.
+     *
+     * @param encoded the whole encoded entry, which fits into a pack
+     */
+    void addNew(Entry entry, byte[] encoded) throws PackWriteException {
+        add(
+                entry.id().hash(),
+                MemorySegment.ofArray(encoded),
+                entry.compileTime().toNanos());
+    }
+
     /** Adds an unpacked entry to a pack. One wrong response does not make it damaged. */
     void addUnpacked(UnpackedEntry entry) throws PackWriteException {
         GetResult result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);

@@ -22,7 +22,7 @@ import java.util.zip.CRC32C;
  *
  * @param number its number; {@link #NONE} has 0
  * @param unpackedEntries whether the target may have unpacked entries
- * @param packs the packs, the oldest first: an entry in several is read from the first
+ * @param packs the packs; an entry in several is read from the first
  * @param retired packs that are no longer named, to be removed when no reader can be using them
  */
 public record PackManifest(
@@ -89,19 +89,31 @@ public record PackManifest(
         return new PackManifest(number + 1, unpackedEntries, all, retired);
     }
 
-    /** Returns the next manifest, with packs that replace others, which are retired. */
+    /**
+     * Returns the next manifest, with packs that replace others, which are retired. They take the
+     * place of the first of those, so that an entry which another pack has too is read from the
+     * same side as before; at the end if they replace none.
+     */
     public PackManifest replacing(
             Set<Sha256> old, List<PackInfo> with, UnpackedEntries unpackedEntries) {
+        List<PackInfo> added = with.stream().map(pack -> pack.since(number + 1)).toList();
         List<PackInfo> all = new ArrayList<>();
         Set<Retired> gone = new LinkedHashSet<>(retired);
+        boolean isAdded = false;
         for (PackInfo pack : packs) {
-            if (old.contains(pack.name())) {
-                gone.add(new Retired(pack.name(), number + 1));
-            } else {
+            if (!old.contains(pack.name())) {
                 all.add(pack);
+                continue;
+            }
+            gone.add(new Retired(pack.name(), number + 1));
+            if (!isAdded) {
+                all.addAll(added);
+                isAdded = true;
             }
         }
-        with.forEach(pack -> all.add(pack.since(number + 1)));
+        if (!isAdded) {
+            all.addAll(added);
+        }
         return new PackManifest(number + 1, unpackedEntries, all, List.copyOf(gone));
     }
 

@@ -97,7 +97,7 @@ class PackManifestTest {
         PackManifest three =
                 two.replacing(Set.of(old), List.of(merged), PackManifest.UnpackedEntries.POSSIBLE);
         assertEquals(
-                List.of(two.packs().getLast().name(), merged.name()),
+                List.of(merged.name(), two.packs().getLast().name()),
                 three.packs().stream().map(PackInfo::name).toList());
         assertEquals(List.of(new PackManifest.Retired(old, 3)), three.retired());
         PackManifest four = three.withoutRetired(Set.of(new PackManifest.Retired(old, 3)));
