@@ -157,6 +157,7 @@ public final class Granary implements AutoCloseable {
                 primitive,
                 lookup.source(),
                 lookup.layer(),
+                lookup.from(),
                 Duration.ofNanos(System.nanoTime() - start));
     }
 
