@@ -4,6 +4,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
+import dev.granary.cache.Target;
 import dev.granary.cli.compiler.CompilerProcessException;
 import dev.granary.cli.manifest.KernelSourceResolver;
 import dev.granary.cli.manifest.KernelSources;
@@ -22,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -49,14 +51,17 @@ final class KernelRunner {
         String name();
 
         /**
-         * A kernel that was obtained; {@code layer} is the position of its bucket if it came from
-         * one.
+         * A kernel that was obtained.
+         *
+         * @param layer the position of its bucket if it came from one
+         * @param from the target of its entry if that is of another namespace
          */
         record Obtained(
                 String name,
                 KernelDescriptor descriptor,
                 PrimitiveSource source,
                 OptionalInt layer,
+                Optional<Target> from,
                 Duration took,
                 long bytes)
                 implements Result {}
@@ -160,6 +165,7 @@ final class KernelRunner {
                     descriptor,
                     lookup.source(),
                     lookup.layer(),
+                    lookup.from(),
                     Duration.ofNanos(System.nanoTime() - start),
                     bytes);
         } catch (CompileException e) {

@@ -5,6 +5,7 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.Backend;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.compiler.CompilerProcesses;
+import dev.granary.cli.device.HostDevice;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.Shard;
@@ -26,7 +27,6 @@ import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.gpu.opencl.OpenClDevice;
 
 import org.jspecify.annotations.Nullable;
 
@@ -134,7 +134,7 @@ public final class PopulateCommand extends TierCommand {
         PublishResults published = new PublishResults();
         PublishMode mode = isUnpacked ? PublishMode.UNPACKED : PublishMode.IN_PACKS;
         try (CompilerProcesses engine = CompilerProcesses.start(
-                        device.name(),
+                        device.selection(),
                         KernelRunner.geometries(kernels),
                         Duration.ofSeconds(compileLimit));
                 Granary granary = Granary.open(config, mode, published)) {
@@ -182,11 +182,11 @@ public final class PopulateCommand extends TierCommand {
     }
 
     private void requireEnabled(GranaryConfig config)
-            throws ConfigException, CommandFailedException {
+            throws ConfigException, CommandFailedException, UsageException {
         if (config.enabled().disabled().isEmpty()) {
             return;
         }
-        OpenClDevice chosen = device.device();
+        HostDevice chosen = device.device();
         Backend backend = chosen.target().backend();
         if (!config.enabled()
                 .contains(new EnabledEngines.Family(backend, Optional.of(chosen.kind())))) {

@@ -1,66 +1,87 @@
 package dev.granary.cli.option;
 
-import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.cache.Backend;
+import dev.granary.cli.device.HostDevice;
 import dev.granary.gpu.opencl.OpenClDevice;
 
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Option;
 
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.stream.Collectors;
+import java.util.Optional;
 
-/** The option that selects an OpenCL device. */
+/** The options that select devices: a backend, and a device in it. */
 public final class DeviceOption {
+    private static final String AUTO = "auto";
+
+    @Option(
+            names = "--backend",
+            paramLabel = "BACKEND",
+            description = "opencl, level-zero, or auto: OpenCL or, if it has no such device, Level"
+                    + " Zero (default: auto)")
+    private @Nullable String backend;
+
     @Option(
             names = "--device",
             paramLabel = "NAME",
-            description = "a part of the device's or platform's name; default: the first device")
+            description = "a part of the device's or platform's name, or its number in granary"
+                    + " devices; default: the first device")
     private @Nullable String name;
 
-    /** Returns the arguments that select the same device in another process. */
+    /** Returns the arguments that select the same devices in another process. */
     public List<String> arguments() {
-        return name == null ? List.of() : List.of("--device", name);
-    }
-
-    /** Returns the part of a name that selects the device; empty for the first device. */
-    public String name() {
-        return name == null ? "" : name;
-    }
-
-    public OpenClDevice device() throws CommandFailedException {
-        return find(name());
+        List<String> arguments = new ArrayList<>();
+        if (backend != null) {
+            arguments.addAll(List.of("--backend", backend));
+        }
+        if (name != null) {
+            arguments.addAll(List.of("--device", name));
+        }
+        return arguments;
     }
 
     /**
-     * Returns the first device whose name, or platform's name, contains {@code name}.
+     * Returns the selection.
      *
-     * @throws CommandFailedException if there is none
+     * @throws UsageException if there is no such backend
      */
-    public static OpenClDevice find(String name) throws CommandFailedException {
-        List<OpenClDevice> devices =
-                switch (OpenCl.probe()) {
-                    case OpenCl.Probe.Found found -> found.devices();
-                    case OpenCl.Probe.Missing missing ->
-                        throw new CommandFailedException("no OpenCL was found: " + missing.cause()
-                                + "; install the loader and the driver of the device, on"
-                                + " Debian: apt-get install ocl-icd-libopencl1"
-                                + " pocl-opencl-icd (for the CPU)");
-                };
-        if (devices.isEmpty()) {
-            throw new CommandFailedException(
-                    "the OpenCL loader found no device; install the driver of the device, on"
-                            + " Debian for the CPU: apt-get install pocl-opencl-icd");
+    public DeviceSelection selection() throws UsageException {
+        return new DeviceSelection(backend(), name == null ? "" : name);
+    }
+
+    private Optional<Backend> backend() throws UsageException {
+        if (backend == null || backend.equals(AUTO)) {
+            return Optional.empty();
         }
-        String wanted = name.toLowerCase(Locale.ROOT);
-        return devices.stream()
-                .filter(device -> device.toString().toLowerCase(Locale.ROOT).contains(wanted))
-                .findFirst()
-                .orElseThrow(() -> new CommandFailedException(
-                        "no device name contains '" + name + "'; the devices are: "
-                                + devices.stream()
-                                        .map(OpenClDevice::toString)
-                                        .collect(Collectors.joining(", "))));
+        Optional<Backend> known = Backend.ofPath(backend);
+        if (known.isEmpty()) {
+            throw new UsageException(
+                    "--backend must be opencl, level-zero or auto, not " + backend);
+        }
+        return known;
+    }
+
+    /** Returns the selected device, as {@link DeviceSelection#one} does. */
+    public HostDevice device() throws CommandFailedException, UsageException {
+        return selection().one();
+    }
+
+    /**
+     * Returns the selected device of OpenCL.
+     *
+     * @throws UsageException if another backend is selected
+     */
+    public OpenClDevice openClDevice() throws CommandFailedException, UsageException {
+        DeviceSelection chosen = selection();
+        if (chosen.backend().orElse(Backend.OPENCL) != Backend.OPENCL) {
+            throw new UsageException("this command supports devices of OpenCL only");
+        }
+        HostDevice found = new DeviceSelection(Optional.of(Backend.OPENCL), chosen.device()).one();
+        if (found instanceof HostDevice.OfOpenCl(OpenClDevice device)) {
+            return device;
+        }
+        throw new IllegalStateException("not of OpenCL: " + found);
     }
 }
